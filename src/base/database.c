@@ -14,6 +14,7 @@
 #include "base/file_root.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,9 @@ halley_status database_open(sqlite3 **out, const char *path, const database_opti
 {
     assert(out != NULL && path != NULL);
     sqlite3 *db = NULL;
+    const int refused = o->writable ? file_root_check_write(path) : 0;
+    if (refused == EROFS)
+        return error_errno(err, "write the file", refused);
     halley_status status = file_root_allows(path) ? check_path_length(path, err)
                                                   : file_root_refuse(path, err);
     if (status == HALLEY_OK)

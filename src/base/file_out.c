@@ -230,8 +230,9 @@ static int open_target(file_output *out, const char *path)
         out->fd = STDOUT_FILENO;
         return 0;
     }
-    if (!file_root_allows(path))
-        return ENOENT;
+    const int refused = file_root_check_write(path);
+    if (refused != 0)
+        return refused;
     if (stat(path, &about) == 0)
         return open_existing(out, path, &about);
     if (errno != ENOENT || path[0] == '\0')

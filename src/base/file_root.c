@@ -17,8 +17,9 @@
 
 /* One per process, as a root directory is: every reader asks for it, from any thread. */
 static atomic_int root_fd = -1;
+static atomic_bool root_read_only;
 
-halley_status file_root_set(const char *folder, halley_error *err)
+halley_status file_root_set(const char *folder, bool read_only, halley_error *err)
 {
     assert(atomic_load(&root_fd) < 0);
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -29,6 +30,7 @@ halley_status file_root_set(const char *folder, halley_error *err)
             close(fd);
         return HALLEY_EIO;
     }
+    atomic_store(&root_read_only, read_only);
     atomic_store(&root_fd, fd);
     return HALLEY_OK;
 }
@@ -79,6 +81,13 @@ bool file_root_allows(const char *path)
     }
     return faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
            is_new_allowed(root, path);
+}
+
+int file_root_check_write(const char *path)
+{
+    if (!file_root_allows(path))
+        return ENOENT;
+    return atomic_load(&root_read_only) ? EROFS : 0;
 }
 
 int file_root_open(const char *path)

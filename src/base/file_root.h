@@ -15,12 +15,14 @@
 #include <stdbool.h>
 
 /* From now on, and for good: the working directory of the process is `folder`, and its
- * files are there. Once, before there are threads. */
-halley_status file_root_set(const char *folder, halley_error *err);
+ * files are there, with `read_only` not to be written. Once, before there are threads. */
+halley_status file_root_set(const char *folder, bool read_only, halley_error *err);
 /* The folder's descriptor, lent; -1 without a root. */
 int file_root_get(void);
-/* May this path be read, or written to? It need not exist; its folders are looked at. */
+/* May this path be read? It need not exist; its folders are looked at. */
 bool file_root_allows(const char *path);
+/* May it be written to: 0, or an errno (ENOENT, EROFS). */
+int file_root_check_write(const char *path);
 /* open(path, O_RDONLY | O_CLOEXEC), within the root: a descriptor, or -1 with errno,
  * which is ENOENT for what lies outside. */
 int file_root_open(const char *path);

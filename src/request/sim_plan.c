@@ -101,7 +101,7 @@ static double difference_of(const plan_run *p)
 static void write_header(const request_call *call, const plan_run *p)
 {
     FILE *to = call->out;
-    char plan[160];
+    char plan[256];
     design_print_unfit(to, &p->e, p->cluster);
     design_describe(plan, sizeof plan, &p->plan);
     fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",

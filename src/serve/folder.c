@@ -96,8 +96,8 @@ static void lock_folder(serve_folder *f)
     (void)flock(f->lock, LOCK_SH);
 }
 
-halley_status serve_folder_open(serve_folder *f, const char *path, uint64_t most_bytes,
-                                halley_error *err)
+halley_status serve_folder_open(serve_folder *f, const char *path, bool read_only,
+                                uint64_t most_bytes, halley_error *err)
 {
     char state[PATH_MAX];
     *f = (serve_folder){.lock = -1, .most_bytes = most_bytes};
@@ -105,7 +105,7 @@ halley_status serve_folder_open(serve_folder *f, const char *path, uint64_t most
         TRY(find_state_folder(state, err));
         path = state;
     }
-    TRY(file_root_set(path, err));
+    TRY(file_root_set(path, read_only, err));
     f->fd = file_root_get();
     pthread_mutex_init(&f->guard, NULL);
     lock_folder(f);
@@ -218,9 +218,9 @@ void serve_upload_write(serve_upload *u, const void *at, size_t n)
     if (u->reason != 0)
         return;
     if (end > u->folder->most_bytes)
-        u->reason = EFBIG;
+        u->reason = E2BIG;
     else if (end > u->n_reserved && !reserve_bytes(u->folder, end - u->n_reserved))
-        u->reason = EDQUOT;
+        u->reason = E2BIG;
     else
         u->n_reserved = end > u->n_reserved ? end : u->n_reserved;
     if (u->reason == 0)
@@ -263,7 +263,7 @@ halley_status serve_upload_commit(serve_upload *u, strbuf *path, halley_error *e
     u->fd = -1;
     if (reason != 0) {
         const halley_status status =
-            reason == EFBIG || reason == EDQUOT
+            reason == E2BIG
                 ? error_set(err, HALLEY_ELIMIT,
                             "the file is too long for this server (--max-upload)")
                 : error_errno(err, "store the file", reason);

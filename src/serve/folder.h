@@ -26,8 +26,8 @@ typedef struct serve_folder {
 
 /* `path` NULL: a folder of the user's state, as XDG says, which is made. Sets the root of
  * the process. */
-halley_status serve_folder_open(serve_folder *f, const char *path, uint64_t most_bytes,
-                                halley_error *err);
+halley_status serve_folder_open(serve_folder *f, const char *path, bool read_only,
+                                uint64_t most_bytes, halley_error *err);
 /* Removes all uploads. */
 void serve_folder_close(serve_folder *f);
 
@@ -37,7 +37,7 @@ typedef struct serve_upload {
     int fd;
     bool is_counted;
     uint64_t n_bytes, n_reserved;
-    int reason; /* errno of the first write that failed; 0 = none */
+    int reason; /* errno of the first write that failed, E2BIG: too long; 0 = none */
     char path[sizeof "upload//" + SERVE_TOKEN + SERVE_NAME]; /* "upload/RANDOM/NAME" */
 } serve_upload;
 

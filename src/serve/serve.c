@@ -109,7 +109,8 @@ static void hold_signals(sigset_t *held, sigset_t *before)
     sigaddset(held, SIGHUP);
     sigaddset(held, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, held, before);
-    (void)signal(SIGPIPE, SIG_IGN); /* a client that is gone is no reason to end */
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that is gone is no reason to end, */
+    (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that may not grow */
 }
 
 static halley_status announce_server(const serve_server *s, const serve_options *o,
@@ -138,8 +139,9 @@ static halley_status open_and_run(serve_server *s, const serve_options *o, FILE 
     serve_socket at;
     TRY(serve_socket_open(&at, o->listen != NULL ? o->listen : "127.0.0.1", o->port,
                           SERVE_PORT, err));
-    halley_status status = serve_folder_open(
-        &s->folder, o->folder, o->max_upload > 0 ? o->max_upload : usual_upload, err);
+    halley_status status =
+        serve_folder_open(&s->folder, o->folder, o->read_only,
+                          o->max_upload > 0 ? o->max_upload : usual_upload, err);
     if (status != HALLEY_OK) {
         close(at.fd);
         return status;

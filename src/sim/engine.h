@@ -252,7 +252,7 @@ typedef struct sim_group {
 
 typedef struct sim_rank {
     const sim_program *program;
-    const halley_trace *trace; /* its own */
+    const char *path; /* of its trace; lent */
     const sim_bind *binds;     /* by name */
     const uint32_t *tags;      /* by place of a tag */
     uint32_t npu;              /* the one that is run */

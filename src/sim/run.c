@@ -10,6 +10,7 @@
 #include "sim/interfere.h"
 #include "sim/rules.h"
 #include "sim/symmetry/symmetry.h"
+#include "trace/core/set_alike.h"
 #include "trace/core/template.h"
 
 #include <math.h>
@@ -563,7 +564,7 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
 {
     const halley_sim_opts defaults = {0};
     opts = opts == NULL ? &defaults : opts;
-    if (!sim_fold_is_possible(cluster, opts))
+    if (!sim_fold_is_possible(cluster, opts) || !trace_set_is_whole(traces))
         return sim_run(out, traces, cluster, opts, NULL, err);
     trace_twins twins;
     TRY(trace_twins_init(&twins, traces, 1, err));

@@ -369,6 +369,43 @@ static uint64_t path_length(const halley_result *r, const halley_trace_set *set)
     return length;
 }
 
+/* The same ranks from files of which only differences are kept. */
+static void compare_files(const halley_result *folded, const halley_trace_set *set,
+                          const halley_cluster *cluster, uint64_t seed)
+{
+    char folder[] = "/tmp/halley-test-XXXXXX", path[64];
+    const uint32_t n = halley_trace_set_count(set);
+    assert_non_null(mkdtemp(folder));
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/t.%u.et", folder, i);
+        assert_int_equal(halley_trace_save_et(halley_trace_set_get(set, i), path, NULL),
+                         HALLEY_OK);
+    }
+    snprintf(path, sizeof path, "%s/t", folder);
+    const char *prefix = path;
+    halley_trace_set *read;
+    halley_result *result;
+    halley_error err = {0};
+    const halley_load_opts opts = {.differences_only = true};
+    assert_int_equal(halley_trace_set_load(&read, &prefix, 1, &opts, &err), HALLEY_OK);
+    if (halley_sim_run(&result, read, cluster, &(halley_sim_opts){.record = true},
+                       &err) != HALLEY_OK)
+        fail_msg("seed %" PRIu64 ", files: %s", seed, err.text);
+    for (uint32_t i = 0; i < n; i++)
+        assert_same_rank(result, folded, set, i);
+    assert_same_links(result, folded);
+    assert_same_sums(result, folded);
+    assert_int_equal(halley_result_symmetry(result).n_ranks,
+                     halley_result_symmetry(folded).n_ranks);
+    halley_result_free(result);
+    halley_trace_set_free(read);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/t.%u.et", folder, i);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 /* Classes of the folded run; 0 when every rank was run. */
 static uint32_t compare(uint64_t seed, uint32_t most_ranks)
 {
@@ -396,6 +433,8 @@ static uint32_t compare(uint64_t seed, uint32_t most_ranks)
         halley_result_rank(full, halley_result_finisher(full, p.n_ranks - 1));
     assert_int_equal(path_length(folded, set), last.finish);
     assert_int_equal(path_length(full, set), last.finish);
+    if (seed % 5 == 0)
+        compare_files(folded, set, cluster, seed);
     halley_result_free(folded);
     halley_result_free(full);
     halley_trace_set_free(set);

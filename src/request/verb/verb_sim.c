@@ -357,13 +357,16 @@ static halley_status simulate_roles(request_call *call, const halley_cluster *cl
     return status;
 }
 
-/* The traces: the argument, or ASTRA-sim's option. */
+/* The traces: the argument, or ASTRA-sim's option. Where nothing but the run looks at
+ * them, ranks that are alike need not be whole. */
 static halley_status load_traces(halley_trace_set **out, const request_call *call,
                                  halley_error *err)
 {
     const sim_options *o = call->options;
+    const halley_load_opts opts = {.differences_only = o->design.cluster != NULL &&
+                                                       !read_run_options(call).record};
     if (o->workload == NULL)
-        return traces_load(out, call, 0, call->n_args, err);
+        return traces_load_by(out, call, 0, call->n_args, &opts, err);
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
 }
 
@@ -590,6 +593,8 @@ static bool is_untimed(const halley_trace_set *set, bool *has_work)
     *has_work = false;
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
         const halley_trace *const t = halley_trace_set_get(set, r);
+        if (r > 0 && t == halley_trace_set_get(set, r - 1))
+            continue;
         for (uint32_t i = 0; i < halley_trace_count(t); i++) {
             halley_attr attr;
             if (halley_node_duration_us(t, i) > 0 ||
