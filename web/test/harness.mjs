@@ -111,7 +111,7 @@ export const axeSource = readFileSync(createRequire(import.meta.url).resolve("ax
 
 // Violations of accessibility rules, one line each.
 export async function findAxe(page) {
-  await page.evaluate(axeSource);
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(" | ")}`);
 }
