@@ -89,10 +89,11 @@ export function refill(element: HTMLElement, key: string, build: () => Child): v
   next?.focus({ preventScroll: true });
 }
 
-/* Fade what is not the answer to the present question; it stays readable, and says so. */
+/* Fade what is not the answer to the present question; it stays readable, and says so. Cards of the
+ * class "keep" answer for themselves. */
 export function fade(element: HTMLElement, faded: boolean): void {
   element.classList.toggle("faded", faded);
-  for (const part of element.querySelectorAll(".card")) {
+  for (const part of element.querySelectorAll(".card:not(.keep)")) {
     if (faded) part.setAttribute("aria-disabled", "true");
     else part.removeAttribute("aria-disabled");
   }

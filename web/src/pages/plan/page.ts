@@ -36,6 +36,12 @@ function planWords(plan: Plan): string {
   return words.join(", ");
 }
 
+/* The engine's words as a sentence; keys such as tp stay as they are. */
+function sentence(words: string): string {
+  const first = /^[a-z]{3,}/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
 class PlanController implements PageView {
   readonly element: HTMLElement;
   private state: PlanState = START;
@@ -244,6 +250,7 @@ class PlanController implements PageView {
       document,
       (found) => void this.keepBest(key, found),
       (error) => this.best.fail(error.message),
+      { accepted: () => this.best.searching(null), progress: (p) => this.best.searching(p) },
     );
   }
 
@@ -313,7 +320,7 @@ class PlanController implements PageView {
     this.form.clear();
     fade(this.right, true);
     fill(this.answer.live, "not this plan: see the field");
-    const message = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, ".");
+    const message = sentence(error.message);
     const key = this.changed;
     this.form.fail(key, message + (error.failure.hint === undefined ? "" : ` ${error.failure.hint}`));
     if (error.code !== "infeasible" && error.code !== "bad-value") return;
@@ -321,7 +328,8 @@ class PlanController implements PageView {
     void findRepair(this.client, state, key, this.estimate?.plan ?? {}, signal).then((found) => {
       if (found === null || signal.aborted) return;
       const name = found.key.replaceAll("_", "-");
-      this.form.fail(key, `${message} Shown: ${this.estimate === null ? "the nearest valid plan" : "the last valid plan"}.`, {
+      this.form.clear();
+      this.form.fail(key === "model" ? found.key : key, `${message} Shown: ${this.estimate === null ? "the nearest valid plan" : "the last valid plan"}.`, {
         label: `Set ${name} ${count(found.value)}`,
         apply: () => this.change(found.state, found.key),
       });
