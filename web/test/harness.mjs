@@ -51,7 +51,7 @@ export async function startBrowser() {
 // A page with `trouble`: everything that must not happen. Expected failures can be let through.
 export async function openPage(browser, server, hash = "", options = {}) {
   const context = options.context ?? (await browser.newContext({ viewport: { width: options.width ?? 1400, height: options.height ?? 1000 }, colorScheme: options.theme ?? "light", reducedMotion: "reduce", hasTouch: false }));
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   page.trouble = [];
   page.on("pageerror", (error) => page.trouble.push(`error: ${error.message}`));
