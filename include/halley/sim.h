@@ -160,8 +160,7 @@ typedef struct halley_path_step {
  * is the caller's, to free().
  */
 halley_status halley_result_path(halley_path_step **out, size_t *n,
-                                 const halley_result *result,
-                                 const halley_trace_set *traces, halley_error *err);
+                                 const halley_result *result, halley_error *err);
 
 /* Ranks in the order in which they finished: the i-th of them. */
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i);

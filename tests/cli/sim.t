@@ -564,6 +564,33 @@ $ halley trace info t; halley trace check t
 >    1      4           4   1979  t.role1.et
 > t.roles.yaml: 8 ranks in 2 roles, 0 errors
 
+## a timeline has one rank of each class and names those it represents; --expand adds others, or all
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline a.json > report; grep -o 'process_labels.*' a.json; grep -o '"rank [0-9]*"' a.json; $DATA/../../tools/check-timeline a.json 1000000
+> process_labels","args":{"labels":"8 alike","alike":8,"ranks":"0-7"}},
+> process_labels","args":{"labels":"8 alike","alike":8,"ranks":"8-15"}},
+> "rank 0"
+> "rank 8"
+> well formed
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline b.json --expand 5,12-13 > report; grep -o '"rank [0-9]*"' b.json; $DATA/../../tools/check-timeline b.json 1000000
+> "rank 0"
+> "rank 5"
+> "rank 8"
+> "rank 12"
+> "rank 13"
+> well formed
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline c.json --expand all > report; grep -c '"process_name"' c.json; $DATA/../../tools/check-timeline c.json 1000000
+> 16
+> well formed
+$ halley trace gen -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 -o t > report; halley sim t -c dgx-h100:16 --timeline d.json --expand all > report; cmp c.json d.json
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --timeline c.json --expand 3,16
+! halley: --expand: expected all or a list of ranks below 16, for example 0-7,64, not 3,16
+! see 'halley sim --help'
+? 2
+$ halley sim t -c dgx-h100:16 --expand all
+! halley: --expand needs --timeline
+! see 'halley sim --help'
+? 2
+
 ## options of plans and of traces
 $ halley sim -m gpt-3.6b -c dgx-h100:8 step
 ! halley: give traces or --model, not both
