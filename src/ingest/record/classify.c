@@ -86,7 +86,7 @@ static uint32_t override_class(const classifier *c, const rec_work *w, uint32_t 
     for (size_t i = 0; i < c->rules->rules.n; i++) {
         const rec_rule *const rule = &c->rules->rules.at[i];
         if (rule->on == RULE_OVERRIDE && rule->from == id &&
-            regexec(&rule->match, name.at, 0, NULL, 0) == 0)
+            pattern_search(rule->match, name))
             id = rule->class_id;
     }
     return id;
