@@ -21,7 +21,11 @@ typedef struct halley_sim_opts {
     bool no_fold;    /* run every rank, also those that do the same as others */
     bool all_links;  /* list every link, also where thousands are alike */
     bool times_only; /* do not follow what lies in the NPUs' own memory */
-    double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
+    /* For tests: not 0 = what happens at one instant in a random order of this seed,
+     * which must not change the result. Refused where it may: where no ranks are folded.
+     */
+    uint64_t shuffle;
+    double stop_s; /* simulated time after which the run ends as it is; 0 = never */
     const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
     const char *recorded_on;   /* the device of recordings; NULL = what they say */
     /* A network model of your own in the place of `network`; halley/network.h. Lent. */

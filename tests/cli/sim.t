@@ -591,6 +591,15 @@ $ halley sim t -c dgx-h100:16 --expand all
 ! see 'halley sim --help'
 ? 2
 
+## the order of what happens at one instant changes nothing; where it counts, it cannot be changed
+$ for s in 1 2; do halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --no-fold --shuffle $s --json > $s.json; done; halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --no-fold --json > 0.json; for f in 0 1 2; do query $f.json /step_s; done; cmp 1.json 2.json
+> {*}
+> {*}
+> {*}
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --network-model queue --shuffle 1
+! halley: shuffle: the order of events may count here: collectives run step by step
+? 1
+
 ## options of plans and of traces
 $ halley sim -m gpt-3.6b -c dgx-h100:8 step
 ! halley: give traces or --model, not both
@@ -613,6 +622,11 @@ $ for n in 16384 131072; do halley sim -m llama3-405b -c c.yaml:$n --tp 8 --pp 1
 $ for c in slow failed; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'; done
 > 96 classes of 16384 ranks
 > 64 classes of 16384 ranks
+$ printf 'system: {slow: {50: 1.5}}\n' > s; cat failed.yaml s > both.yaml; for c in c slow failed both; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 --explain | grep -o '.* ranks were run for .*'; done
+> 16 ranks were run for 16384, with 64 classes of groups and pairs and 96 of links:
+> 96 ranks were run for 16384, with 272 classes of groups and pairs and 320 of links:
+> 64 ranks were run for 16384, with 208 classes of groups and pairs and 478 of links:
+> 160 ranks were run for 16384, with 432 classes of groups and pairs and 686 of links:
 $ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 2> note | grep -o '.* classes of [0-9]* ranks'
 > 16 classes of 2048 ranks
 $ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'

@@ -452,6 +452,25 @@ static void compare_files(const halley_result *folded, const halley_trace_set *s
     rmdir(folder);
 }
 
+/* What happens at one instant, in another order: of all ranks, and of classes. */
+static void compare_shuffled(const halley_result *full, const halley_trace_set *set,
+                             const halley_cluster *cluster, uint64_t seed)
+{
+    for (int folds = 0; folds < 2; folds++) {
+        const halley_sim_opts opts = {
+            .record = true, .no_fold = !folds, .shuffle = seed * 2 + 1};
+        halley_result *result;
+        halley_error err = {0};
+        if (halley_sim_run(&result, set, cluster, &opts, &err) != HALLEY_OK)
+            fail_msg("seed %" PRIu64 ", shuffled: %s", seed, err.text);
+        for (uint32_t i = 0; i < halley_trace_set_count(set); i++)
+            assert_same_rank(result, full, set, i);
+        assert_same_links(result, full);
+        assert_same_sums(result, full);
+        halley_result_free(result);
+    }
+}
+
 /* Classes of the folded run; 0 when every rank was run. */
 static uint32_t compare(uint64_t seed, uint32_t most_ranks)
 {
@@ -481,6 +500,7 @@ static uint32_t compare(uint64_t seed, uint32_t most_ranks)
     assert_int_equal(path_length(full), last.finish);
     assert_path(folded, full, set);
     assert_path(full, full, set);
+    compare_shuffled(full, set, cluster, seed);
     if (seed % 5 == 0)
         compare_files(folded, set, cluster, seed);
     halley_result_free(folded);

@@ -33,6 +33,7 @@ typedef struct sim_options {
     uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
+    uint64_t shuffle;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on, *expand;
     double stop_at;
     request_texts jobs, slow, late;
@@ -224,6 +225,14 @@ static const request_option options[] = {
      .offset = offsetof(sim_options, no_fold),
      .doc = "run every rank, also those that are known to do the same as another; the "
             "result is the same"},
+    {.name = "shuffle",
+     .kind = REQUEST_U64,
+     .min = 1,
+     .max = 9e15,
+     .metavar = "SEED",
+     .offset = offsetof(sim_options, shuffle),
+     .doc = "carry out what happens at one instant in a random order: a test of the "
+            "simulator, whose result must not change (network model flow)"},
     REQUEST_OUTPUT_OPTIONS(sim_options, output),
     DESIGN_PLAN DESIGN_HEADROOM{0},
 };
@@ -281,6 +290,7 @@ static halley_sim_opts read_run_options(const request_call *call)
         .stop_s = o->stop_at,
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
+        .shuffle = o->shuffle,
         .heat = o->heat != NULL,
         .all_links = o->links != NULL,
         .watch = call->watch,
@@ -688,6 +698,7 @@ static halley_status simulate_plan(request_call *call, halley_error *err)
                                    .heat = o->heat,
                                    .links = o->links,
                                    .run = {.no_fold = o->no_fold,
+                                           .shuffle = o->shuffle,
                                            .heat = o->heat != NULL,
                                            .watch = call->watch,
                                            .network = HALLEY_NETWORK_AS_CLUSTER}};
