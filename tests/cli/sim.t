@@ -413,6 +413,16 @@ $ halley trace convert one.json one.et; halley sim one.et -c dgx-h100:1 --json |
 > [{"name": "chakra.mem.bytes", "int64Val": "5"}]
 ! halley: warning: nodes of types that halley does not know take their recorded duration
 
+## sets of the symbolic generators (STAGE, STG) run: groups in PREFIX.json, sizes as "524288.0"
+$ for r in 0 1; do printf '{"metadata": {"attr": [{"name": "schema", "stringVal": "symbolic_tensor_network"}]}, "nodes": [{"id": "1", "name": "y@0_COMP", "type": "COMP_NODE", "attr": [{"name": "inputs", "stringList": {"values": ["x@0Batch/dp,Dmodel", "524288.0"]}}, {"name": "outputs", "stringList": {"values": ["y@0Batch/dp,Dmodel", "524288.0"]}}, {"name": "num_ops", "int64Val": "1000000"}, {"name": "tensor_size", "uint64Val": "524288"}]}, {"id": "2", "name": "alone", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}, {"name": "pg_name", "stringVal": "%s"}]}, {"id": "3", "name": "both", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}, {"name": "pg_name", "stringVal": "1"}]}]}' $((r + 2)) > $r.json; halley trace convert $r.json w.$r.et; done; printf '{"1": [0, 1], "2": [0], "3": [1]}' > w.json
+$ halley trace check w; halley sim w -c dgx-h100:2 | head -1
+> w: 2 ranks, 0 errors, 0 warnings, 0 notes
+> 17.7 us on 2 ranks
+# a size that is none is left out of the statistics of memory, and the run goes on
+$ sed 's/"524288.0"\]/"many"]/' 0.json > bad.json; halley trace convert bad.json w.0.et --force; halley sim w -c dgx-h100:2 | head -1
+> 17.7 us on 2 ranks
+! halley: warning: lists of tensors without readable sizes are left out of the memory statistics
+
 ## messages of an algorithm may be so many chunks of the collective's data
 $ for r in 0 1; do o=$((1 - r)); m() { printf '{"id": "%s", "name": "m", "type": "COMM_%s_NODE", "dataDeps": [%s], "attr": [{"name": "comm_tag", "int32Val": %s}, {"name": "comm_%s", "int32Val": %s}, {"name": "msg_chunk_cnt", "int32Val": 1}, {"name": "msg_chunk_idx", "int32Val": %s}, {"name": "total_chunk_cnt", "int32Val": 2}]}' $1 $2 "$3" $4 $5 $o $6; }; { printf '{"metadata": {"version": "1"}, "nodes": ['; m 1 SEND '' $r dst $r; printf ,; m 2 RECV '' $o src $o; printf ,; m 3 SEND '"2"' $((2 + r)) dst $r; printf ,; m 4 RECV '"2"' $((2 + o)) src $o; printf ']}'; } > ar.json; halley trace convert ar.json ar.$r.et; done
 $ printf 'name: x\nnpus: 2\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: ring, size: 2, bandwidth: 50 GB/s, latency: 500 ns}\nsystem: {custom: {all-reduce: ar}, network-model: free}\n' > x.yaml; for n in 1 4; do halley trace gen all-reduce -n 2 --size "$n MiB" -o c > made; halley sim c -c x.yaml --json | query - /time_s; done
