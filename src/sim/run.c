@@ -462,6 +462,7 @@ static void free_run(sim *s)
     array_fini(&s->freed);
     array_fini(&s->awake);
     array_fini(&s->traffic);
+    array_fini(&s->journal);
     map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
 }
@@ -495,6 +496,7 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
              .lists_links = opts->all_links,
+             .journal_level = opts->journal,
              .err = err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
