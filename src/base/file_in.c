@@ -7,6 +7,7 @@
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/limit.h"
 
 #include <assert.h>
@@ -127,7 +128,7 @@ halley_status file_input_open_most(file_input *in, const char *path, uint64_t mo
         status = read_input_fd(&opened, STDIN_FILENO, most, err);
         path = "standard input";
     } else {
-        const int fd = open(path, O_RDONLY | O_CLOEXEC);
+        const int fd = file_root_open(path);
         status = fd < 0 ? open_error(err, errno) : read_input_fd(&opened, fd, most, err);
         if (fd >= 0)
             close(fd);
@@ -196,11 +197,11 @@ void file_input_close(file_input *in)
 bool file_exists(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0;
+    return file_root_allows(path) && stat(path, &about) == 0;
 }
 
 bool file_is_folder(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    return file_root_allows(path) && stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }

@@ -7,6 +7,7 @@
 #include "halley/sim.h"
 #include "halley/trace.h"
 #include "report/json.h"
+#include "report/losses.h"
 #include "report/traces.h"
 
 #include <stdio.h>
@@ -19,9 +20,14 @@ halley_status report_sim_network(const halley_result *result, FILE *to,
 /* Everything but single nodes, as members of an open object. */
 halley_status report_sim_json(report_json *j, const halley_result *result,
                               halley_error *err);
-/* The critical path as the member "critical_path"; needs recorded nodes. */
+/* The critical path as the member "critical_path", with `whole` every step of it (of a
+ * path of more than 20,000 the longest); needs recorded nodes. */
 halley_status report_sim_explain_json(report_json *j, const halley_result *result,
-                                      const report_traces *traces, halley_error *err);
+                                      const report_traces *traces, bool whole,
+                                      halley_error *err);
+/* What the critical path spends its time on, in a sentence; needs recorded nodes. */
+halley_status report_sim_verdict(char to[REPORT_LOSSES_TEXT], const halley_result *result,
+                                 const report_traces *traces, halley_error *err);
 /* The critical path in words: shares by kind, and its longest steps. Needs recorded
  * nodes. */
 halley_status report_sim_explain(const halley_result *result, const report_traces *traces,

@@ -36,7 +36,8 @@ static void candidate_json(report_json *j, const char *key, const halley_study *
                            const halley_candidate *c, bool is_base)
 {
     report_json_object(j, key);
-    report_json_u64(j, "id", c->id);
+    if (c->id != UINT64_MAX) /* the baseline is no design of the study */
+        report_json_u64(j, "id", c->id);
     report_json_text(j, "model", str_from(c->model));
     report_json_text(j, "cluster", str_from(c->cluster));
     report_json_flat_object(j, "varied");

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "halley/plan_trace.h"
+#include "report/losses.h"
 #include "report/plan_sim.h"
 #include "report/sim.h"
 #include "request/estimate_out.h"
@@ -83,7 +84,7 @@ static double difference_of(const plan_run *p)
 static void write_header(const request_call *call, const plan_run *p)
 {
     FILE *to = call->out;
-    char plan[160];
+    char plan[256];
     design_print_unfit(to, &p->e, p->cluster);
     design_describe(plan, sizeof plan, &p->plan);
     fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
@@ -135,6 +136,34 @@ static void write_parts(FILE *to, const plan_run *p)
                     number_fixed(100 * p->parts[i] / p->step_s, 1).at);
 }
 
+static void describe_losses(char to[REPORT_LOSSES_TEXT], const plan_run *p)
+{
+    static const report_loss kinds[REPORT_PLAN_N_PARTS] = {
+        [REPORT_PLAN_COMPUTE] = {REPORT_LOSS_NONE, 0, "compute"},
+        [REPORT_PLAN_TP] = {REPORT_LOSS_COMMUNICATION, 0,
+                            "exposed tensor-parallel communication"},
+        [REPORT_PLAN_CP] = {REPORT_LOSS_COMMUNICATION, 0,
+                            "exposed context-parallel communication"},
+        [REPORT_PLAN_EP] = {REPORT_LOSS_COMMUNICATION, 0,
+                            "exposed expert-parallel communication"},
+        [REPORT_PLAN_DP] = {REPORT_LOSS_COMMUNICATION, 0,
+                            "exposed data-parallel communication"},
+        [REPORT_PLAN_OFFLOAD] = {REPORT_LOSS_MEMORY, 0,
+                                 "exposed transfers to and from outer memory"},
+        [REPORT_PLAN_PP] = {REPORT_LOSS_COMMUNICATION, 0,
+                            "exposed transfers between pipeline stages"},
+        [REPORT_PLAN_BUBBLE] = {REPORT_LOSS_BUBBLE, 0, "pipeline bubble"},
+    };
+    report_loss parts[REPORT_PLAN_N_PARTS + 1];
+    for (int i = 0; i < REPORT_PLAN_N_PARTS; i++) {
+        parts[i] = kinds[i];
+        parts[i].seconds = p->parts[i];
+    }
+    parts[REPORT_PLAN_N_PARTS] = (report_loss){
+        REPORT_LOSS_OTHER, p->step_s - p->programs_s, "waiting for the slowest rank"};
+    report_losses_describe(to, parts, REPORT_PLAN_N_PARTS + 1, "the step");
+}
+
 static halley_status write_text(const request_call *call, const plan_run *p,
                                 halley_error *err)
 {
@@ -143,7 +172,9 @@ static halley_status write_text(const request_call *call, const plan_run *p,
     write_step(to, p);
     write_contended(to, p);
     write_parts(to, p);
-    fputc('\n', to);
+    char verdict[REPORT_LOSSES_TEXT];
+    describe_losses(verdict, p);
+    fprintf(to, "  %s\n\n", verdict);
     if (halley_result_links(p->result) > 0)
         TRY(report_sim_hottest(p->result, to, err));
     fprintf(to, "\n%u classes of %u ranks; %llu events for %llu of all ranks\n",
@@ -195,8 +226,12 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
     report_json_u64(j, "events", halley_result_events(p->result));
     report_json_u64(j, "events_represented", halley_result_events_represented(p->result));
     write_parts_json(j, p);
+    char verdict[REPORT_LOSSES_TEXT];
+    describe_losses(verdict, p);
+    report_json_text(j, "verdict", str_from(verdict));
     TRY(report_sim_hottest_json(j, "links", p->result, err));
-    TRY(report_sim_explain_json(j, p->result, &(report_traces){.roles = p->roles}, err));
+    TRY(report_sim_explain_json(j, p->result, &(report_traces){.roles = p->roles},
+                                p->o->explain, err));
     write_certificate_json(j, p);
     return p->o->per_rank ? report_sim_ranks_json(j, "rank_rows", p->result, err)
                           : HALLEY_OK;

@@ -169,6 +169,8 @@ $ halley sim pp -c c.yaml --explain
 > Hottest links  Kind  Bandwidth  Payload  On the wire     Use  Mostly by                          Share
 > npu0 -> npu1   dim0  50.0 GB/s  4.19 MB      4.19 MB  2.97 %  steps of collectives and messages  100 %
 >
+> Verdict: compute-bound: 95 % of the critical path is compute.
+>
 > Critical path  Steps     Time   Share
 > compute           14  2.70 ms  95.4 %
 > message            6   129 us  4.55 %
@@ -502,6 +504,7 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16
 >   tensor parallel              144 ms   13.3 %
 >   data parallel               5.65 ms    0.5 %
 >   pipeline bubble              106 ms    9.8 %
+>   compute-bound: 76 % of the step is compute. Also 13 % is exposed tensor-parallel communication
 >
 > Hottest links       Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
 > npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 3 and 1 like it  46.7 %

@@ -250,23 +250,15 @@ static uint32_t find_nsys_thread(record *r, uint64_t global)
     return rec_add_thread(r, (str){pid, (size_t)n}, (str){tid, (size_t)m});
 }
 
-static void add_nsys_host(nsys_reader *x, record *r, rec_host event, str name)
-{
-    event.name = intern_add(&r->texts, name);
-    event.seq = (uint32_t)r->hosts.n;
-    x->no_memory |= event.name == HASH_NONE || event.thread == REC_NONE ||
-                    !array_push(&r->hosts, event);
-}
-
 static void take_nsys_call(nsys_reader *x, sqlite3_stmt *q)
 {
     const uint64_t global = get_nsys_id(q, 2);
     record *const r = find_rank(x, global);
-    rec_host event = {.id = get_nsys_id(q, 3), .detail = REC_NONE, .kind = REC_CALL};
+    rec_host event = {.correlation = get_nsys_id(q, 3), .kind = REC_CALL};
     if (r == NULL || !take_nsys_times(r, q, &event.begin_ns, &event.end_ns))
         return;
-    event.thread = find_nsys_thread(r, global);
-    add_nsys_host(x, r, event, cut_version(get_nsys_text(x, q, 4)));
+    const uint32_t name = intern_add(&r->texts, cut_version(get_nsys_text(x, q, 4)));
+    x->no_memory |= !rec_add_host(r, event, name, find_nsys_thread(r, global));
 }
 
 /* PyTorch's emit_nvtx: "aten::mm, seq = 5, sizes = [[64, 64], [64, 64]]". */
@@ -293,7 +285,7 @@ static void take_range_row(nsys_reader *x, sqlite3_stmt *q)
     const uint64_t global = get_nsys_id(q, 2);
     const int64_t type = sqlite3_column_int64(q, 3);
     record *const r = find_rank(x, global);
-    rec_host event = {.id = REC_NO_ID, .detail = REC_NONE, .kind = REC_ANNOTATION};
+    rec_host event = {.detail = REC_NONE, .kind = REC_ANNOTATION};
     if (r == NULL || (type != NVTX_PUSH_POP && type != NVTX_START_END) ||
         sqlite3_column_type(q, 1) == SQLITE_NULL ||
         !take_nsys_times(r, q, &event.begin_ns, &event.end_ns))
@@ -302,8 +294,9 @@ static void take_range_row(nsys_reader *x, sqlite3_stmt *q)
     if (text.n == 0)
         text = get_nsys_text(x, q, 5);
     uint64_t seq;
-    event.thread = type == NVTX_PUSH_POP ? find_nsys_thread(r, global)
-                                         : rec_add_thread(r, STR("ranges"), STR("0"));
+    const uint32_t thread = type == NVTX_PUSH_POP
+                                ? find_nsys_thread(r, global)
+                                : rec_add_thread(r, STR("ranges"), STR("0"));
     if (split_operator(text, &name, &seq, &sizes)) {
         const rec_detail d = {.dims =
                                   sizes.n > 0 ? intern_add(&r->texts, sizes) : REC_NONE,
@@ -318,7 +311,7 @@ static void take_range_row(nsys_reader *x, sqlite3_stmt *q)
         text = name;
     }
     if (text.n > 0)
-        add_nsys_host(x, r, event, text);
+        x->no_memory |= !rec_add_host(r, event, intern_add(&r->texts, text), thread);
 }
 
 static void take_sync_row(nsys_reader *x, sqlite3_stmt *q)

@@ -300,7 +300,6 @@ static void add_xstep(xplane_reader *x, record *r, const xevent *e)
     const rec_step step = {.begin_ns = e->begin_ns,
                            .end_ns = e->end_ns,
                            .name = intern_add(&r->texts, e->name),
-                           .thread = REC_NONE,
                            .number = number};
     x->no_memory |= step.name == HASH_NONE || !array_push(&r->steps, step);
 }
@@ -385,18 +384,14 @@ static void add_xhost(xplane_reader *x, record *r, const xevent *e, const line_i
     char tid[24];
     const int n = snprintf(tid, sizeof tid, "%llu", (unsigned long long)line->id);
     const bool calls = e->correlation != REC_NO_ID && e->correlation != 0;
-    const rec_host event = {
-        .begin_ns = e->begin_ns,
-        .end_ns = e->end_ns,
-        .id = calls ? e->correlation : REC_NO_ID,
-        .name = intern_add(&r->texts, e->name),
-        .thread = rec_add_thread(r, STR("0"), (str){tid, (size_t)n}),
-        .detail = REC_NONE,
-        .seq = (uint32_t)r->hosts.n,
-        .kind = calls ? REC_CALL : REC_OP,
-    };
-    x->no_memory |= event.name == HASH_NONE || event.thread == REC_NONE ||
-                    !array_push(&r->hosts, event);
+    rec_host event = {.begin_ns = e->begin_ns,
+                      .end_ns = e->end_ns,
+                      .detail = REC_NONE,
+                      .kind = calls ? REC_CALL : REC_OP};
+    if (calls)
+        event.correlation = e->correlation;
+    x->no_memory |= !rec_add_host(r, event, intern_add(&r->texts, e->name),
+                                  rec_add_thread(r, STR("0"), (str){tid, (size_t)n}));
 }
 
 /* Which ranks a host line launches something for; the first rank gets what none has. */

@@ -74,13 +74,16 @@ static void write_parts(FILE *to, const halley_estimate *e)
     for (const request_part *p = request_parts; p->key != NULL; p++) {
         const double seconds = p->get(e);
         if (seconds > 1e-9 * e->step_s)
-            fprintf(to, "  %-22s %12s  %5s %%\n", p->title,
+            fprintf(to, "  %-24s %10s  %5s %%\n", p->title,
                     amount(a, seconds, UNITS_TIME),
                     number_fixed(100 * seconds / e->step_s, 1).at);
     }
     fprintf(to, "  forward compute %s, backward compute %s; stage %u sets the pace\n",
             amount(a, e->part_s[HALLEY_PART_FORWARD], UNITS_TIME),
             amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
+    char loss[REPORT_LOSSES_TEXT];
+    request_estimate_losses(loss, e);
+    fprintf(to, "  %s\n", loss);
 }
 
 static const char *name_verdict(const halley_estimate *e)
@@ -144,13 +147,15 @@ static void write_search(FILE *to, const design *d)
     halley_found best;
     const halley_search_answer answer =
         halley_search_any(&best, &d->model, d->cluster, &d->stack, &opts);
-    char plan[160];
+    char plan[256];
     if (answer == HALLEY_SEARCH_NONE) {
         fprintf(to, "  no plan fits: more accelerators or more memory are needed\n");
         return;
     }
     design_describe(plan, sizeof plan, &best.plan);
-    fprintf(to, "  no single change makes it fit; another plan %s: %s\n",
+    fprintf(to,
+            "  no single change makes it fit; another plan %s: %s\n"
+            "  (`halley plan --all` finds the fastest)\n",
             answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
 }
 
@@ -188,7 +193,7 @@ static void write_advice(FILE *to, const design *d)
 static void write_text(const request_call *call, const design *d)
 {
     FILE *to = call->out;
-    char plan[160], a[32];
+    char plan[256], a[32];
     const halley_estimate *e = &d->e;
     design_print_unfit(to, e, d->cluster);
     design_describe(plan, sizeof plan, &d->plan);
@@ -299,6 +304,9 @@ static halley_status write_json(const request_call *call, const design *d,
     char verdict[256];
     design_verdict(verdict, &d->e, d->cluster);
     report_json_text(&j, "verdict", str_from(verdict));
+    char loss[REPORT_LOSSES_TEXT];
+    request_estimate_losses(loss, &d->e);
+    report_json_text(&j, "loss", str_from(loss));
     report_numbers_json(&j, &d->n);
     report_error_bar_json(&j, &d->bar);
     write_stages_json(&j, d);

@@ -412,7 +412,7 @@ static halley_status refuse_all(const halley_search *s, const halley_model *mode
                                 const halley_search_opts *opts, halley_error *err)
 {
     halley_found best;
-    char plan[160];
+    char plan[256];
     const unsigned long long n = s->n_designs;
     const halley_search_answer answer =
         opts->all ? HALLEY_SEARCH_NONE

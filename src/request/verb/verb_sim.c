@@ -239,6 +239,15 @@ static const request_option options[] = {
 
 static const sim_options defaults = {.queues = 1, .injection = 1};
 
+static halley_status write_verdict_json(report_json *j, const halley_result *result,
+                                        const report_traces *traces, halley_error *err)
+{
+    char verdict[REPORT_LOSSES_TEXT];
+    TRY(report_sim_verdict(verdict, result, traces, err));
+    report_json_text(j, "verdict", str_from(verdict));
+    return HALLEY_OK;
+}
+
 static halley_status write_sim_json(const request_call *call, const halley_result *result,
                                     const report_traces *traces, halley_error *err)
 {
@@ -247,7 +256,9 @@ static halley_status write_sim_json(const request_call *call, const halley_resul
     request_json_begin(&j, call);
     halley_status status = report_sim_json(&j, result, err);
     if (status == HALLEY_OK && o->explain)
-        status = report_sim_explain_json(&j, result, traces, err);
+        status = report_sim_explain_json(&j, result, traces, true, err);
+    if (status == HALLEY_OK && o->explain)
+        status = write_verdict_json(&j, result, traces, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
 }
@@ -279,7 +290,9 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     TRY(report_sim_text(result, call->out, err));
     if (!o->explain)
         return HALLEY_OK;
-    fputc('\n', call->out);
+    char verdict[REPORT_LOSSES_TEXT];
+    TRY(report_sim_verdict(verdict, result, traces, err));
+    fprintf(call->out, "\nVerdict: %s.\n\n", verdict);
     return report_sim_explain(result, traces, call->out, err);
 }
 
