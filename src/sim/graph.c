@@ -136,29 +136,65 @@ static void fail_node(sim *s, uint32_t rank, uint32_t node, const char *sentence
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
 
+/* The memory begins with the request, or keeps it until it has served those before. */
+static void ask_memory(sim *s, uint32_t server, uint32_t rank, uint32_t node,
+                       uint64_t bytes)
+{
+    bool starts;
+    const mem_request request = {bytes, rank, node, MEM_NONE};
+    if (mem_ask(&s->memory, server, &request, &starts) != HALLEY_OK) {
+        sim_fail_memory(s);
+        return;
+    }
+    if (!starts)
+        return;
+    const uint64_t delay = mem_duration(&s->memory, bytes);
+    sim_call_after(s, rank, delay, sim_event_node(rank, node));
+    sim_call_after(s, rank, delay, sim_event_memory(server));
+}
+
+static int compare_asked(const void *a, const void *b)
+{
+    const sim_asked *x = a, *y = b;
+    if (x->server != y->server)
+        return x->server < y->server ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+void sim_memory_serve(sim *s)
+{
+    qsort(s->asked.at, s->asked.n, sizeof *s->asked.at, compare_asked);
+    for (size_t i = 0; i < s->asked.n && s->status == HALLEY_OK; i++) {
+        const sim_asked *a = &s->asked.at[i];
+        ask_memory(s, a->server, a->rank, a->node, a->bytes);
+    }
+    s->asked.n = 0;
+}
+
 static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
 {
-    const uint32_t npu = s->ranks[rank].npu;
-    const uint32_t server = mem_server_of(&s->memory, npu);
-    const uint64_t delay = s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL
-                               ? mem_pool_delay(&s->memory, npu, bytes, s->queue.now)
-                               : mem_duration(&s->memory, bytes);
-    bool starts = true;
+    const sim_rank *r = &s->ranks[rank];
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
         fail_node(s, rank, node,
                   "the node loads from or stores to remote memory, but the cluster has "
                   "none; add remote-memory to its file");
         return;
     }
-    if (server != MEM_NONE &&
-        mem_ask(&s->memory, server, &(mem_request){bytes, rank, node, MEM_NONE},
-                &starts) != HALLEY_OK)
+    if (r->server == MEM_NONE) {
+        const uint64_t delay =
+            s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL
+                ? mem_pool_delay(&s->memory, r->npu, bytes, s->queue.now)
+                : mem_duration(&s->memory, bytes);
+        sim_call_after(s, rank, delay, sim_event_node(rank, node));
+    } else if (s->rules->flush == NULL) {
+        ask_memory(s, r->server, rank, node, bytes);
+    } else if (!array_push(&s->asked,
+                           ((sim_asked){r->server, r->npu % s->memory.npus_per_server,
+                                        rank, node, bytes}))) {
         sim_fail_memory(s);
-    if (!starts)
-        return;
-    sim_call_after(s, rank, delay, sim_event_node(rank, node));
-    if (server != MEM_NONE)
-        sim_call_after(s, rank, delay, sim_event_memory(server));
+    }
 }
 
 static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *n)

@@ -365,6 +365,8 @@ static uint64_t count_represented(const sim *s, uint64_t event)
         return s->ranks[sim_event_read_calls(event)].n_alike;
     case SIM_NODE:
         return s->ranks[sim_event_read_node(event).owner].n_alike;
+    case SIM_MEMORY_NEXT:
+        return s->servers_alike[sim_event_read_memory(event)];
     case SIM_START:
         return s->ranks[find_queue_rank(s, sim_event_read_index(event))].n_alike;
     case SIM_TRANSFER: {
@@ -485,6 +487,7 @@ static void free_run(sim *s)
     free(s->finishers);
     array_fini(&s->freed);
     array_fini(&s->awake);
+    array_fini(&s->asked);
     array_fini(&s->shuffle.events);
     array_fini(&s->traffic);
     array_fini(&s->journal);
