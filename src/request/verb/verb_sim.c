@@ -9,6 +9,7 @@
 #include "request/design.h"
 #include "request/document.h"
 #include "request/jobs.h"
+#include "request/page.h"
 #include "request/roles.h"
 #include "request/sim_plan.h"
 #include "request/traces.h"
@@ -33,7 +34,7 @@ typedef struct sim_options {
     uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
-    const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
+    const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on, *report;
     double stop_at;
     request_texts jobs, slow, late;
     const char *placement;
@@ -218,6 +219,7 @@ static const request_option options[] = {
      .offset = offsetof(sim_options, no_fold),
      .doc = "run every rank, also those that are known to do the same as another; the "
             "result is the same"},
+    REQUEST_REPORT_OPTION(sim_options, report),
     REQUEST_OUTPUT_OPTIONS(sim_options, output),
     DESIGN_PLAN DESIGN_HEADROOM{0},
 };
@@ -233,17 +235,25 @@ static halley_status write_verdict_json(report_json *j, const halley_result *res
     return HALLEY_OK;
 }
 
-static halley_status write_sim_json(const request_call *call, const halley_result *result,
-                                    const halley_trace_set *traces, halley_error *err)
+/* A page explains the run. `what` is a sim_outcome. */
+typedef struct sim_outcome {
+    const halley_result *result;
+    const halley_trace_set *traces;
+} sim_outcome;
+
+static halley_status write_sim_json(const request_call *call, const void *what,
+                                    halley_error *err)
 {
     const sim_options *o = call->options;
+    const sim_outcome *const s = what;
+    const bool explains = o->explain || o->report != NULL;
     report_json j;
     request_json_begin(&j, call);
-    halley_status status = report_sim_json(&j, result, err);
-    if (status == HALLEY_OK && o->explain)
-        status = report_sim_explain_json(&j, result, traces, true, err);
-    if (status == HALLEY_OK && o->explain)
-        status = write_verdict_json(&j, result, traces, err);
+    halley_status status = report_sim_json(&j, s->result, err);
+    if (status == HALLEY_OK && explains)
+        status = report_sim_explain_json(&j, s->result, s->traces, o->explain, err);
+    if (status == HALLEY_OK && explains)
+        status = write_verdict_json(&j, s->result, s->traces, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
 }
@@ -264,12 +274,15 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
         TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, err));
+    const sim_outcome outcome = {result, traces};
+    TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
+                          &outcome, err));
     if (o->astra_output) {
         report_sim_astra(result, call->out);
         return HALLEY_OK;
     }
     if (form == REPORT_JSON)
-        return write_sim_json(call, result, traces, err);
+        return write_sim_json(call, &outcome, err);
     if (form == REPORT_CSV || o->per_rank)
         return report_sim_ranks(result, call->out, err);
     TRY(report_sim_text(result, call->out, err));
@@ -294,7 +307,7 @@ static halley_status write_input_result(request_call *call, const halley_result 
     halley_trace_set *traces = NULL;
     if (in->roles == NULL)
         return write_sim_result(call, result, in->traces, err);
-    if (o->per_node != NULL || o->timeline != NULL || o->explain)
+    if (o->per_node != NULL || o->timeline != NULL || o->explain || o->report != NULL)
         TRY(halley_template_traces(&traces, in->roles, err));
     const halley_status status = write_sim_result(call, result, traces, err);
     halley_trace_set_free(traces);
@@ -313,7 +326,7 @@ static halley_sim_opts read_run_options(const request_call *call)
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
-                  o->memory_out != NULL,
+                  o->report != NULL || o->memory_out != NULL,
     };
 }
 
@@ -707,6 +720,7 @@ static halley_status simulate_plan(request_call *call, halley_error *err)
                                    .per_node = o->per_node,
                                    .heat = o->heat,
                                    .links = o->links,
+                                   .report = o->report,
                                    .run = {.no_fold = o->no_fold,
                                            .heat = o->heat != NULL,
                                            .watch = call->watch,
