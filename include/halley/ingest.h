@@ -26,6 +26,9 @@ typedef struct halley_link_opts {
     /* Of the ranks: 0 = one thread per core. */
     uint32_t n_threads;
     const halley_watch *watch; /* progress in recordings, and cancellation; NULL = none */
+    /* Kernels get the classes that they have in a recording alone, and the trace what the
+     * device half says as a whole: halley_kernels_count takes it then. */
+    bool classes;
 } halley_link_opts;
 
 /* What was linked, guessed and dropped. Times in nanoseconds. */
