@@ -2,6 +2,7 @@
 #ifndef HALLEY_HALLEY_H
 #define HALLEY_HALLEY_H
 
+#include "halley/astra.h"
 #include "halley/batch.h"
 #include "halley/cluster.h"
 #include "halley/compare.h"

@@ -123,6 +123,10 @@ typedef struct cluster_system {
     bool roofline, replay_only;
     bool modelled;     /* native rules: compute times by cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
+    const char
+        *memory_trace; /* ASTRA-sim: prefix of what it writes of it; NULL = usual */
+    bool trace_nodes;  /* ASTRA-sim: its log tells of every node */
+    bool reads_ns;     /* durations in ns are read under ASTRA-sim's rules, too */
     double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
     double *late_s;    /* by NPU: when it begins; NULL = all at once */
     double interference[CLUSTER_N_KERNELS]; /* kernels beside communication: 1 + it */

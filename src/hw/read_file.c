@@ -2,12 +2,12 @@
  * hw/read_file.c - the cluster file in our own form: YAML or JSON, a unit at every value
  * that has one, GB = 1e9, unknown keys are errors. This is the only loader: presets,
  * files and texts in memory all come here; ASTRA-sim's files fill the same struct
- * (hw/astra.c).
+ * (hw/astra/files.c).
  */
 #include "hw/read_file.h"
 
 #include "base/file.h"
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/embedded.h"
 #include "hw/levels.h"
