@@ -47,12 +47,19 @@ static halley_status parse_traces(halley_trace_set **out, const char *const *arg
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
                           size_t n, halley_error *err)
 {
+    return traces_load_by(out, call, first, n, NULL, err);
+}
+
+halley_status traces_load_by(halley_trace_set **out, const request_call *call,
+                             size_t first, size_t n, const halley_load_opts *opts,
+                             halley_error *err)
+{
     const char *const *args = call->args + first;
     size_t n_texts = 0;
     for (size_t i = 0; i < n; i++)
         n_texts += is_trace_text(args[i]);
     if (n_texts == 0)
-        return traces_explain(args, n, halley_trace_set_load(out, args, n, NULL, err),
+        return traces_explain(args, n, halley_trace_set_load(out, args, n, opts, err),
                               err);
     if (n_texts < n)
         return error_set(err, HALLEY_EINVAL,

@@ -16,6 +16,11 @@ extern const char *const traces_key[]; /* of requests: "trace"; ends with NULL *
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
                           size_t n, halley_error *err);
 
+/* The same with options, which may be NULL. */
+halley_status traces_load_by(halley_trace_set **out, const request_call *call,
+                             size_t first, size_t n, const halley_load_opts *opts,
+                             halley_error *err);
+
 /* The same, but recordings of profilers are linked in memory. `opts` may be NULL. */
 halley_status traces_load_any(halley_trace_set **out, const request_call *call,
                               size_t first, size_t n, const halley_recording_opts *opts,

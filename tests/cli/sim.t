@@ -169,6 +169,8 @@ $ halley sim pp -c c.yaml --explain
 > Hottest links  Kind  Bandwidth  Payload  On the wire     Use  Mostly by                          Share
 > npu0 -> npu1   dim0  50.0 GB/s  4.19 MB      4.19 MB  2.97 %  steps of collectives and messages  100 %
 >
+> Verdict: compute-bound: 95 % of the critical path is compute.
+>
 > Critical path  Steps     Time   Share
 > compute           14  2.70 ms  95.4 %
 > message            6   129 us  4.55 %
@@ -512,6 +514,7 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16
 >   tensor parallel              144 ms   13.3 %
 >   data parallel               5.65 ms    0.5 %
 >   pipeline bubble              106 ms    9.8 %
+>   compute-bound: 76 % of the step is compute. Also 13 % is exposed tensor-parallel communication
 >
 > Hottest links       Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
 > npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 3 and 1 like it  46.7 %
@@ -574,6 +577,42 @@ $ halley trace info t; halley trace check t
 >    1      4           4   1979  t.role1.et
 > t.roles.yaml: 8 ranks in 2 roles, 0 errors
 
+## a timeline has one rank of each class and names those it represents; --expand adds others, or all
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline a.json > report; grep -o 'process_labels.*' a.json; grep -o '"rank [0-9]*"' a.json; $DATA/../../tools/check-timeline a.json 1000000
+> process_labels","args":{"labels":"8 alike","alike":8,"ranks":"0-7"}},
+> process_labels","args":{"labels":"8 alike","alike":8,"ranks":"8-15"}},
+> "rank 0"
+> "rank 8"
+> well formed
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline b.json --expand 5,12-13 > report; grep -o '"rank [0-9]*"' b.json; $DATA/../../tools/check-timeline b.json 1000000
+> "rank 0"
+> "rank 5"
+> "rank 8"
+> "rank 12"
+> "rank 13"
+> well formed
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline c.json --expand all > report; grep -c '"process_name"' c.json; $DATA/../../tools/check-timeline c.json 1000000
+> 16
+> well formed
+$ halley trace gen -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 -o t > report; halley sim t -c dgx-h100:16 --timeline d.json --expand all > report; cmp c.json d.json
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --timeline c.json --expand 3,16
+! halley: --expand: expected all or a list of ranks below 16, for example 0-7,64, not 3,16
+! see 'halley sim --help'
+? 2
+$ halley sim t -c dgx-h100:16 --expand all
+! halley: --expand needs --timeline
+! see 'halley sim --help'
+? 2
+
+## the order of what happens at one instant changes nothing; where it counts, it cannot be changed
+$ for s in 1 2; do halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --no-fold --shuffle $s --json > $s.json; done; halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --no-fold --json > 0.json; for f in 0 1 2; do query $f.json /step_s; done; cmp 1.json 2.json
+> {*}
+> {*}
+> {*}
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --network-model queue --shuffle 1
+! halley: shuffle: the order of events may count here: collectives run step by step
+? 1
+
 ## options of plans and of traces
 $ halley sim -m gpt-3.6b -c dgx-h100:8 step
 ! halley: give traces or --model, not both
@@ -596,6 +635,11 @@ $ for n in 16384 131072; do halley sim -m llama3-405b -c c.yaml:$n --tp 8 --pp 1
 $ for c in slow failed; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'; done
 > 96 classes of 16384 ranks
 > 64 classes of 16384 ranks
+$ printf 'system: {slow: {50: 1.5}}\n' > s; cat failed.yaml s > both.yaml; for c in c slow failed both; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 --explain | grep -o '.* ranks were run for .*'; done
+> 16 ranks were run for 16384, with 64 classes of groups and pairs and 96 of links:
+> 96 ranks were run for 16384, with 272 classes of groups and pairs and 320 of links:
+> 64 ranks were run for 16384, with 208 classes of groups and pairs and 478 of links:
+> 160 ranks were run for 16384, with 432 classes of groups and pairs and 686 of links:
 $ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 2> note | grep -o '.* classes of [0-9]* ranks'
 > 16 classes of 2048 ranks
 $ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'
