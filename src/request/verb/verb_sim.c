@@ -126,14 +126,12 @@ static const request_option options[] = {
      .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(sim_options, comm_scale),
-     .doc = "without effect, as in ASTRA-sim; factor of the sizes of a workload file of "
-            "ASTRA-sim 1.0"},
+     .doc = "factor of sizes of a workload of ASTRA-sim 1.0; else without effect"},
     {.name = "compute-scale",
      .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(sim_options, compute_scale),
-     .doc = "without effect, as in ASTRA-sim; factor of the compute times of a workload "
-            "file of ASTRA-sim 1.0"},
+     .doc = "factor of times of a workload of ASTRA-sim 1.0; else without effect"},
     {.name = "logging-configuration",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
@@ -307,23 +305,6 @@ static halley_status write_sim_json(const request_call *call, const void *what,
     return status != HALLEY_OK ? status : ended;
 }
 
-/* The log names nodes of every rank, so roles become traces. */
-static halley_status write_astra_log(const request_call *call,
-                                     const halley_result *result,
-                                     const report_traces *traces,
-                                     const halley_cluster *cluster, halley_error *err)
-{
-    const sim_options *o = call->options;
-    halley_trace_set *made = NULL;
-    if (traces->roles != NULL)
-        TRY(halley_template_traces(&made, traces->roles, err));
-    const halley_status status =
-        halley_astra_log_write(call->out, result, made != NULL ? made : traces->set,
-                               cluster, o->logging_folder, err);
-    halley_trace_set_free(made);
-    return status;
-}
-
 static halley_status write_sim_result(request_call *call, const halley_result *result,
                                       const report_traces *traces,
                                       const halley_cluster *cluster, halley_error *err)
@@ -345,7 +326,8 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
                           &outcome, err));
     if (o->astra_output)
-        return write_astra_log(call, result, traces, cluster, err);
+        return sim_astra_write_log(call->out, result, traces, cluster, o->logging_folder,
+                                   err);
     if (form == REPORT_JSON)
         return write_sim_json(call, &outcome, err);
     if (form == REPORT_CSV || o->per_rank)
@@ -382,12 +364,12 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
     const sim_options *o = call->options;
     halley_sim_opts opts = read_run_options(call);
     halley_result *result;
+    if (o->astra_output)
+        opts.journal = halley_astra_journal(cluster, o->logging_folder != NULL);
     TRY(sim_plan_check_expand(call, o->expand, o->timeline,
                               in->roles != NULL ? halley_template_ranks(in->roles)
                                                 : halley_trace_set_count(in->set),
                               err));
-    if (o->astra_output)
-        opts.journal = halley_astra_journal(cluster, o->logging_folder != NULL);
     halley_status status =
         in->roles != NULL
             ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
