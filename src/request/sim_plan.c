@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "halley/plan_trace.h"
+#include "report/columns.h"
 #include "report/losses.h"
 #include "report/plan_sim.h"
 #include "report/sim.h"
@@ -19,6 +20,8 @@
 
 /* More ranks than this have no critical path unless --explain asks for it. */
 enum { MOST_PATH_RANKS = 1024 };
+/* More have no use of links over time, which needs every rank to be run. */
+enum { MOST_HEAT_RANKS = 1024 };
 /* A difference to the closed form above which the busiest link is named. */
 static const double notable_difference = 0.02;
 
@@ -73,8 +76,8 @@ static halley_status check_path(plan_run *p, halley_error *err)
 static bool needs_traces(const plan_run *p)
 {
     const sim_plan_options *o = p->o;
-    return o->explain || o->timeline != NULL || o->per_node != NULL ||
-           halley_template_ranks(p->roles) <= MOST_PATH_RANKS;
+    return o->explain || o->timeline != NULL || o->columns != NULL ||
+           o->per_node != NULL || halley_template_ranks(p->roles) <= MOST_PATH_RANKS;
 }
 
 static halley_status simulate_roles(plan_run *p, halley_error *err)
@@ -82,6 +85,8 @@ static halley_status simulate_roles(plan_run *p, halley_error *err)
     halley_sim_opts opts = p->o->run;
     opts.record = true;
     TRY(halley_plan_template(&p->roles, &p->model, &p->plan, p->cluster, &p->stack, err));
+    if (p->o->columns != NULL && halley_template_ranks(p->roles) <= MOST_HEAT_RANKS)
+        opts.heat = true;
     TRY(halley_sim_run_template(&p->result, p->roles, p->cluster, &opts, err));
     if (needs_traces(p))
         TRY(halley_template_traces(&p->traces, p->roles, err));
@@ -266,6 +271,46 @@ static halley_status write_json(const request_call *call, const plan_run *p,
     return status != HALLEY_OK ? status : ended;
 }
 
+/* The memory of a stage, and its passes. */
+static halley_status make_columns_stage(report_columns_stage *out, const plan_run *p,
+                                        uint32_t i, halley_error *err)
+{
+    halley_stage_memory memory;
+    halley_plan_pass *passes;
+    size_t n;
+    TRY(halley_plan_passes(&passes, &n, &p->model, &p->plan, p->cluster, &p->stack, i,
+                           err));
+    halley_estimate_stage(&memory, &p->model, &p->plan, p->cluster, &p->stack, i);
+    const double activations = memory.memory_bytes[HALLEY_MEMORY_ACTIVATIONS];
+    *out = (report_columns_stage){.passes = passes,
+                                  .n_passes = n,
+                                  .fixed_bytes = memory.device_bytes - activations,
+                                  .activation_bytes = activations};
+    return HALLEY_OK;
+}
+
+static halley_status write_plan_columns(const plan_run *p, halley_error *err)
+{
+    const uint32_t n = p->plan.pp;
+    report_columns_stage *stages = calloc(n, sizeof *stages);
+    if (stages == NULL)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; i < n && status == HALLEY_OK; i++)
+        status = make_columns_stage(&stages[i], p, i, err);
+    const report_columns_options o = {.all_ranks = p->o->all_ranks,
+                                      .roles = p->roles,
+                                      .stages = stages,
+                                      .capacity_bytes = p->e.capacity_bytes,
+                                      .headroom = p->e.headroom};
+    if (status == HALLEY_OK)
+        status = report_sim_columns(p->result, p->traces, &o, p->o->columns, err);
+    for (uint32_t i = 0; i < n; i++)
+        free((void *)(uintptr_t)stages[i].passes);
+    free(stages);
+    return status;
+}
+
 static halley_status write_plan_run(request_call *call, const plan_run *p,
                                     halley_error *err)
 {
@@ -278,6 +323,8 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
         TRY(report_sim_links(p->result, o->links, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(p->result, p->traces, o->timeline, err));
+    if (o->columns != NULL)
+        TRY(write_plan_columns(p, err));
     for (uint32_t i = 0; i < halley_result_warning_count(p->result); i++)
         request_note(call, "warning: %s", halley_result_warning(p->result, i));
     if (o->json)

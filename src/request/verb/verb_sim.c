@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "halley/sim.h"
+#include "report/columns.h"
 #include "report/sim.h"
 #include "request/design.h"
 #include "request/document.h"
@@ -21,6 +22,8 @@
 static const char *const models[] = {
     "flow", "free", "queue", "unaware", "aware", "contention-free", "link-queue", NULL};
 enum { FIRST_OLD_MODEL = 5 };
+/* With --columns, more ranks have no use of links: that needs every rank to be run. */
+enum { MOST_HEAT_RANKS = 1024 };
 static const halley_network_model models_of_words[] = {
     HALLEY_NETWORK_FLOW,  HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE,
     HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS};
@@ -34,6 +37,8 @@ typedef struct sim_options {
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
+    const char *columns;
+    bool all_ranks;
     double stop_at;
     request_texts jobs, slow, late;
     const char *placement;
@@ -161,6 +166,18 @@ static const request_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, timeline),
      .doc = "write a timeline that Perfetto and chrome://tracing open"},
+    {.name = "columns",
+     .kind = REQUEST_TEXT,
+     .writes = true,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, columns),
+     .doc = "write timeline, critical path, memory and (up to 1,024 ranks) use of links "
+            "over time as binary columns, which the web page draws (doc/columns.md)"},
+    {.name = "all-ranks",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, all_ranks),
+     .doc = "with --columns: write every rank (default: one of those whose totals are "
+            "equal)"},
     {.name = "heat",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -264,6 +281,10 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
         TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, err));
+    if (o->columns != NULL)
+        TRY(report_sim_columns(result, traces,
+                               &(report_columns_options){.all_ranks = o->all_ranks},
+                               o->columns, err));
     if (o->astra_output) {
         report_sim_astra(result, call->out);
         return HALLEY_OK;
@@ -294,7 +315,7 @@ static halley_status write_input_result(request_call *call, const halley_result 
     halley_trace_set *traces = NULL;
     if (in->roles == NULL)
         return write_sim_result(call, result, in->traces, err);
-    if (o->per_node != NULL || o->timeline != NULL || o->explain)
+    if (o->per_node != NULL || o->timeline != NULL || o->columns != NULL || o->explain)
         TRY(halley_template_traces(&traces, in->roles, err));
     const halley_status status = write_sim_result(call, result, traces, err);
     halley_trace_set_free(traces);
@@ -313,15 +334,19 @@ static halley_sim_opts read_run_options(const request_call *call)
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
-                  o->memory_out != NULL,
+                  o->memory_out != NULL || o->columns != NULL,
     };
 }
 
 static halley_status simulate_input(request_call *call, const halley_cluster *cluster,
                                     const sim_input *in, halley_error *err)
 {
-    const halley_sim_opts opts = read_run_options(call);
+    const sim_options *o = call->options;
+    halley_sim_opts opts = read_run_options(call);
     halley_result *result;
+    const uint32_t n_ranks = in->roles != NULL ? halley_template_ranks(in->roles)
+                                               : halley_trace_set_count(in->traces);
+    opts.heat = o->heat != NULL || (o->columns != NULL && n_ranks <= MOST_HEAT_RANKS);
     halley_status status =
         in->roles != NULL
             ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
@@ -447,9 +472,9 @@ static void warn_about_options(const request_call *call)
 /* Several jobs have results of their own. */
 static halley_status check_jobs_usage(request_call *call, halley_error *err)
 {
-    static const char *const others[] = {"per-rank", "per-node",    "timeline", "heat",
-                                         "links",    "memory",      "explain",  "stop-at",
-                                         "replay",   "astra-output"};
+    static const char *const others[] = {
+        "per-rank", "per-node", "columns", "timeline", "heat",        "links",
+        "memory",   "explain",  "stop-at", "replay",   "astra-output"};
     const sim_options *o = call->options;
     if (o->jobs.n == 0)
         return o->placement == NULL ? HALLEY_OK
@@ -704,6 +729,8 @@ static halley_status simulate_plan(request_call *call, halley_error *err)
                                    .per_rank = o->per_rank,
                                    .explain = o->explain,
                                    .timeline = o->timeline,
+                                   .columns = o->columns,
+                                   .all_ranks = o->all_ranks,
                                    .per_node = o->per_node,
                                    .heat = o->heat,
                                    .links = o->links,
