@@ -64,7 +64,7 @@ struct report_columns {
     ARRAY(heat_entry) heats;
     map64 first_rows; /* by track and group, of the last rank */
     double end_s, capacity_bytes, headroom;
-    uint32_t n_ranks, n_left_out;
+    uint32_t n_ranks, n_left_out, npus_per_node;
     bool failed; /* memory ran out: something is missing */
 };
 
@@ -249,6 +249,11 @@ void report_columns_heat(report_columns *c, const halley_dim_result *dim, uint32
         free(entry.use);
         c->failed = true;
     }
+}
+
+void report_columns_nodes(report_columns *c, uint32_t npus_per_node)
+{
+    c->npus_per_node = npus_per_node;
 }
 
 void report_columns_capacity(report_columns *c, double bytes, double headroom)
@@ -490,8 +495,10 @@ static void add_places(strbuf *to, const column columns[N_COLUMNS])
 static void make_header(strbuf *to, const report_columns *c, const layout *l,
                         const column columns[N_COLUMNS])
 {
-    strbuf_printf(to, "{\"what\":\"%s\",\"n_ranks\":%u,\"left_out\":%u", c->what,
-                  c->n_ranks, c->n_left_out);
+    strbuf_printf(to,
+                  "{\"what\":\"%s\",\"n_ranks\":%u,\"left_out\":%u,"
+                  "\"npus_per_node\":%u",
+                  c->what, c->n_ranks, c->n_left_out, c->npus_per_node);
     add_number(to, "end_s", c->end_s);
     if (c->capacity_bytes > 0) {
         add_number(to, "capacity_bytes", c->capacity_bytes);

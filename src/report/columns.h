@@ -47,6 +47,8 @@ void report_columns_level(report_columns *c, double at_s, double bytes);
  * numbers and is copied. */
 void report_columns_heat(report_columns *c, const halley_dim_result *dim, uint32_t n_npus,
                          uint32_t n_bins, double bin_s, const float *use);
+/* NPUs of a node, which the drawing of links shows as a box; 0 = not known. */
+void report_columns_nodes(report_columns *c, uint32_t npus_per_node);
 /* The device's memory, and what of it must stay free. */
 void report_columns_capacity(report_columns *c, double bytes, double headroom);
 /* Ranks of the job, and those for which there was no room. */
@@ -68,6 +70,7 @@ typedef struct report_columns_options {
     const halley_template *roles; /* with `stages`; NULL = not a plan */
     const report_columns_stage *stages; /* by role */
     double capacity_bytes, headroom;    /* 0 = not known */
+    uint32_t npus_per_node;             /* 0 = not known */
 } report_columns_options;
 
 /* A simulation with recorded nodes, and with heat if it has any. */

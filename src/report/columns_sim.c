@@ -404,6 +404,7 @@ static halley_status fill_columns(sim_writer *w, halley_error *err)
         return error_nomem(err);
     report_columns_total(w->to, n, left_out);
     report_columns_capacity(w->to, w->o->capacity_bytes, w->o->headroom);
+    report_columns_nodes(w->to, w->o->npus_per_node);
     for (size_t i = 0; i < w->shown.n; i++) {
         shown_rank *s = &w->shown.at[i];
         s->boxes = mem_array(halley_trace_count(halley_trace_set_get(w->traces, s->rank)),

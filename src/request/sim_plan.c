@@ -301,6 +301,8 @@ static halley_status write_plan_columns(const plan_run *p, halley_error *err)
     const report_columns_options o = {.all_ranks = p->o->all_ranks,
                                       .roles = p->roles,
                                       .stages = stages,
+                                      .npus_per_node =
+                                          halley_cluster_npus_per_node(p->cluster),
                                       .capacity_bytes = p->e.capacity_bytes,
                                       .headroom = p->e.headroom};
     if (status == HALLEY_OK)

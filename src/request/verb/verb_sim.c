@@ -281,10 +281,6 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
         TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, err));
-    if (o->columns != NULL)
-        TRY(report_sim_columns(result, traces,
-                               &(report_columns_options){.all_ranks = o->all_ranks},
-                               o->columns, err));
     if (o->astra_output) {
         report_sim_astra(result, call->out);
         return HALLEY_OK;
@@ -306,7 +302,21 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
 typedef struct sim_input {
     const halley_trace_set *traces;
     const halley_template *roles;
+    const halley_cluster *cluster; /* set by simulate_input */
 } sim_input;
+
+static halley_status write_sim_files(request_call *call, const halley_result *result,
+                                     const halley_trace_set *traces,
+                                     const halley_cluster *cluster, halley_error *err)
+{
+    const sim_options *o = call->options;
+    const report_columns_options columns = {.all_ranks = o->all_ranks,
+                                            .npus_per_node =
+                                                halley_cluster_npus_per_node(cluster)};
+    if (o->columns != NULL)
+        TRY(report_sim_columns(result, traces, &columns, o->columns, err));
+    return write_sim_result(call, result, traces, err);
+}
 
 static halley_status write_input_result(request_call *call, const halley_result *result,
                                         const sim_input *in, halley_error *err)
@@ -314,10 +324,10 @@ static halley_status write_input_result(request_call *call, const halley_result 
     const sim_options *o = call->options;
     halley_trace_set *traces = NULL;
     if (in->roles == NULL)
-        return write_sim_result(call, result, in->traces, err);
+        return write_sim_files(call, result, in->traces, in->cluster, err);
     if (o->per_node != NULL || o->timeline != NULL || o->columns != NULL || o->explain)
         TRY(halley_template_traces(&traces, in->roles, err));
-    const halley_status status = write_sim_result(call, result, traces, err);
+    const halley_status status = write_sim_files(call, result, traces, in->cluster, err);
     halley_trace_set_free(traces);
     return status;
 }
@@ -358,7 +368,8 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_input_result(call, result, in, err);
+    const sim_input all = {in->traces, in->roles, cluster};
+    status = write_input_result(call, result, &all, err);
     halley_result_free(result);
     return status;
 }
