@@ -143,10 +143,12 @@ class Timeline implements TimelineView {
       const step = Math.max(1, Math.floor(row.n / 2000));
       for (let i = row.first; i < row.first + row.n; i += step) used.add(c.kind[i]!);
     }
-    const kinds = new Map([...used].map((k) => findKind(c.kinds[k] ?? "")).map((k) => [k.name, k]));
+    /* one key per colour: kinds that share one are named together */
+    const kinds = new Map<string, string[]>();
+    for (const k of [...used].map((id) => findKind(c.kinds[id] ?? ""))) kinds.set(k.colour, [...new Set([...(kinds.get(k.colour) ?? []), k.name])]);
     fill(
       this.keys,
-      [...kinds.values()].slice(0, 12).map((k) => el("span", {}, colourKey(k.colour, null), k.name)),
+      [...kinds].map(([colour, names]) => el("span", {}, colourKey(colour, null), `${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}`)),
       c.path_box.length > 0 && el("span", {}, el("span", { class: "key on-path", "aria-hidden": "true" }), "on the critical path"),
       el("span", {}, el("span", { class: "key waiting", "aria-hidden": "true" }), c.what === "recording" ? "idle" : "waiting"),
     );
