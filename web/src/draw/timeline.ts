@@ -137,7 +137,7 @@ export class TimelinePainter {
     to.font = `12px ${p.font}`;
     to.textBaseline = "middle";
     to.textAlign = "center";
-    const marks = ticks(look.t0, look.t1, Math.max(2, Math.floor((look.width - look.left) / 110)));
+    const marks = ticks(look.t0, look.t1, Math.max(4, Math.floor((look.width - look.left) / 110)));
     for (const at of marks) {
       const x = this.x(look, at);
       to.fillStyle = p.grid;
