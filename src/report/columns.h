@@ -11,6 +11,7 @@
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
 #include "halley/trace.h"
+#include "report/traces.h"
 
 /* More boxes than this are not written; further ranks are left out, and the file says
  * how many. */
@@ -66,16 +67,14 @@ typedef struct report_columns_stage {
 } report_columns_stage;
 
 typedef struct report_columns_options {
-    bool all_ranks;               /* also those whose totals equal those of another */
-    const halley_template *roles; /* with `stages`; NULL = not a plan */
-    const report_columns_stage *stages; /* by role */
+    bool all_ranks; /* also those whose totals equal those of another */
+    const report_columns_stage *stages; /* by role; NULL = not a plan */
     double capacity_bytes, headroom;    /* 0 = not known */
     uint32_t npus_per_node;             /* 0 = not known */
 } report_columns_options;
 
 /* A simulation with recorded nodes, and with heat if it has any. */
-halley_status report_sim_columns(const halley_result *result,
-                                 const halley_trace_set *traces,
+halley_status report_sim_columns(const halley_result *result, const report_traces *traces,
                                  const report_columns_options *o, const char *path,
                                  halley_error *err);
 /* The recorded times of all ranks; HALLEY_EINVAL when there are none. */

@@ -23,7 +23,8 @@ typedef struct shown_rank {
 
 typedef struct sim_writer {
     const halley_result *result;
-    const halley_trace_set *traces;
+    const report_traces *traces;
+    const halley_trace *trace; /* of the rank that is being written */
     const report_columns_options *o;
     report_columns *to;
     double per_s;
@@ -39,8 +40,8 @@ static uint64_t hash_totals(const sim_writer *w, uint32_t rank)
 {
     const halley_rank_result r = halley_result_rank(w->result, rank);
     const uint64_t of[] = {
-        w->o->roles != NULL ? halley_template_role_of(w->o->roles, rank) : 0,
-        halley_trace_count(halley_trace_set_get(w->traces, rank)),
+        w->traces->roles != NULL ? halley_template_role_of(w->traces->roles, rank) : 0,
+        halley_trace_count(report_traces_like(w->traces, rank)),
         r.finish,
         r.compute,
         r.gpu,
@@ -67,7 +68,7 @@ static bool choose_ranks(sim_writer *w, uint32_t *left_out)
         bool fresh = false;
         ok = map64_put(&seen, key, &slot, &fresh);
         w->slots[r] = slot;
-        const uint32_t nodes = halley_trace_count(halley_trace_set_get(w->traces, r));
+        const uint32_t nodes = halley_trace_count(report_traces_like(w->traces, r));
         if (ok && fresh && n_boxes + nodes > REPORT_COLUMNS_MOST && r > 0) {
             ok = map64_set(&seen, key, NO_SLOT - 1);
             w->slots[r] = NO_SLOT;
@@ -164,7 +165,7 @@ static void add_flow(sim_writer *w, const halley_trace *t, uint32_t rank, uint32
 
 static void add_node(sim_writer *w, shown_rank *s, uint32_t node)
 {
-    const halley_trace *t = halley_trace_set_get(w->traces, s->rank);
+    const halley_trace *t = w->trace;
     const halley_node_times times = halley_result_node(w->result, s->rank, node);
     s->boxes[node] = UINT32_MAX;
     if (!times.ran)
@@ -207,7 +208,7 @@ static int compare_begins(const void *a, const void *b, void *context)
 
 static void add_nodes(sim_writer *w, shown_rank *s)
 {
-    const uint32_t n = halley_trace_count(halley_trace_set_get(w->traces, s->rank));
+    const uint32_t n = halley_trace_count(report_traces_like(w->traces, s->rank));
     by_begin by = {w->result, s->rank};
     for (uint32_t i = 0; i < n; i++)
         w->order[i] = i;
@@ -224,7 +225,7 @@ typedef struct pass_span {
 static pass_span find_span(const sim_writer *w, const shown_rank *s,
                            const halley_plan_pass *p)
 {
-    const halley_trace *t = halley_trace_set_get(w->traces, s->rank);
+    const halley_trace *t = report_traces_like(w->traces, s->rank);
     uint64_t begin = UINT64_MAX, end = 0;
     for (uint32_t i = p->first_node; i < p->first_node + p->n_nodes; i++) {
         assert(i < halley_trace_count(t));
@@ -331,12 +332,13 @@ static void add_traced_memory(sim_writer *w, const shown_rank *s)
                              (double)levels[i].bytes);
 }
 
-static void add_rank(sim_writer *w, shown_rank *s)
+static halley_status add_rank(sim_writer *w, shown_rank *s, halley_error *err)
 {
+    halley_trace *made;
     char name[48] = "";
     const report_columns_stage *stage = NULL;
-    if (w->o->roles != NULL) {
-        const uint32_t role = halley_template_role_of(w->o->roles, s->rank);
+    if (w->o->stages != NULL) {
+        const uint32_t role = halley_template_role_of(w->traces->roles, s->rank);
         snprintf(name, sizeof name, "stage %u", role);
         stage = &w->o->stages[role];
     }
@@ -351,14 +353,17 @@ static void add_rank(sim_writer *w, shown_rank *s)
             add_pass(w, s, &stage->passes[i], has_chunks);
         add_plan_memory(w, s, stage);
     }
+    TRY(report_traces_open(&w->trace, &made, w->traces, s->rank, err));
     add_nodes(w, s);
+    halley_trace_free(made);
+    return HALLEY_OK;
 }
 
 static halley_status add_path(sim_writer *w, halley_error *err)
 {
     halley_path_step *path;
     size_t n;
-    TRY(halley_result_path(&path, &n, w->result, w->traces, err));
+    TRY(halley_result_path(&path, &n, w->result, err));
     for (size_t i = 0; i < n; i++) {
         const uint32_t slot = w->slots[path[i].rank];
         const uint32_t box =
@@ -395,7 +400,7 @@ static halley_status fill_columns(sim_writer *w, halley_error *err)
     uint32_t left_out, most = 0;
     const uint32_t n = halley_result_ranks(w->result);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t nodes = halley_trace_count(halley_trace_set_get(w->traces, i));
+        const uint32_t nodes = halley_trace_count(report_traces_like(w->traces, i));
         most = nodes > most ? nodes : most;
     }
     w->slots = mem_array(n, sizeof *w->slots);
@@ -407,19 +412,18 @@ static halley_status fill_columns(sim_writer *w, halley_error *err)
     report_columns_nodes(w->to, w->o->npus_per_node);
     for (size_t i = 0; i < w->shown.n; i++) {
         shown_rank *s = &w->shown.at[i];
-        s->boxes = mem_array(halley_trace_count(halley_trace_set_get(w->traces, s->rank)),
+        s->boxes = mem_array(halley_trace_count(report_traces_like(w->traces, s->rank)),
                              sizeof *s->boxes);
         if (s->boxes == NULL)
             return error_nomem(err);
-        add_rank(w, s);
+        TRY(add_rank(w, s, err));
     }
     add_heat(w);
     TRY(add_path(w, err));
     return w->failed ? error_nomem(err) : HALLEY_OK;
 }
 
-halley_status report_sim_columns(const halley_result *result,
-                                 const halley_trace_set *traces,
+halley_status report_sim_columns(const halley_result *result, const report_traces *traces,
                                  const report_columns_options *o, const char *path,
                                  halley_error *err)
 {
