@@ -20,20 +20,37 @@ import { readSimulate, runKey, simulateDocument, type SimulateState, writeSimula
 
 const PLAY_S = 8;
 
-/* Traces as they are, or recordings linked into traces. */
-export async function loadTraces(client: Client, files: readonly File[], signal: AbortSignal): Promise<string[]> {
+interface Loaded {
+  traces: string[];
+  groups: string;
+  n_ranks: number;
+  /* the traces hold the times of a recording */
+  recorded: boolean;
+}
+
+interface TraceInfo {
+  n_ranks: number;
+  form: string;
+  metadata: { name: string }[];
+}
+
+/* Traces as they are, or recordings linked into traces; a file of groups is recognised by its name. */
+async function loadTraces(client: Client, files: readonly File[], signal: AbortSignal): Promise<Loaded> {
   const sorted = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const paths: string[] = [];
-  for (const file of sorted) paths.push(await uploadFile(client, file, file.name, signal));
-  try {
-    await client.request({ do: "trace.convert", trace: paths, out: `${folderOf(paths[0]!)}/probe`, to: "et" }, { signal });
-    return paths;
-  } catch (error) {
-    if (!(error instanceof HalleyError) || !/trace link/.test(error.message)) return paths;
+  let groups = "";
+  for (const file of sorted) {
+    const path = await uploadFile(client, file, file.name, signal);
+    if (/comm_group.*\.json$/i.test(file.name)) groups = path;
+    else paths.push(path);
   }
-  const out = `${folderOf(paths[0]!)}/linked${paths.length === 1 ? ".et" : ""}`;
+  if (paths.length === 0) throw new HalleyError({ code: "usage", message: "A file of groups alone cannot be simulated; drop it together with its traces." });
+  const info = await client.request<TraceInfo>({ do: "trace.info", trace: paths }, { signal });
+  const recorded = info.metadata.some((m) => m.name === "recording");
+  if (!recorded || info.form !== "built in memory") return { traces: paths, groups, n_ranks: info.n_ranks, recorded };
+  const out = `${folderOf(paths[0]!)}/linked${info.n_ranks === 1 ? ".et" : ""}`;
   await client.request({ do: "trace.link", recording: paths, out }, { signal });
-  return [out];
+  return { traces: [out], groups, n_ranks: info.n_ranks, recorded };
 }
 
 function folderOf(path: string): string {
@@ -128,21 +145,15 @@ class SimulateController implements PageView {
   private async take(files: File[]): Promise<void> {
     const abort = this.begin(`Reading ${plural(files.length, "file")} …`);
     try {
-      const traces = await loadTraces(this.context.client, files, abort.signal);
+      const { traces, groups, n_ranks, recorded } = await loadTraces(this.context.client, files, abort.signal);
       if (abort.signal.aborted) return;
-      const state: SimulateState = { ...this.state!, traces, names: files.map((f) => f.name), cluster: "", view: {} };
       this.work = null;
-      this.start(await this.place(state, abort.signal));
+      /* traces without times of their own need a cluster: one with as many accelerators as ranks */
+      const cluster = recorded ? "" : `${this.state!.plan.cluster}:${n_ranks}`;
+      this.start({ ...this.state!, traces, groups, names: files.map((f) => f.name), cluster, view: {} });
     } catch (error) {
       this.end(abort, error);
     }
-  }
-
-  /* Traces without times of their own need a cluster: one with as many accelerators as ranks. */
-  private async place(state: SimulateState, signal: AbortSignal): Promise<SimulateState> {
-    const info = await this.context.client.request<{ n_ranks: number; metadata: { name: string }[] }>({ do: "trace.info", trace: state.traces }, { signal });
-    const recorded = info.metadata.some((m) => m.name === "recording");
-    return recorded ? state : { ...state, cluster: `${state.plan.cluster}:${info.n_ranks}` };
   }
 
   private begin(words: string): AbortController {

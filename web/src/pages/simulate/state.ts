@@ -10,6 +10,8 @@ export interface SimulateState {
   /* files of the server's folder; empty = simulate the plan */
   traces: string[];
   names: string[];
+  /* file of communicator groups; "" = what the traces say */
+  groups: string;
   /* "" = as it was recorded */
   cluster: string;
   all_ranks: boolean;
@@ -17,7 +19,7 @@ export interface SimulateState {
   view: Partial<TimelineState>;
 }
 
-const OWN = ["trace", "name", "on", "every", "net", "from", "to", "at", "rows", "find", "path", "arrows"];
+const OWN = ["trace", "name", "groups", "on", "every", "net", "from", "to", "at", "rows", "find", "path", "arrows"];
 
 /* A step that shows a pipeline: stages, a bubble, messages between nodes. */
 const SIMULATE_START: PlanState = { ...START, plan: { tp: 8, pp: 8, global_batch: 32, micro_batch: 1 } };
@@ -42,6 +44,7 @@ export function readSimulate(query: URLSearchParams): SimulateState {
     plan,
     traces: query.getAll("trace"),
     names: query.getAll("name"),
+    groups: query.get("groups") ?? "",
     cluster: query.get("on") ?? "",
     all_ranks: query.get("every") === "1",
     network: query.get("net") ?? "",
@@ -53,6 +56,7 @@ export function writeSimulate(state: SimulateState, view: TimelineState | null, 
   const query = state.traces.length > 0 ? new URLSearchParams() : writeState(state.plan);
   for (const trace of state.traces) query.append("trace", trace);
   for (const name of state.names) query.append("name", name);
+  if (state.groups !== "" && state.traces.length > 0) query.set("groups", state.groups);
   if (state.cluster !== "") query.set("on", state.cluster);
   if (state.all_ranks) query.set("every", "1");
   if (state.network !== "") query.set("net", state.network);
@@ -77,7 +81,10 @@ export function runKey(state: SimulateState): string {
 
 export function simulateDocument(state: SimulateState): RequestDocument {
   const more = { ...(state.all_ranks ? { all_ranks: true } : {}), ...(state.network === "" ? {} : { network_model: state.network }) };
-  if (state.traces.length > 0) return { do: "sim", trace: state.traces, ...(state.cluster === "" ? { replay: true } : { cluster: state.cluster }), explain: true, ...(state.cluster === "" ? { ...more, network_model: undefined } : more) };
+  if (state.traces.length > 0) {
+    const where = state.cluster === "" ? { replay: true, ...(state.all_ranks ? { all_ranks: true } : {}) } : { cluster: state.cluster, ...(state.groups === "" ? {} : { comm_group_configuration: state.groups }), ...more };
+    return { do: "sim", trace: state.traces, explain: true, ...where };
+  }
   const { tokens: _tokens, ...design } = designDocument(state.plan);
   return { do: "sim", ...design, plan: state.plan.plan, ...(state.plan.npus <= 4096 ? { per_rank: true } : {}), ...more };
 }
