@@ -212,7 +212,7 @@ test("mouse: wheel zooms, drag pans, click puts the cursor and names the box", a
   await settled(page);
   assert.notEqual(await pixels(page), image);
   await page.goBack();
-  await page.waitForFunction(() => document.querySelector(".timeline-bar [aria-pressed=true]:nth-of-type(2)") === null || true);
+  await page.getByRole("button", { name: "Messages", pressed: false }).waitFor();
   await expectCalm(page, assert);
   await page.context().close();
 });

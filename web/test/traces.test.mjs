@@ -160,6 +160,9 @@ test("open in Simulate, and save as .et", async () => {
   assert.equal(saved.suggestedFilename(), "steps.et");
   await saved.saveAs(join(folder, "steps.et"));
   assert.match(run("trace", "info", "steps.et").stdout.toString(), /nodes/i);
+  const again = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save as .et" }).click();
+  assert.equal((await again).suggestedFilename(), "steps.et");
   await page.getByRole("button", { name: "Open in Simulate" }).click();
   await page.waitForFunction(() => /The run takes/.test(document.querySelector("h1")?.textContent ?? ""), null, { timeout: 60_000 });
   await expectCalm(page, assert);
