@@ -13,14 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct slice {
-    uint64_t start_ns, duration_ns, track;
-    uint32_t node;
-} slice;
-typedef ARRAY(slice) slice_array;
-
 /* Nanoseconds in an attribute of ours go before the schema's microseconds. */
-static bool read_slice(slice *out, const halley_trace *t, uint32_t node)
+static bool read_slice(report_slice *out, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
     uint64_t start = 0, length = 0;
@@ -39,13 +33,20 @@ static bool read_slice(slice *out, const halley_trace *t, uint32_t node)
             __builtin_mul_overflow(length, 1000, &length))
             return false;
     }
-    *out = (slice){start, length, tracks_of(t, node), node};
+    *out = (report_slice){start, length, tracks_of(t, node), node};
     return true;
+}
+
+halley_status report_recorded_refuse(halley_error *err)
+{
+    return error_set(err, HALLEY_EINVAL,
+                     "no node says when it ran; traces that halley trace link makes "
+                     "of two recordings do");
 }
 
 bool report_recorded_has(const halley_trace *trace)
 {
-    slice s;
+    report_slice s;
     for (uint32_t i = 0; i < halley_trace_count(trace); i++)
         if (read_slice(&s, trace, i))
             return true;
@@ -55,7 +56,7 @@ bool report_recorded_has(const halley_trace *trace)
 /* By row, then by time, what contains others first. */
 static int compare_slices(const void *a, const void *b)
 {
-    const slice *const x = a, *const y = b;
+    const report_slice *const x = a, *const y = b;
     if (x->track != y->track)
         return x->track < y->track ? -1 : 1;
     if (x->start_ns != y->start_ns)
@@ -83,7 +84,7 @@ static uint32_t find_launcher(const halley_trace *trace, uint32_t node,
 
 /* The host's slices by their begin; the innermost of several. False: no memory. */
 static bool index_calls(map64 *calls, const halley_trace *trace,
-                        const slice_array *slices)
+                        const report_slices *slices)
 {
     for (size_t i = 0; i < slices->n; i++)
         if (tracks_kind_of(trace, slices->at[i].node) == TRACKS_CPU &&
@@ -116,13 +117,13 @@ static void write_launch(strbuf *text, const halley_trace *trace, uint32_t node,
 }
 
 static bool write_slices(file_output *to, const halley_trace *trace,
-                         const slice_array *slices, uint64_t pid, bool *first)
+                         const report_slices *slices, uint64_t pid, bool *first)
 {
     strbuf text = {0}, name = {0};
     map64 calls = {0};
     const bool is_indexed = index_calls(&calls, trace, slices);
     for (size_t i = 0; is_indexed && i < slices->n && !text.failed; i++) {
-        const slice *const s = &slices->at[i];
+        const report_slice *const s = &slices->at[i];
         if (i == 0 || s->track != slices->at[i - 1].track) {
             name.n = 0;
             tracks_name(&name, s->track);
@@ -147,20 +148,25 @@ static bool write_slices(file_output *to, const halley_trace *trace,
     return ok;
 }
 
+bool report_recorded_list(report_slices *out, const halley_trace *trace)
+{
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+        report_slice s;
+        if (read_slice(&s, trace, i) && !array_push(out, s))
+            return false;
+    }
+    if (out->n > 0)
+        qsort(out->at, out->n, sizeof *out->at, compare_slices);
+    return true;
+}
+
 halley_status report_recorded_rank(file_output *to, const halley_trace *trace,
                                    uint64_t pid, str process, bool *first,
                                    halley_error *err)
 {
-    slice_array slices = {0};
+    report_slices slices = {0};
     strbuf text = {0};
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < halley_trace_count(trace); i++) {
-        slice s;
-        if (read_slice(&s, trace, i))
-            ok = array_push(&slices, s);
-    }
-    if (slices.n > 0)
-        qsort(slices.at, slices.n, sizeof *slices.at, compare_slices);
+    bool ok = report_recorded_list(&slices, trace);
     next_event(&text, first);
     tracks_add_name(&text, pid, 0, "process_name", process);
     ok = ok && !text.failed;
@@ -181,9 +187,7 @@ halley_status report_recorded_timeline(const halley_trace_set *traces, const cha
     for (uint32_t i = 0; !any && i < n; i++)
         any = report_recorded_has(halley_trace_set_get(traces, i));
     if (!any)
-        return error_set(err, HALLEY_EINVAL,
-                         "no node says when it ran; traces that halley trace link makes "
-                         "of two recordings do");
+        return report_recorded_refuse(err);
     file_output *to = NULL;
     TRY(file_output_open(&to, path, err));
     file_output_str(to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));

@@ -537,3 +537,26 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
     report_json_u64(&j, "n_distinct", halley_trace_set_distinct(set));
     return request_json_end(&j, call, err);
 }
+
+bool traces_are_untimed(const halley_trace_set *set, bool *has_work)
+{
+    bool is_linked = false;
+    *has_work = false;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const t = halley_trace_set_get(set, r);
+        if (r > 0 && t == halley_trace_set_get(set, r - 1))
+            continue;
+        for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+            halley_attr attr;
+            if (halley_node_duration_us(t, i) > 0 ||
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_DURATION_NS))
+                return false;
+            is_linked |= halley_node_find_attr(&attr, t, i, "rf_id");
+            *has_work |=
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_NUM_OPS) &&
+                (!halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_IS_CPU_OP) ||
+                 attr.bits == 0);
+        }
+    }
+    return is_linked;
+}

@@ -110,6 +110,10 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
 /* For save_groups: those that the traces of the set `groups` declare. */
 traces_groups_saver traces_save_declared;
 
+/* Was the set linked from execution traces without times? *has_work: its operators on
+ * devices say what they compute. */
+bool traces_are_untimed(const halley_trace_set *set, bool *has_work);
+
 /* Say so on stderr if there is a file called `path`, which would be taken for one of the
  * set that was written. */
 void traces_note_leftover(const request_call *call, const char *path);
