@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/strbuf_stream.h"
 #include "halley/version.h"
-#include "report/explore_page.h"
+#include "report/explore_plots.h"
 #include "report/recorded.h"
 #include "report/sim.h"
 #include "request/explore_out.h"
@@ -42,7 +42,7 @@ halley_status halley_report_explore_page(const char *path, const halley_study *s
                                          const halley_exploration *exploration,
                                          halley_error *err)
 {
-    return report_explore_page(path, study, exploration, HALLEY_VERSION, err);
+    return explore_write_page(&(request_call){0}, path, study, exploration, err);
 }
 
 halley_status halley_report_explore_figures(const char *folder, const halley_study *study,

@@ -13,6 +13,7 @@
 #include "report/plan_sim.h"
 #include "report/sim.h"
 #include "request/estimate_out.h"
+#include "request/page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -237,9 +238,10 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
                           : HALLEY_OK;
 }
 
-static halley_status write_json(const request_call *call, const plan_run *p,
+static halley_status write_json(const request_call *call, const void *what,
                                 halley_error *err)
 {
+    const plan_run *const p = what;
     report_json j;
     request_json_begin(&j, call);
     const halley_status status = write_members_json(&j, p, err);
@@ -262,6 +264,10 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
         TRY(report_sim_timeline(p->result, &traces, o->timeline, o->expand, err));
     for (uint32_t i = 0; i < halley_result_warning_count(p->result); i++)
         request_note(call, "warning: %s", halley_result_warning(p->result, i));
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "A step of %s on %s", p->model.name,
+             halley_cluster_name(p->cluster));
+    TRY(request_page_save(call, o->report, "sim", title, write_json, p, err));
     if (o->json)
         return write_json(call, p, err);
     if (o->csv || o->per_rank)

@@ -9,7 +9,7 @@
 typedef struct sim_plan_options {
     const design_options *design;
     bool json, csv, per_rank, explain;
-    const char *timeline, *per_node, *heat, *links; /* files; NULL = none */
+    const char *timeline, *per_node, *heat, *links, *report; /* files; NULL = none */
     const char *expand; /* ranks of the timeline; NULL = one of each class */
     halley_sim_opts run;
 } sim_plan_options;

@@ -361,6 +361,8 @@ struct sim {
     ARRAY(sim_traffic) traffic;
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
+    halley_journal journal_level;
+    ARRAY(halley_journal_entry) journal;
     uint64_t n_events;
     uint64_t n_represented; /* each as often as there are objects that it represents */
     uint64_t last; /* tick that the clock holds: TICKS_LAST, or any under ASTRA-sim's */

@@ -50,6 +50,23 @@ static bool is_gpu_or_comm(sim_busy busy)
     return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
 }
 
+/* A line of the journal of a run that keeps one. */
+static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
+                           halley_journal_kind kind)
+{
+    const bool of_group = n->type == HALLEY_NODE_COLL && sim_node_group(r, n) != 0;
+    const bool is_kept =
+        s->journal_level == HALLEY_JOURNAL_NODES || kind != HALLEY_JOURNAL_END;
+    const halley_journal_entry entry = {.at = s->queue.now,
+                                        .rank = (uint32_t)(r - s->ranks),
+                                        .node = n->trace_index,
+                                        .group = of_group ? sim_node_group(r, n) : 0,
+                                        .kind = kind};
+    assert(s->class_of == NULL && s->fold == NULL);
+    if (is_kept && !array_push(&s->journal, entry))
+        sim_fail_memory(s);
+}
+
 static void note_begin(sim *s, sim_rank *r, const sim_node *n)
 {
     const sim_busy busy = get_busy_kind(n);
@@ -95,6 +112,9 @@ static void retire_node(sim *s, sim_rank *r, uint32_t node)
     assert(r->waiting[node] == SIM_NODE_RUNNING && r->n_running > 0);
     s->rules->vacate(r, n->slot);
     note_end(s, r, n);
+    if (s->journal_level != HALLEY_JOURNAL_NONE)
+        add_to_journal(
+            s, r, n, n->flags & SIM_NODE_SKIP ? HALLEY_JOURNAL_SKIP : HALLEY_JOURNAL_END);
     r->wall = s->queue.now;
     r->waiting[node] = SIM_NODE_DONE;
     r->n_running--;
@@ -233,6 +253,8 @@ static void issue_node(sim *s, uint32_t rank, uint32_t node)
     r->n_running++;
     s->rules->occupy(r, n->slot);
     note_begin(s, r, n);
+    if (s->journal_level != HALLEY_JOURNAL_NONE)
+        add_to_journal(s, r, n, HALLEY_JOURNAL_ISSUE);
     if (n->flags & SIM_NODE_SKIP) {
         retire_node(s, r, node);
         return;
@@ -286,6 +308,11 @@ static void check_finished(sim *s, uint32_t rank)
     r->finished = true;
     r->finish = s->queue.now;
     s->finishers[s->n_finished++] = rank;
+    if (s->journal_level != HALLEY_JOURNAL_NONE &&
+        !array_push(&s->journal, (halley_journal_entry){.at = s->queue.now,
+                                                        .rank = rank,
+                                                        .kind = HALLEY_JOURNAL_FINISH}))
+        sim_fail_memory(s);
 }
 
 void sim_rank_go_on(sim *s, uint32_t rank)

@@ -342,6 +342,8 @@ const sim_rules sim_rules_native = {
     .traces =
         {
             .has_lanes = true,
+            .refuses_no_rates =
+                "the roofline needs the NPU's peak and its memory's bandwidth",
             .has_duration_ns = true,
             .models_compute = true,
             .keeps_uncounted = true,

@@ -490,6 +490,7 @@ static void free_run(sim *s)
     array_fini(&s->asked);
     array_fini(&s->shuffle.events);
     array_fini(&s->traffic);
+    array_fini(&s->journal);
     map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
 }
@@ -523,6 +524,7 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
              .lists_links = opts->all_links,
+             .journal_level = opts->journal,
              .err = err};
     s.shuffle =
         (sim_shuffle){.on = opts->shuffle != 0, .random = rng_seed(opts->shuffle)};

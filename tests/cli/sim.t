@@ -21,26 +21,31 @@ $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system
 ## ASTRA-sim's own lines
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
-> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[2]. Post statistics processing start.
-> [statistics] [info] sys[2]. Post statistics processing end.
-> [statistics] [info] sys[2], Wall time: 33829
-> [statistics] [info] sys[2], Comm time: 33829
-> [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[3]. Post statistics processing start.
-> [statistics] [info] sys[3]. Post statistics processing end.
-> [statistics] [info] sys[3], Wall time: 33829
-> [statistics] [info] sys[3], Comm time: 33829
-> [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[0]. Post statistics processing start.
-> [statistics] [info] sys[0]. Post statistics processing end.
-> [statistics] [info] sys[0], Wall time: 33829
-> [statistics] [info] sys[0], Comm time: 33829
-> [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[1]. Post statistics processing start.
-> [statistics] [info] sys[1]. Post statistics processing end.
-> [statistics] [info] sys[1], Wall time: 33829
-> [statistics] [info] sys[1], Comm time: 33829
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[2]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[2]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[2], Wall time: 33829
+> [2{*}] [statistics] [info] sys[2], Comm time: 33829
+> [2{*}] [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[3]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[3]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[3], Wall time: 33829
+> [2{*}] [statistics] [info] sys[3], Comm time: 33829
+> [2{*}] [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[0]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[0]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[0], Wall time: 33829
+> [2{*}] [statistics] [info] sys[0], Comm time: 33829
+> [2{*}] [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[1]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[1]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[1], Wall time: 33829
+> [2{*}] [statistics] [info] sys[1], Comm time: 33829
+> [2{*}] [system] [warning] Exiting
 
 ## JSON, a row a rank, a row a node
 $ halley trace gen pipeline -n 4 -o pp --csv > list
@@ -85,12 +90,12 @@ $ head -3 nodes.csv
 
 ## ASTRA-sim's spellings: a value behind '=' or a space, a truth without one, words it ignores
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
-$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | head -1
-> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
-$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | head -1
-> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
-$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | head -1
-> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | grep finished | head -1
+> [2{*}] [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | grep finished | head -1
+> [2{*}] [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | grep finished | head -1
+> [2{*}] [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
 ! halley: warning: 'false' is ignored, as ASTRA-sim does; a value of --rendezvous-protocol needs '='
 $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=maybe
 ! halley: --rendezvous-protocol must be true or false, is 'maybe'
@@ -412,6 +417,16 @@ $ halley trace convert one.json one.et; halley sim one.et -c dgx-h100:1 --json |
 > one.et: 1 rank, 0 errors, 0 warnings, 1 note; one rank alone, nothing to compare it with
 > [{"name": "chakra.mem.bytes", "int64Val": "5"}]
 ! halley: warning: nodes of types that halley does not know take their recorded duration
+
+## sets of the symbolic generators (STAGE, STG) run: groups in PREFIX.json, sizes as "524288.0"
+$ for r in 0 1; do printf '{"metadata": {"attr": [{"name": "schema", "stringVal": "symbolic_tensor_network"}]}, "nodes": [{"id": "1", "name": "y@0_COMP", "type": "COMP_NODE", "attr": [{"name": "inputs", "stringList": {"values": ["x@0Batch/dp,Dmodel", "524288.0"]}}, {"name": "outputs", "stringList": {"values": ["y@0Batch/dp,Dmodel", "524288.0"]}}, {"name": "num_ops", "int64Val": "1000000"}, {"name": "tensor_size", "uint64Val": "524288"}]}, {"id": "2", "name": "alone", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}, {"name": "pg_name", "stringVal": "%s"}]}, {"id": "3", "name": "both", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}, {"name": "pg_name", "stringVal": "1"}]}]}' $((r + 2)) > $r.json; halley trace convert $r.json w.$r.et; done; printf '{"1": [0, 1], "2": [0], "3": [1]}' > w.json
+$ halley trace check w; halley sim w -c dgx-h100:2 | head -1
+> w: 2 ranks, 0 errors, 0 warnings, 0 notes
+> 17.7 us on 2 ranks
+# a size that is none is left out of the statistics of memory, and the run goes on
+$ sed 's/"524288.0"\]/"many"]/' 0.json > bad.json; halley trace convert bad.json w.0.et --force; halley sim w -c dgx-h100:2 | head -1
+> 17.7 us on 2 ranks
+! halley: warning: lists of tensors without readable sizes are left out of the memory statistics
 
 ## messages of an algorithm may be so many chunks of the collective's data
 $ for r in 0 1; do o=$((1 - r)); m() { printf '{"id": "%s", "name": "m", "type": "COMM_%s_NODE", "dataDeps": [%s], "attr": [{"name": "comm_tag", "int32Val": %s}, {"name": "comm_%s", "int32Val": %s}, {"name": "msg_chunk_cnt", "int32Val": 1}, {"name": "msg_chunk_idx", "int32Val": %s}, {"name": "total_chunk_cnt", "int32Val": 2}]}' $1 $2 "$3" $4 $5 $o $6; }; { printf '{"metadata": {"version": "1"}, "nodes": ['; m 1 SEND '' $r dst $r; printf ,; m 2 RECV '' $o src $o; printf ,; m 3 SEND '"2"' $((2 + r)) dst $r; printf ,; m 4 RECV '"2"' $((2 + o)) src $o; printf ']}'; } > ar.json; halley trace convert ar.json ar.$r.et; done

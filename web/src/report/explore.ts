@@ -5,12 +5,17 @@ import { el } from "../base/dom.js";
 import { count, plural } from "../base/format.js";
 import { judge, verdictSentence } from "../pages/explore/judge.js";
 import { resultView } from "../pages/explore/results.js";
+import { readStudy } from "../pages/explore/study.js";
 import { card } from "../ui/parts.js";
 
 export interface ExploreReport extends Exploration {
   /* the study as it was given */
   study_text?: string;
-  prices?: { name: string; words: string }[];
+}
+
+function describe(e: ExploreReport): string {
+  const study = e.study_text === undefined ? "" : readStudy(e.study_text);
+  return e.description ?? (typeof study === "string" || study.description === "" ? `Study ${e.study}` : study.description);
 }
 
 export function exploreReport(e: ExploreReport): HTMLElement[] {
@@ -21,12 +26,12 @@ export function exploreReport(e: ExploreReport): HTMLElement[] {
   const refused = e.refusals.map((r) => el("li", {}, el("span", {}, r.reason), el("span", { class: "v" }, count(r.designs))));
   const prices = (e.prices ?? []).map((p) => el("li", {}, el("strong", {}, p.name), " ", p.words));
   return [
-    el("div", { class: "title" }, el("h1", {}, e.description ?? `Study ${e.study}`), el("p", { class: "lede" }, verdictSentence(j)),
+    el("div", { class: "title" }, el("h1", {}, describe(e)), el("p", { class: "lede" }, verdictSentence(j)),
       el("p", { class: "note" }, `${plural(e.evaluated, "design")} evaluated, ${count(e.feasible)} feasible.`)),
     view.element,
     el("div", { class: "grid cols2 gap" },
       card("Designs refused", null, el("ul", { class: "list-parts one" }, refused.length > 0 ? refused : el("li", {}, "none")), (e.assumed ?? []).length > 0 && el("p", { class: "note gap-s" }, `Assumed: ${e.assumed!.join(", ")}.`), (e.warnings ?? []).map((w) => el("p", { class: "note" }, w))),
       card("Prices used", null, prices.length > 0 ? el("ul", { class: "answers small" }, prices) : el("p", { class: "note" }, "Those of the presets; all ballpark, vendors publish none."))),
-    ...(e.study_text === undefined ? [] : [card("The study", null, el("pre", {}, e.study_text))]),
+    ...(e.study_text === undefined ? [] : [el("div", { class: "gap" }, card("The study", null, el("pre", {}, e.study_text)))]),
   ];
 }

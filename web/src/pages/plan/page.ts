@@ -7,6 +7,7 @@ import type { Change, Estimate, Explanation, FoundPlan, ImportReport, Plan, Plan
 import { el, fill } from "../../base/dom.js";
 import { big, count, significant } from "../../base/format.js";
 import { acceptDrops } from "../../ui/drop.js";
+import { fade } from "../../ui/parts.js";
 import type { Page, PageContext, PageView } from "../page.js";
 import { type Answer, type BestPlan, type Neighbour, planAnswer } from "./answer.js";
 import { type BestCard, bestCard } from "./best.js";
@@ -35,11 +36,18 @@ function planWords(plan: Plan): string {
   return words.join(", ");
 }
 
+/* The engine's words as a sentence; keys such as tp stay as they are. */
+function sentence(words: string): string {
+  const first = /^[a-z]{3,}/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
 class PlanController implements PageView {
   readonly element: HTMLElement;
   private state: PlanState = START;
   private facts: ModelFacts = NO_FACTS;
   private factsOf = "";
+  private pricesOf = "";
   private estimate: Estimate | null = null;
   private explanation: Explanation | null = null;
   private search: { key: string; found: PlanSearch; parts: BestPlan["parts_s"] } | null = null;
@@ -122,7 +130,16 @@ class PlanController implements PageView {
     }
   }
 
+  private async loadPrices(): Promise<void> {
+    const { cluster } = this.state;
+    if (cluster === this.pricesOf) return;
+    this.pricesOf = cluster;
+    const lines = await this.catalog.priceLines(cluster);
+    if (cluster === this.state.cluster) this.run.showPrices(lines);
+  }
+
   private async loadFacts(): Promise<void> {
+    void this.loadPrices();
     const model = this.state.model;
     if (model === this.factsOf) return;
     const facts = await this.catalog.modelFacts(model);
@@ -134,9 +151,11 @@ class PlanController implements PageView {
 
   private change(next: PlanState, gesture: string): void {
     const model = next.model !== this.state.model;
+    const cluster = next.cluster !== this.state.cluster;
     this.state = next;
     this.changed = gesture;
     this.context.write(writeState(next), gesture);
+    if (cluster) void this.loadPrices();
     if (model) {
       this.imported.show("", null);
       void this.loadFacts();
@@ -145,7 +164,7 @@ class PlanController implements PageView {
   }
 
   private showForm(): void {
-    this.form.show(this.state, this.estimate?.plan ?? null, this.facts, deviceWord(this.state.cluster));
+    this.form.show(this.state, this.estimate?.plan ?? null, this.facts, deviceWord(this.state.cluster), this.estimate?.assumed ?? []);
   }
 
   /* Ask for the numbers of the state. */
@@ -157,7 +176,7 @@ class PlanController implements PageView {
     this.showForm();
     this.copy.show(this.state);
     this.fade ??= window.setTimeout(() => {
-      this.right.classList.add("faded");
+      fade(this.right, true);
       this.answer.live.classList.add("busy");
     }, FADE_MS);
     const state = this.state;
@@ -171,7 +190,7 @@ class PlanController implements PageView {
   private stopFading(): void {
     clearTimeout(this.fade);
     this.fade = undefined;
-    this.right.classList.remove("faded");
+    fade(this.right, false);
     this.answer.live.classList.remove("busy");
   }
 
@@ -205,7 +224,7 @@ class PlanController implements PageView {
     fill(this.subtitle, [parameters, planWords(e.plan), batch, e.stack ?? "no software chosen"].join(" · "));
     this.answer.show(e, this.bestPlan(), this.neighbours);
     this.run.show(e, this.state.tokens, this.state.rent);
-    this.why.show(this.state.why, e, this.explanation);
+    this.why.show(this.state.why, e, this.explanation, this.state.rent);
   }
 
   /* Explanation, neighbours and the five best follow when nothing changed for a while. */
@@ -215,7 +234,7 @@ class PlanController implements PageView {
       { ...estimateDocument(state), explain: true },
       (explained) => {
         this.explanation = explained.explain ?? null;
-        if (this.estimate !== null && !signal.aborted) this.why.show(this.state.why, this.estimate, this.explanation);
+        if (this.estimate !== null && !signal.aborted) this.why.show(this.state.why, this.estimate, this.explanation, this.state.rent);
       },
       () => undefined,
     );
@@ -243,6 +262,7 @@ class PlanController implements PageView {
       document,
       (found) => void this.keepBest(key, found),
       (error) => this.best.fail(error.message),
+      { accepted: () => this.best.searching(null), progress: (p) => this.best.searching(p) },
     );
   }
 
@@ -283,8 +303,9 @@ class PlanController implements PageView {
 
   private applyChange(change: Change): void {
     const value = typeof change.value === "number" ? change.value : readPlanValue(change.value);
-    if (change.key === "npus") this.change({ ...this.state, npus: Number(value) }, "apply");
-    else this.change({ ...this.state, plan: { ...this.state.plan, [change.key]: value } }, "apply");
+    const key = change.key.replaceAll("-", "_");
+    if (key === "npus") this.change({ ...this.state, npus: Number(value) }, "apply");
+    else this.change({ ...this.state, plan: { ...this.state.plan, [key]: value } }, "apply");
   }
 
   private setRent(rent: number): void {
@@ -296,7 +317,7 @@ class PlanController implements PageView {
   private explain(what: string): void {
     this.state = { ...this.state, why: what };
     this.context.write(writeState(this.state), `why ${what}`);
-    if (this.estimate !== null) this.why.show(what, this.estimate, this.explanation);
+    if (this.estimate !== null) this.why.show(what, this.estimate, this.explanation, this.state.rent);
     this.why.element.scrollIntoView({ behavior: "smooth", block: "nearest" });
     this.why.element.focus({ preventScroll: true });
   }
@@ -305,13 +326,13 @@ class PlanController implements PageView {
   private showFailure(error: HalleyError | ServerGone, state: PlanState): void {
     this.stopFading();
     if (error instanceof ServerGone) {
-      this.right.classList.add("faded");
+      fade(this.right, true);
       return;
     }
     this.form.clear();
-    this.right.classList.add("faded");
+    fade(this.right, true);
     fill(this.answer.live, "not this plan: see the field");
-    const message = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, ".");
+    const message = sentence(error.message);
     const key = this.changed;
     this.form.fail(key, message + (error.failure.hint === undefined ? "" : ` ${error.failure.hint}`));
     if (error.code !== "infeasible" && error.code !== "bad-value") return;
@@ -319,7 +340,8 @@ class PlanController implements PageView {
     void findRepair(this.client, state, key, this.estimate?.plan ?? {}, signal).then((found) => {
       if (found === null || signal.aborted) return;
       const name = found.key.replaceAll("_", "-");
-      this.form.fail(key, `${message} Shown: ${this.estimate === null ? "the nearest valid plan" : "the last valid plan"}.`, {
+      this.form.clear();
+      this.form.fail(key === "model" ? found.key : key, `${message} Shown: ${this.estimate === null ? "the nearest valid plan" : "the last valid plan"}.`, {
         label: `Set ${name} ${count(found.value)}`,
         apply: () => this.change(found.state, found.key),
       });
