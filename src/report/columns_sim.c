@@ -201,6 +201,8 @@ static int compare_begins(const void *a, const void *b, void *context)
     const halley_node_times y = halley_result_node(by->result, by->rank, k);
     if (x.begin != y.begin)
         return x.begin < y.begin ? -1 : 1;
+    if ((x.end == x.begin) != (y.end == y.begin)) /* an instant fits before the others */
+        return x.end == x.begin ? -1 : 1;
     if (x.end != y.end)
         return x.end > y.end ? -1 : 1;
     return i < k ? -1 : 1;

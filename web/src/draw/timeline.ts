@@ -271,14 +271,18 @@ export class TimelinePainter {
     }
   }
 
-  /* By row of the file: its place in view, or that of the passes of its rank; -1 = none. */
+  /* By row of the file: its place in view, or that of the first row of its rank; -1 = none. */
   private findPlaces(rows: readonly ViewRow[]): Int32Array {
     if (this.place_rows === rows) return this.places;
     const c = this.data.columns;
     const places = new Int32Array(c.rows.length).fill(-1);
     rows.forEach((r, i) => (places[r.row] = i));
+    const first = new Map<number, number>();
+    rows.forEach((r, i) => {
+      if (!first.has(r.of)) first.set(r.of, i);
+    });
     c.rows.forEach((r, i) => {
-      if (places[i]! < 0 && this.data.passes[r.of]! >= 0) places[i] = places[this.data.passes[r.of]!]!;
+      if (places[i]! < 0) places[i] = first.get(r.of) ?? -1;
     });
     this.place_rows = rows;
     this.places = places;

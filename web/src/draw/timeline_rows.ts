@@ -126,6 +126,7 @@ export class TimelineData {
       if (r.n === 0) return;
       const name = c.names[r.name] ?? "";
       const stream = name.startsWith("stream");
+      if (name === "receive" && r.lane > 0) return; /* posted early: it waits, and its neighbour says the same */
       if (!all && this.has_passes && i !== this.passes[r.of]) return;
       if (!all && !this.has_passes && recording && !stream && r.lane > 1) return;
       if (!all && !this.has_passes && !recording && (r.lane > 0 || name === "receive")) return;

@@ -36,8 +36,8 @@ const NUMBERS: readonly [string, string][] = [
 ];
 
 const plain = (values: readonly string[]): { value: string; label: string }[] => values.map((value) => ({ value, label: value }));
-const NETWORKS = [{ value: "", label: "as the cluster says (flow)" }, ...plain(["flow", "free", "queue"])];
-const RANKS = [{ value: "", label: "one of those with equal totals" }, { value: "1", label: "every rank" }];
+const NETWORKS = [{ value: "", label: "of the cluster" }, ...plain(["flow", "free", "queue"])];
+const RANKS = [{ value: "", label: "one of equal ones" }, { value: "1", label: "every rank" }];
 
 export function simulateForm(client: Client, events: SimulateFormEvents): SimulateForm {
   let state: SimulateState | null = null;

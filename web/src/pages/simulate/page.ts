@@ -15,7 +15,7 @@ import { card, progressBar, stateChip } from "../../ui/parts.js";
 import { timelineView } from "../../ui/timeline.js";
 import type { Page, PageContext, PageView } from "../page.js";
 import { simulateForm } from "./form.js";
-import { busiest, headline, pathBar, pathList, rankTable, showChanges, type Simulated, spreads } from "./result.js";
+import { busiest, headline, linkTable, pathBar, pathList, rankTable, showChanges, type Simulated, spreads } from "./result.js";
 import { readSimulate, runKey, simulateDocument, type SimulateState, writeSimulate } from "./state.js";
 
 const PLAY_S = 8;
@@ -81,6 +81,8 @@ class SimulateController implements PageView {
   private readonly linkTitle = el("span");
   private readonly linkNote = el("span", { class: "note" });
   private readonly linkFoot = el("p", { class: "note" });
+  private readonly linkKey = useKey();
+  private readonly linkList = el("div", { class: "gap-s" });
   private readonly memoryBox = figureBox();
   private readonly memoryNote = el("p", { class: "note" });
   private readonly memoryState = el("span");
@@ -102,7 +104,7 @@ class SimulateController implements PageView {
     this.slider.addEventListener("change", endGesture);
     this.play.addEventListener("click", () => this.togglePlay());
     this.timelineCard = card("Timeline", null, this.noTimeline, this.timeline.element, el("div", { class: "cursor-bar" }, this.play, this.slider, this.at));
-    this.linkCard = card(this.linkTitle, this.linkNote, useKey(), this.linkBox.element, this.linkFoot);
+    this.linkCard = card(this.linkTitle, this.linkNote, this.linkKey, this.linkBox.element, this.linkFoot, this.linkList);
     const path = card("What the critical path is made of", null, this.pathBox.element, this.pathBelow, this.helps);
     this.memoryCard = card("Memory over time", this.memoryState, this.memoryBox.element, this.memoryNote);
     const ranks = card("Per rank", null, this.ranks, this.notes);
@@ -256,11 +258,16 @@ class SimulateController implements PageView {
     if (c.dimensions.length === 0) {
       this.links = null;
       this.linkBox.clear();
+      this.linkKey.hidden = true;
       fill(this.linkTitle, "Links");
-      fill(this.linkNote, "");
-      fill(this.linkFoot, this.state!.traces.length > 0 && this.state!.cluster === "" ? "A replay has no network: choose a cluster to simulate one." : "The use of links over time is followed up to 1,024 ranks. ", busiest(r));
+      fill(this.linkNote, "mean of the run");
+      const replay = this.state!.traces.length > 0 && this.state!.cluster === "";
+      fill(this.linkFoot, replay ? "A replay has no network: choose a cluster to simulate one." : "The use of links over time is followed up to 1,024 ranks.");
+      fill(this.linkList, linkTable(r));
       return;
     }
+    this.linkKey.hidden = false;
+    fill(this.linkList);
     this.linkBox.draw((width) => {
       this.links = drawLinkMap(c, width);
       this.links.moveCursor(this.timeline.state().cursor_s);

@@ -191,3 +191,24 @@ export function busiest(r: Simulated): string {
   for (const link of links) if (!seen.has(link.kind)) seen.set(link.kind, link.use);
   return [...seen].slice(0, 3).map(([kind, use]) => `busiest ${kind} ${significant(use * 100, 2)} %`).join(", ");
 }
+
+interface UsedLink {
+  link: string;
+  kind: string;
+  use: number;
+  mostly_by?: string;
+}
+
+/* The busiest links of the whole run. */
+export function linkTable(r: Simulated): HTMLElement | null {
+  const links = (r.links ?? r.hottest_links ?? []).slice(0, 10);
+  if (links.length === 0) return null;
+  const list = table<UsedLink>([
+    { name: "Link", heading: true, cell: (l) => l.link },
+    { name: "Kind", cell: (l) => l.kind },
+    { name: "In use", right: true, cell: (l) => el("strong", {}, `${significant(l.use * 100, 2)} %`), by: (l) => -l.use },
+    { name: "Mostly by", kind: "wide", cell: (l) => l.mostly_by ?? "" },
+  ], { label: "Busiest links, scrolls sideways" });
+  list.show(links);
+  return list.element;
+}

@@ -86,5 +86,5 @@ export function simulateDocument(state: SimulateState): RequestDocument {
     return { do: "sim", trace: state.traces, explain: true, ...where };
   }
   const { tokens: _tokens, ...design } = designDocument(state.plan);
-  return { do: "sim", ...design, plan: state.plan.plan, ...(state.plan.npus <= 4096 ? { per_rank: true } : {}), ...more };
+  return { do: "sim", ...design, plan: state.plan.plan, ...(state.plan.npus <= 32768 ? { per_rank: true } : {}), ...more };
 }
