@@ -29,29 +29,30 @@ void serve_headers_add(struct MHD_Response *response, bool is_page)
         {"Cache-Control", is_page ? "no-cache" : "no-store"},
     };
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
+        (void)serve_http.add_response_header(response, headers[i].name, headers[i].value);
 }
 
 enum MHD_Result serve_answer_send(serve_exchange *x, unsigned status,
                                   struct MHD_Response *response)
 {
     serve_headers_add(response, false);
-    const enum MHD_Result sent = MHD_queue_response(x->connection, status, response);
-    MHD_destroy_response(response);
+    const enum MHD_Result sent =
+        serve_http.queue_response(x->connection, status, response);
+    serve_http.destroy_response(response);
     return sent;
 }
 
 enum MHD_Result serve_answer_json(serve_exchange *x, unsigned status, str json)
 {
-    struct MHD_Response *const response = MHD_create_response_from_buffer(
+    struct MHD_Response *const response = serve_http.create_response_from_buffer(
         json.n, (void *)(uintptr_t)json.at, MHD_RESPMEM_MUST_COPY);
     if (response == NULL)
         return MHD_NO; /* out of memory: the connection ends */
-    (void)MHD_add_response_header(response, "Content-Type", "application/json");
+    (void)serve_http.add_response_header(response, "Content-Type", "application/json");
     if (status == MHD_HTTP_UNAUTHORIZED)
-        (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+        (void)serve_http.add_response_header(response, "WWW-Authenticate", "Bearer");
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        (void)MHD_add_response_header(response, "Retry-After", "1");
+        (void)serve_http.add_response_header(response, "Retry-After", "1");
     serve_connection_expect(&x->server->connections, x->place, json.n);
     return serve_answer_send(x, status, response);
 }
@@ -90,7 +91,7 @@ enum MHD_Result serve_answer_failure(serve_exchange *x, const halley_error *err)
 
 bool serve_length_find(unsigned long long *out, serve_exchange *x)
 {
-    const char *const text =
-        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+    const char *const text = serve_http.lookup_connection_value(
+        x->connection, MHD_HEADER_KIND, "Content-Length");
     return text != NULL && serve_length_read(out, text);
 }

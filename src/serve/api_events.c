@@ -137,13 +137,13 @@ static enum MHD_Result answer_events(serve_exchange *x)
     event_stream *const s = open_stream(x->server, job);
     if (s == NULL)
         return MHD_NO;
-    struct MHD_Response *const response = MHD_create_response_from_callback(
+    struct MHD_Response *const response = serve_http.create_response_from_callback(
         MHD_SIZE_UNKNOWN, EVENT_BLOCK, read_stream, s, free_stream);
     if (response == NULL) {
         free_stream(s);
         return MHD_NO;
     }
-    (void)MHD_add_response_header(response, "Content-Type", "text/event-stream");
+    (void)serve_http.add_response_header(response, "Content-Type", "text/event-stream");
     serve_connection_release(&x->server->connections, x->place);
     return serve_answer_send(x, MHD_HTTP_OK, response);
 }

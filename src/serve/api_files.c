@@ -49,8 +49,8 @@ static bool find_upload_name(str *out, serve_exchange *x)
 {
     const char *name = NULL;
     size_t n = 0;
-    if (MHD_lookup_connection_value_n(x->connection, MHD_GET_ARGUMENT_KIND, "name", 4,
-                                      &name, &n) != MHD_YES)
+    if (serve_http.lookup_connection_value_n(x->connection, MHD_GET_ARGUMENT_KIND, "name",
+                                             4, &name, &n) != MHD_YES)
         return false;
     *out = (str){name, n};
     return name != NULL && serve_name_is_fit(name, n);
@@ -104,15 +104,16 @@ static enum MHD_Result send_descriptor(serve_exchange *x, int fd, uint64_t n,
                                        const char *path)
 {
     char name[64], disposition[96];
-    struct MHD_Response *const response = MHD_create_response_from_fd64(n, fd);
+    struct MHD_Response *const response = serve_http.create_response_from_fd64(n, fd);
     if (response == NULL) {
         close(fd);
         return MHD_NO;
     }
     serve_name_plain(name, sizeof name, path);
     snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", name);
-    (void)MHD_add_response_header(response, "Content-Type", "application/octet-stream");
-    (void)MHD_add_response_header(response, "Content-Disposition", disposition);
+    (void)serve_http.add_response_header(response, "Content-Type",
+                                         "application/octet-stream");
+    (void)serve_http.add_response_header(response, "Content-Disposition", disposition);
     serve_connection_expect(&x->server->connections, x->place, n);
     return serve_answer_send(x, MHD_HTTP_OK, response);
 }

@@ -49,7 +49,7 @@ static enum MHD_Result begin_route(serve_exchange *x)
 
 static const char *find_header(const serve_exchange *x, const char *name)
 {
-    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+    return serve_http.lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
 /* A page of another site, or one whose name leads here, gets nothing at all. */
@@ -94,7 +94,7 @@ static serve_exchange *open_exchange(serve_server *server,
     if (x == NULL)
         return NULL;
     const union MHD_ConnectionInfo *const info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        serve_http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     x->server = server;
     x->connection = connection;
     x->place = info != NULL ? (int)(intptr_t)info->socket_context - 1 : -1;
@@ -165,7 +165,7 @@ void serve_connected(void *server, struct MHD_Connection *connection, void **pla
         return;
     }
     const union MHD_ConnectionInfo *const info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        serve_http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     const int fd = info != NULL ? info->connect_fd : -1;
     /* 0 is what a connection without a place has */
     *place =

@@ -20,15 +20,16 @@ static const page_file files[] = {
 static enum MHD_Result send_file(serve_exchange *x, const page_file *file)
 {
     const size_t n = strlen(file->text);
-    struct MHD_Response *const response = MHD_create_response_from_buffer(
+    struct MHD_Response *const response = serve_http.create_response_from_buffer(
         n, (void *)(uintptr_t)file->text, MHD_RESPMEM_PERSISTENT);
     if (response == NULL)
         return MHD_NO;
-    (void)MHD_add_response_header(response, "Content-Type", file->type);
+    (void)serve_http.add_response_header(response, "Content-Type", file->type);
     serve_headers_add(response, true);
     serve_connection_expect(&x->server->connections, x->place, n);
-    const enum MHD_Result sent = MHD_queue_response(x->connection, MHD_HTTP_OK, response);
-    MHD_destroy_response(response);
+    const enum MHD_Result sent =
+        serve_http.queue_response(x->connection, MHD_HTTP_OK, response);
+    serve_http.destroy_response(response);
     return sent;
 }
 

@@ -50,7 +50,7 @@ static void start_browser(const char *url, const sigset_t *signals)
 
 static struct MHD_Daemon *start_daemon(serve_server *s, int fd)
 {
-    return MHD_start_daemon(
+    return serve_http.start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
         NULL, NULL, serve_access, s, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, serve_complete, s, MHD_OPTION_NOTIFY_CONNECTION,
@@ -100,7 +100,7 @@ static void stop_server(serve_server *s, struct MHD_Daemon *daemon)
 {
     atomic_store(&s->stopping, true);
     serve_jobs_cancel(s->jobs);
-    MHD_stop_daemon(daemon); /* waits for all connections */
+    serve_http.stop_daemon(daemon); /* waits for all connections */
 }
 
 static halley_status run_server(serve_server *s, const serve_options *o,
@@ -187,8 +187,8 @@ halley_status serve_run(const serve_options *o, FILE *to, halley_error *err)
     serve_connections_init(&s->connections);
     hold_signals(&ending, &before);
     bound_heaps();
-    halley_status status = HALLEY_OK;
-    if (!serve_random_hex(s->token))
+    halley_status status = serve_library_open(err);
+    if (status == HALLEY_OK && !serve_random_hex(s->token))
         status = error_set(err, HALLEY_EIO, "the system gives no random numbers");
     if (status == HALLEY_OK)
         status = open_and_run(s, o, to, &ending, &before, err);

@@ -5,9 +5,9 @@
 #include "serve/connections.h"
 #include "serve/folder.h"
 #include "serve/jobs.h"
+#include "serve/library.h"
 #include "serve/words.h"
 
-#include <microhttpd.h>
 #include <stdatomic.h>
 
 enum {
