@@ -234,11 +234,14 @@ typedef enum hw_network_model {
 
 enum { HW_MAX_OUTER = CLUSTER_MAX_DIMS - 1, HW_MOST_NPUS = 100000000 };
 
+typedef struct hw_measured hw_measured;
 struct halley_cluster {
     arena memory;
     const halley_cluster *origin; /* what it was loaded as; shared by its copies */
     const char *name;             /* "" when it has none */
     uint32_t n_npus;              /* 0: not said yet (a preset without a count) */
+
+    const hw_measured *measured; /* collectives as measured; NULL = none */
 
     /* Device kinds. Most clusters have one, which is `npu`. */
     halley_npu npu;          /* kind 0; n_tiers and peaks may be 0: not described */
