@@ -3,7 +3,7 @@
 import { Client, type ServerGone, keepToken, takeToken } from "./api/client.js";
 import { el, fill, svg } from "./base/dom.js";
 import { chooseTheme, currentTheme, startTheme } from "./base/theme.js";
-import { endGesture, placeLink, readPlace, settlePlace, writePlace } from "./base/url_state.js";
+import { dropPlace, endGesture, placeLink, readPlace, settlePlace, writePlace } from "./base/url_state.js";
 import type { Page, PageView } from "./pages/page.js";
 import { PAGES } from "./pages/pages.js";
 import { startTips } from "./ui/tip.js";
@@ -69,7 +69,7 @@ class Shell {
 
   /* Show what the address says. */
   private follow(): void {
-    endGesture();
+    dropPlace();
     const place = readPlace();
     const page = PAGES.find((p) => p.name === place.page) ?? PAGES[0]!;
     if (page !== this.page) this.open(page);

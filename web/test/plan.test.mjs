@@ -84,6 +84,19 @@ test("a slider answers while it moves, and Back undoes the whole drag", async ()
   await page.context().close();
 });
 
+test("Back right after a change does not write into the entry it goes to", async () => {
+  const page = await openPage(browser, server);
+  await answered(page);
+  const before = page.url();
+  for (const value of ["4", "2", "1"]) await page.getByLabel("Tensor parallel (tp), value").fill(value);
+  await page.evaluate(() => history.back());
+  await page.waitForFunction((url) => location.href === url, before);
+  await page.waitForTimeout(600);
+  assert.equal(page.url(), before);
+  assert.equal(await page.getByLabel("Tensor parallel (tp), value").inputValue(), "8");
+  await page.context().close();
+});
+
 // Wall time on a busy machine says little: what the page itself costs is its processor time, and
 // that of the server is measured by its own tests.
 test("a change costs the page less than 50 ms", async () => {

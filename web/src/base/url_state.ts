@@ -64,6 +64,13 @@ export function flushPlace(): void {
   writeWanted();
 }
 
+/* The browser is at another entry already: what was to be written belongs to the one it left. */
+export function dropPlace(): void {
+  clearTimeout(later);
+  wanted = null;
+  lastGesture = null;
+}
+
 /* The next change starts a new entry (the user let go of the slider, left the field). */
 export function endGesture(): void {
   flushPlace();

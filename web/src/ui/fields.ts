@@ -119,6 +119,8 @@ export function sliderField(
     range.setAttribute("aria-valuetext", format(value));
     if (!typing) number.value = format(value);
   };
+  /* The text in the field is what the user types for this value: leave it as it is. */
+  const isTyped = (): boolean => document.activeElement === number && parse(number.value) === value;
   const paintStops = (): void => {
     range.max = String(Math.max(1, list.length - 1));
     const last = Math.max(1, list.length - 1);
@@ -151,14 +153,14 @@ export function sliderField(
     get: () => value,
     set(next) {
       value = next;
-      paint(document.activeElement === number);
+      paint(isTyped());
     },
     offer(next) {
       if (next.length > 0 && next.join() !== list.join()) {
         list = [...next];
         paintStops();
       }
-      paint(document.activeElement === number);
+      paint(isTyped());
     },
     disable(disabled) {
       range.disabled = disabled;
