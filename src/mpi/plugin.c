@@ -179,7 +179,7 @@ enum {
 
 static int start_collective(MPI_Request *moving, const mpi_collective *c)
 {
-    const MPI_Comm comm = unwrap_comm(c->comm);
+    MPI_Comm comm = unwrap_comm(c->comm);
     const int n = (int)c->bytes, floats = (int)(c->bytes / sizeof(float));
     switch (c->kind) {
     case COLLECT_ALL_REDUCE:

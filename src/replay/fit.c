@@ -139,14 +139,15 @@ static bool measure_point(fitter *f, const fit_group *g, fit_ladder *l, uint64_t
 {
     void *all[1024];
     size_t sizes[1024];
+    const size_t bytes_each = f->n_samples * sizeof *f->samples;
     memset(f->samples, 0, f->n_samples * sizeof *f->samples);
     if (g->place >= 0 && !take_samples(f, g, l->kind, bytes))
         return false;
     for (int i = 0; i < f->job.n_ranks; i++) {
-        sizes[i] = f->n_samples * sizeof *f->samples;
+        sizes[i] = bytes_each;
         all[i] = f->all + (size_t)i * f->n_samples;
     }
-    if (!replay_job_gather(&f->job, f->samples, sizes[0], all, sizes) ||
+    if (!replay_job_gather(&f->job, f->samples, bytes_each, all, sizes) ||
         !replay_job_meet(&f->job))
         return false;
     return f->job.rank != 0 ||
