@@ -110,15 +110,15 @@ uint32_t report_columns_count(const report_columns *c)
 
 static bool push_text(text_table *t, str text)
 {
+    if (!array_reserve(&t->texts, 1))
+        return false;
     char *copy = malloc(text.n + 1);
     if (copy == NULL)
         return false;
     if (text.n > 0)
         memcpy(copy, text.at, text.n);
-    if (array_push(&t->texts, (str){copy, text.n}))
-        return true;
-    free(copy);
-    return false;
+    t->texts.at[t->texts.n++] = (str){copy, text.n};
+    return true;
 }
 
 /* The number of a text; a hash that another text has already gives the next key. */

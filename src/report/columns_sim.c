@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NO_SLOT = UINT32_MAX, TRACK_PASSES = 0, TRACK_FIRST = 1 };
+enum { TRACK_PASSES = 0, TRACK_FIRST = 1 };
+/* Of a rank that is not drawn; as a value of a map, which keeps UINT32_MAX for itself. */
+static const uint32_t NO_SLOT = UINT32_MAX - 1;
 
 typedef struct shown_rank {
     uint32_t rank, alike;
@@ -70,7 +72,7 @@ static bool choose_ranks(sim_writer *w, uint32_t *left_out)
         w->slots[r] = slot;
         const uint32_t nodes = halley_trace_count(report_traces_like(w->traces, r));
         if (ok && fresh && n_boxes + nodes > REPORT_COLUMNS_MOST && r > 0) {
-            ok = map64_set(&seen, key, NO_SLOT - 1);
+            ok = map64_set(&seen, key, NO_SLOT);
             w->slots[r] = NO_SLOT;
         } else if (ok && fresh) {
             n_boxes += nodes;
