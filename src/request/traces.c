@@ -45,14 +45,14 @@ static halley_status parse_traces(halley_trace_set **out, const char *const *arg
 }
 
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
-                          size_t n, halley_error *err)
+                          size_t n, const halley_load_opts *opts, halley_error *err)
 {
     const char *const *args = call->args + first;
     size_t n_texts = 0;
     for (size_t i = 0; i < n; i++)
         n_texts += is_trace_text(args[i]);
     if (n_texts == 0)
-        return traces_explain(args, n, halley_trace_set_load(out, args, n, NULL, err),
+        return traces_explain(args, n, halley_trace_set_load(out, args, n, opts, err),
                               err);
     if (n_texts < n)
         return error_set(err, HALLEY_EINVAL,
@@ -72,7 +72,7 @@ halley_status traces_load_any(halley_trace_set **out, const request_call *call,
               halley_file_recognise(path) == HALLEY_FILE_RECORDING;
     }
     if (!all)
-        return traces_load(out, call, first, n, err);
+        return traces_load(out, call, first, n, NULL, err);
     return halley_recordings_link(out, NULL, call->args + first, n, opts, err);
 }
 

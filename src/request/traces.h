@@ -14,7 +14,7 @@ extern const char *const traces_key[]; /* of requests: "trace"; ends with NULL *
 /* Load the traces that the command's arguments [first, first + n) name, or hold: an
  * argument that starts with '{' or '[' is a trace as JSON. */
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
-                          size_t n, halley_error *err);
+                          size_t n, const halley_load_opts *opts, halley_error *err);
 
 /* The same, but recordings of profilers are linked in memory. `opts` may be NULL. */
 halley_status traces_load_any(halley_trace_set **out, const request_call *call,

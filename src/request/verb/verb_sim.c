@@ -349,9 +349,10 @@ static halley_status load_traces(halley_trace_set **out, const request_call *cal
                                  halley_error *err)
 {
     const sim_options *o = call->options;
+    const halley_load_opts opts = {.frees_bytes = true};
     if (o->workload == NULL)
-        return traces_load(out, call, 0, call->n_args, err);
-    return halley_trace_set_load(out, &o->workload, 1, NULL, err);
+        return traces_load(out, call, 0, call->n_args, &opts, err);
+    return halley_trace_set_load(out, &o->workload, 1, &opts, err);
 }
 
 /* ASTRA-sim takes any name with "empty" in it for no groups; that is its default. */

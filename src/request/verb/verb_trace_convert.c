@@ -148,7 +148,7 @@ static halley_status trace_convert_run(request_call *call, halley_error *err)
     bool foreign;
     TRY(load_foreign(&set, &foreign, call, err));
     if (!foreign)
-        TRY(traces_load(&set, call, 0, 1, err));
+        TRY(traces_load(&set, call, 0, 1, NULL, err));
     if (o->roles) {
         const halley_status done = write_roles(call, set, foreign, err);
         halley_trace_set_free(set);
