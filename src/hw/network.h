@@ -35,9 +35,11 @@ typedef struct hw_network {
     uint32_t first_node_link;   /* link in `graph` */
     bool rails;                 /* NPU r of every node is on rail r */
     bool no_pxn;
-    hw_planes *planes;  /* NULL: every link is used on its own */
-    uint8_t *level;     /* by link: hw_link_level */
-    ARRAY(hw_hop) hops; /* of the last route */
+    hw_planes *planes;       /* NULL: every link is used on its own */
+    uint8_t *level;          /* by link: hw_link_level */
+    hw_change_array changes; /* of links in a run, by time */
+    double reroute_s;        /* until routes avoid what has failed */
+    ARRAY(hw_hop) hops;      /* of the last route */
 } hw_network;
 
 /* *out is the caller's, to free with hw_network_free. For one thread. */
@@ -51,6 +53,11 @@ void hw_network_price(halley_cluster *c);
 /* From now on routes between nodes name parallel links that spraying uses alike by the
  * first of them, if there are such. */
 halley_status hw_network_merge_planes(hw_network *n, halley_error *err);
+/* What a link carries from now on, in both graphs that have it. Routes stay. */
+void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps);
+/* Routes of the links as they are now. */
+halley_status hw_network_reroute(hw_network *n, const halley_cluster *c,
+                                 halley_error *err);
 /* The links from one NPU to another, lent until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);
@@ -80,10 +87,9 @@ static inline uint32_t hw_network_first_parallel(const hw_network *n, uint32_t l
  * with them, and as it is. */
 static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
 {
-    const double Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
-    return Bps != HW_UNKNOWN ? Bps : n->graph->link_Bps[link]; /* rates of a file */
-    return n->graph->kinds[n->graph->link_kind[link]].bw_Bps *
-           hw_network_count_parallel(n, link);
+    const double kind_Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    const double Bps = kind_Bps != HW_UNKNOWN ? kind_Bps : n->graph->link_Bps[link];
+    return Bps * hw_network_count_parallel(n, link); /* rates of a file: none by kind */
 }
 static inline double hw_network_capacity_Bps(const hw_network *n, uint32_t link)
 {

@@ -65,6 +65,8 @@ static const char *find_option(const sim *s, const halley_sim_opts *opts)
         return "under ASTRA-sim's rules the order of events matters";
     if (s->net->model->fold == NULL || !net_can(s->net, NET_CAN_BUNDLES) || system->steps)
         return "collectives run step by step";
+    if (s->cluster->has_events)
+        return "links change during the run";
     if (opts->heat)
         return "the use of links over time is recorded per NPU";
     if (system->bus.on || system->rendezvous)
