@@ -26,6 +26,11 @@ halley_file_kind halley_file_recognise(const char *path);
  * `text` holds the answer. */
 const char *halley_file_describe(const char *path, char *text, size_t size);
 
+/* Where the trace of a rank goes, one of n; *path is lent until the link ends. Ranks are
+ * asked for one after the other, rank 0 last. */
+typedef halley_status halley_rank_path(const char **path, void *context, uint32_t rank,
+                                       uint32_t n_ranks, halley_error *err);
+
 /* {0} is the default. */
 typedef struct halley_recording_opts {
     const char *rules;         /* file of kernel rules that go before the built-in ones */
@@ -34,6 +39,11 @@ typedef struct halley_recording_opts {
     bool partial;              /* of a file that is cut, take the events that are whole */
     uint32_t n_threads;        /* of the files; 0 = one per core */
     const halley_watch *watch; /* progress in files, and cancellation; NULL = none */
+    /* If set, every rank is written to a file (.et, or .et.gz by its name) as it is made.
+     * The set then holds what the traces say as a whole, metadata and groups, and none of
+     * their other nodes: that needs a quarter of the memory. */
+    halley_rank_path *save_as;
+    void *save_context;
 } halley_recording_opts;
 
 /*

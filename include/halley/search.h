@@ -74,8 +74,9 @@ typedef enum halley_search_answer {
     HALLEY_SEARCH_MAY_FIT,
     HALLEY_SEARCH_FITS
 } halley_search_answer;
-/* Is there any plan within the limits that fits? The best of the first search that finds
- * one into *best: as opts say, then with all. */
+/* Is there any plan within the limits that fits? One that does into *best: the best of
+ * the first parallelization that fits, as opts say, then with all. halley_search_run
+ * finds the best of all. */
 halley_search_answer halley_search_any(halley_found *best, const halley_model *model,
                                        const halley_cluster *cluster,
                                        const halley_stack *stack,

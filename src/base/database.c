@@ -11,7 +11,10 @@
  */
 #include "base/database.h"
 
+#include "base/file_root.h"
+
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,7 +211,11 @@ halley_status database_open(sqlite3 **out, const char *path, const database_opti
 {
     assert(out != NULL && path != NULL);
     sqlite3 *db = NULL;
-    halley_status status = check_path_length(path, err);
+    const int refused = o->writable ? file_root_check_write(path) : 0;
+    if (refused == EROFS)
+        return error_errno(err, "write the file", refused);
+    halley_status status = file_root_allows(path) ? check_path_length(path, err)
+                                                  : file_root_refuse(path, err);
     if (status == HALLEY_OK)
         status = open_connection(&db, path, o, err);
     if (status != HALLEY_OK) {

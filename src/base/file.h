@@ -34,6 +34,17 @@ halley_status file_input_open_most(file_input *in, const char *path, uint64_t mo
 void file_input_lend(file_input *in, const uint8_t *at, size_t n);
 void file_input_close(file_input *in);
 
+/* Room for one file after the other. {0} is empty. */
+typedef struct file_buffer {
+    uint8_t *at;
+    size_t n, cap;
+} file_buffer;
+/* A regular file as it is on the disk, in the buffer until the next one; *in is lent.
+ * Pipes, devices and standard input are not read: *in is then empty. */
+halley_status file_buffer_read(file_input *in, file_buffer *b, const char *path,
+                               halley_error *err);
+void file_buffer_fini(file_buffer *b);
+
 /* Inflate all members of a gzip file in memory to at most `most` bytes (0 = the limit of
  * memory); used by file_input_open and by fuzzers. */
 halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,

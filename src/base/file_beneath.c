@@ -24,7 +24,7 @@ static halley_status refuse_path(halley_error *err, const char *path)
                      "there is no file \"%.200s\" in the folder that may be read", path);
 }
 
-static bool is_plain_path(const char *path)
+bool file_path_is_plain(const char *path)
 {
     str rest = str_from(path), part;
     if (path[0] == '\0' || path[0] == '/' || strlen(path) >= PATH_MAX)
@@ -56,7 +56,7 @@ halley_status file_walk_beneath(int *fd, int folder_fd, const char *path,
 {
     char name[NAME_MAX + 1];
     str rest = str_from(path), part;
-    if (!is_plain_path(path))
+    if (!file_path_is_plain(path))
         return refuse_path(err, path);
     int at = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0);
     while (at >= 0 && str_next(&rest, '/', &part)) {
@@ -79,7 +79,7 @@ halley_status file_open_beneath(int *fd, int folder_fd, const char *path,
 {
     struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    if (!is_plain_path(path))
+    if (!file_path_is_plain(path))
         return refuse_path(err, path);
     const long opened = syscall(SYS_openat2, folder_fd, path, &how, sizeof how);
     if (opened < 0 && (errno == ENOSYS || errno == EPERM))

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 /*
  * Open the file that `path` names below the open folder `folder_fd`, for reading: a
  * descriptor in *fd. Absolute paths, "..", and links that lead out of the folder are
@@ -16,6 +18,8 @@
  */
 halley_status file_open_beneath(int *fd, int folder_fd, const char *path,
                                 halley_error *err);
+/* A path that may name a file of a folder: neither empty nor absolute, without "..". */
+bool file_path_is_plain(const char *path);
 /* The second way, for tests. */
 halley_status file_walk_beneath(int *fd, int folder_fd, const char *path,
                                 halley_error *err);

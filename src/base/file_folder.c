@@ -6,6 +6,7 @@
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/file_temporary.h"
 
 #include <assert.h>
@@ -63,6 +64,9 @@ bool file_folder_is_empty(const char *path)
 static halley_status look_inside(file_folder *f, halley_error *err)
 {
     char name[64];
+    const int refused = file_root_check_write(f->path);
+    if (refused != 0)
+        return report_folder_error(f->path, "make the folder", refused, err);
     f->inside = file_is_folder(f->path);
     if (!f->inside && file_exists(f->path))
         return report_folder_error(f->path, "make the folder", EEXIST, err);

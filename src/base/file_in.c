@@ -7,6 +7,7 @@
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/limit.h"
 
 #include <assert.h>
@@ -19,10 +20,8 @@
 
 enum { SMALL = 1 << 16, LARGE = 1 << 22, LARGEST_READ = 1 << 30 };
 
-typedef ARRAY(uint8_t) byte_array;
-
 /* Large blocks are worth large pages: 512 times fewer page faults. */
-static void ask_for_large_pages(const byte_array *bytes)
+static void ask_for_large_pages(const file_buffer *bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = ((uintptr_t)bytes->at + page - 1) / page * page;
@@ -32,7 +31,7 @@ static void ask_for_large_pages(const byte_array *bytes)
 }
 
 /* Room for more bytes than are there, and the zeros after them. */
-static halley_status make_room(byte_array *bytes, size_t expected, halley_error *err)
+static halley_status make_room(file_buffer *bytes, size_t expected, halley_error *err)
 {
     const size_t room = bytes->n == 0 ? expected + 1 : bytes->n / 2 + SMALL;
     if (bytes->cap - bytes->n > FILE_PAD)
@@ -43,8 +42,8 @@ static halley_status make_room(byte_array *bytes, size_t expected, halley_error 
     return HALLEY_OK;
 }
 
-static halley_status read_bytes(byte_array *bytes, int fd, size_t expected, uint64_t most,
-                                halley_error *err)
+static halley_status read_bytes(file_buffer *bytes, int fd, size_t expected,
+                                uint64_t most, halley_error *err)
 {
     for (;;) {
         TRY(make_room(bytes, expected, err));
@@ -63,7 +62,7 @@ static halley_status read_bytes(byte_array *bytes, int fd, size_t expected, uint
 static halley_status read_whole_file(file_input *in, int fd, size_t expected,
                                      uint64_t most, halley_error *err)
 {
-    byte_array bytes = {0};
+    file_buffer bytes = {0};
     const halley_status status = read_bytes(&bytes, fd, expected, most, err);
     if (status != HALLEY_OK) {
         array_fini(&bytes);
@@ -129,7 +128,7 @@ halley_status file_input_open_most(file_input *in, const char *path, uint64_t mo
         status = read_input_fd(&opened, STDIN_FILENO, most, err);
         path = "standard input";
     } else {
-        const int fd = open(path, O_RDONLY | O_CLOEXEC);
+        const int fd = file_root_open(path);
         status = fd < 0 ? open_error(err, errno) : read_input_fd(&opened, fd, most, err);
         if (fd >= 0)
             close(fd);
@@ -146,6 +145,44 @@ halley_status file_input_open(file_input *in, const char *path, halley_error *er
     return file_input_open_most(in, path, 0, err);
 }
 
+static halley_status refill_buffer(file_buffer *b, const char *path, size_t size,
+                                   halley_error *err)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    b->n = 0;
+    if (fd < 0)
+        return open_error(err, errno);
+    halley_status status = limit_check_size(size, 0, err);
+    if (status == HALLEY_OK && !array_reserve(b, size + 1 + FILE_PAD))
+        status = error_nomem(err);
+    if (status == HALLEY_OK)
+        status = read_bytes(b, fd, size, 0, err);
+    close(fd);
+    return status;
+}
+
+halley_status file_buffer_read(file_input *in, file_buffer *b, const char *path,
+                               halley_error *err)
+{
+    struct stat about = {0};
+    file_input_lend(in, NULL, 0);
+    if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
+        return HALLEY_OK;
+    const halley_status status = refill_buffer(b, path, (size_t)about.st_size, err);
+    if (status != HALLEY_OK) {
+        error_at_file(err, path);
+        return status;
+    }
+    memset(b->at + b->n, 0, FILE_PAD);
+    file_input_lend(in, b->at, b->n);
+    return HALLEY_OK;
+}
+
+void file_buffer_fini(file_buffer *b)
+{
+    array_fini(b);
+}
+
 void file_input_lend(file_input *in, const uint8_t *at, size_t n)
 {
     *in = (file_input){.at = at, .n = n};
@@ -160,11 +197,11 @@ void file_input_close(file_input *in)
 bool file_exists(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0;
+    return file_root_allows(path) && stat(path, &about) == 0;
 }
 
 bool file_is_folder(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    return file_root_allows(path) && stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }

@@ -6,6 +6,7 @@
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/file_temporary.h"
 
 #include <assert.h>
@@ -229,6 +230,9 @@ static int open_target(file_output *out, const char *path)
         out->fd = STDOUT_FILENO;
         return 0;
     }
+    const int refused = file_root_check_write(path);
+    if (refused != 0)
+        return refused;
     if (stat(path, &about) == 0)
         return open_existing(out, path, &about);
     if (errno != ENOENT || path[0] == '\0')

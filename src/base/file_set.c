@@ -6,6 +6,7 @@
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/file_temporary.h"
 
 #include <assert.h>
@@ -106,6 +107,9 @@ static bool add_set_member(file_set *set, member *m)
  */
 static int look_at_target(const char *path, struct stat *old)
 {
+    const int refused = file_root_check_write(path);
+    if (refused != 0)
+        return refused == ENOENT ? EACCES : refused;
     if (stat(path, old) != 0)
         return errno == ENOENT && str_ends(str_from(path), STR("/")) ? EISDIR : errno;
     if (S_ISDIR(old->st_mode))

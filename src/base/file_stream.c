@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/limit.h"
 #include "base/units.h"
 
@@ -166,7 +167,7 @@ static halley_status open_path(file_stream *s, const char *path, halley_error *e
         s->fd = STDIN_FILENO;
         return bound_stream(s, err);
     }
-    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    s->fd = file_root_open(path);
     if (s->fd < 0)
         return errno == ENOENT ? error_set(err, HALLEY_EIO, "no such file")
                                : error_errno(err, "open", errno);

@@ -32,6 +32,8 @@ typedef struct price_layer {
     double f[WORKLOAD_N_CLASSES], b[WORKLOAD_N_CLASSES], r[WORKLOAD_N_CLASSES];
     double comm_f[WORKLOAD_N_GROUPS], comm_b[WORKLOAD_N_GROUPS],
         comm_r[WORKLOAD_N_GROUPS]; /* exposed */
+    double link_f[WORKLOAD_N_GROUPS], link_b[WORKLOAD_N_GROUPS],
+        link_r[WORKLOAD_N_GROUPS]; /* all messages, hidden or exposed */
     double forward_s, backward_s;  /* with messages, recomputation and the host's floor */
     double host_f_s, host_b_s;     /* of them, waiting for the host */
     double plain_b_s, host_plain_s; /* the backward pass without recomputation */

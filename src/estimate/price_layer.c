@@ -101,10 +101,22 @@ static void add_exposed(price_layer *out, layer_sums *sum, workload_group group,
     sum->comm_r += r;
 }
 
+/* Messages use their links whether they are hidden or not. */
+static void add_link_time(price_layer *out, const layer_sums *sum, workload_group group,
+                          double f, double b)
+{
+    assert(group < WORKLOAD_N_GROUPS);
+    assert(f >= 0 && b >= 0);
+    out->link_f[group] += f;
+    out->link_b[group] += b;
+    out->link_r[group] += sum->repeats ? f : 0;
+}
+
 static void add_message(price_layer *out, layer_sums *sum, const price_context *c,
                         const workload_op *op)
 {
     const double one = price_message_time(c, op);
+    add_link_time(out, sum, op->group, one * op->times_f, one * op->times_b);
     if (op->group == WORKLOAD_EP) {
         sum->expert_f += one * op->times_f;
         sum->expert_b += one * op->times_b;
@@ -253,10 +265,15 @@ static void add_host(price_layer *p, const layer_sums *sum, const workload_layer
     const double weight = price_side_by_side(p->weight_s, h->b / 3);
     p->host_w_s = p->weight_s > 0 ? weight - p->weight_s : 0;
     p->weight_s += p->host_w_s;
-    p->host_f_s = p->forward_s - sum->npu_f - sum->comm_f;
-    p->host_b_s = p->backward_s - sum->npu_b - sum->comm_b - sum->again - sum->comm_r;
-    p->host_plain_s = p->plain_b_s - sum->npu_b - sum->comm_b;
-    assert(p->host_f_s > -1e-9 && p->host_b_s > -1e-9 && p->host_plain_s > -1e-9);
+    /* Differences of equal sums may be a rounding error below zero. */
+    const double forward = p->forward_s - sum->npu_f - sum->comm_f;
+    const double plain = p->plain_b_s - sum->npu_b - sum->comm_b;
+    const double backward =
+        p->backward_s - sum->npu_b - sum->comm_b - sum->again - sum->comm_r;
+    assert(forward > -1e-9 && backward > -1e-9 && plain > -1e-9);
+    p->host_f_s = fmax(0, forward);
+    p->host_b_s = fmax(0, backward);
+    p->host_plain_s = fmax(0, plain);
 }
 
 void price_layer_make(price_layer *out, const price_context *c,

@@ -44,6 +44,7 @@ typedef struct searching {
     task_result *results;
     watcher watcher; /* counts cuts */
     uint32_t n_kept; /* designs that every task keeps */
+    bool first;      /* one plan that fits is enough */
 } searching;
 
 /* The next divisor of n above d, or 0. */
@@ -452,13 +453,27 @@ static uint32_t count_kept(const searching *s)
     return each > s->o.top ? each : s->o.top;
 }
 
-halley_status halley_search_run(halley_search **out, const halley_model *model,
+/* Cut by cut, until one has a plan that fits: in one thread, so that every run finds the
+ * same one. */
+static halley_status run_until_found(searching *s, halley_error *err)
+{
+    for (size_t i = 0; i < s->cuts.n; i++) {
+        TRY(run_task(s, i, 0, err));
+        if (s->results[i].n > 0 && s->results[i].best[0].estimate.fits)
+            break;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status run_search(halley_search **out, const halley_model *model,
                                 const halley_cluster *cluster, const halley_stack *stack,
-                                const halley_search_opts *opts, halley_error *err)
+                                const halley_search_opts *opts, bool first,
+                                halley_error *err)
 {
     assert(opts != NULL);
     assert(opts->n_npus > 0);
-    searching s = {.model = model, .cluster = cluster, .stack = stack, .o = *opts};
+    searching s = {
+        .model = model, .cluster = cluster, .stack = stack, .o = *opts, .first = first};
     if (!s.o.n_npus || !s.o.plan.global_batch)
         return error_set(err, HALLEY_EINVAL,
                          "a search wants the number of NPUs and the global batch");
@@ -473,7 +488,8 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
     }
     watcher_init(&s.watcher, s.o.watch, "searching plans", "cuts", (double)s.cuts.n);
     if (status == HALLEY_OK)
-        status = pool_run(s.o.threads, s.cuts.n, run_task, &s, err);
+        status = s.first ? run_until_found(&s, err)
+                         : pool_run(s.o.threads, s.cuts.n, run_task, &s, err);
     if (status == HALLEY_OK)
         status = merge(out, &s, err);
     for (size_t i = 0; s.results && i < s.cuts.n; i++)
@@ -481,6 +497,13 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
     free(s.results);
     array_fini(&s.cuts);
     return status;
+}
+
+halley_status halley_search_run(halley_search **out, const halley_model *model,
+                                const halley_cluster *cluster, const halley_stack *stack,
+                                const halley_search_opts *opts, halley_error *err)
+{
+    return run_search(out, model, cluster, stack, opts, false, err);
 }
 
 halley_search_answer halley_search_any(halley_found *best, const halley_model *model,
@@ -494,7 +517,7 @@ halley_search_answer halley_search_any(halley_found *best, const halley_model *m
         halley_search *s = NULL;
         o.all = all;
         o.top = 1;
-        if (halley_search_run(&s, model, cluster, stack, &o, NULL) != HALLEY_OK)
+        if (run_search(&s, model, cluster, stack, &o, true, NULL) != HALLEY_OK)
             continue;
         if (s->n_found > 0) {
             *best = s->found[0];

@@ -156,7 +156,8 @@ static bool share_links(const price_context *c, workload_group group)
     return far == data_far || (data_far && c->per_node[WORKLOAD_DP] > 1);
 }
 
-/* Of a pass, the time in which its own messages use the links of the data group. */
+/* Of a pass, the time in which its own messages, hidden or not, use the links of the data
+ * group. What is left carries gradients; it never grows when compute gets faster. */
 static double shared_time(const step *s, const stage_cost *st, bool backward)
 {
     static const workload_group groups[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP,
@@ -167,8 +168,8 @@ static double shared_time(const step *s, const stage_cost *st, bool backward)
             const price_layer *p = s->kinds[k].price;
             const kind_count *n = &st->kinds[k];
             sum += backward
-                       ? n->n * p->comm_b[groups[g]] + n->again * p->comm_r[groups[g]]
-                       : n->n * p->comm_f[groups[g]];
+                       ? n->n * p->link_b[groups[g]] + n->again * p->link_r[groups[g]]
+                       : n->n * p->link_f[groups[g]];
         }
     return fmin(sum, backward ? st->backward_s : st->forward_s);
 }

@@ -327,7 +327,7 @@ static bool is_inside_node(const hw_network *n, uint32_t link)
 {
     const hw_graph *g = n->graph;
     const uint32_t from = g->link_from[link], to = g->link_to[link];
-    return n->fabric == NULL && g->dev_kind[from] == HW_DEVICE_NPU &&
+    return !n->joins_nodes && g->dev_kind[from] == HW_DEVICE_NPU &&
            g->dev_kind[to] == HW_DEVICE_NPU && from / n->per_node == to / n->per_node;
 }
 
@@ -387,6 +387,14 @@ static halley_status build_generated(hw_graph **out, hw_network *n,
     return status;
 }
 
+static halley_status join_nodes(hw_network *n, uint32_t n_nodes, halley_error *err)
+{
+    n->joins_nodes = true;
+    n->first_node_link = 2 * n->fabric->n_cables;
+    n->first_node_switch = n->fabric->n_devices;
+    return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
+}
+
 /* The network is a generator's. */
 static halley_status make_generated(hw_network *n, const halley_cluster *c,
                                     halley_error *err)
@@ -411,9 +419,7 @@ static halley_status make_generated(hw_network *n, const halley_cluster *c,
                          "the network joins %u NPUs, which are no whole nodes of %u",
                          made->n_npus, n->per_node);
     TRY(generate_node(&n->node, c, err));
-    n->first_node_link = 2 * n->fabric->n_cables;
-    n->first_node_switch = n->fabric->n_devices;
-    return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
+    return join_nodes(n, n_nodes, err);
 }
 
 static halley_status make_graphs(hw_network *n, const halley_cluster *c,
@@ -444,9 +450,7 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
     }
     TRY(build_fabric(&n->fabric, c, n_nodes, err));
     n->rails = c->network == HW_NETWORK_FABRIC;
-    n->first_node_link = 2 * n->fabric->n_cables;
-    n->first_node_switch = n->fabric->n_devices;
-    return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
+    return join_nodes(n, n_nodes, err);
 }
 
 /* Words of hw_routings, in their order. */
@@ -461,7 +465,7 @@ static halley_status make_routers(hw_network *n, const halley_cluster *c,
     assert(c->routing < sizeof routings / sizeof *routings);
     const hw_routing chosen =
         c->network == HW_NETWORK_GRAPH && !c->wiring.routing_given ? HW_ROUTING_DEFAULT
-        : c->network == HW_NETWORK_GRAPH || n->fabric != NULL      ? routings[c->routing]
+        : c->network == HW_NETWORK_GRAPH || n->joins_nodes         ? routings[c->routing]
                                                                    : HW_ROUTING_DEFAULT;
     const hw_route_options o = {.routing = chosen,
                                 .spread = chosen == HW_ROUTING_ECMP ? HW_SPREAD_HASH
@@ -472,7 +476,7 @@ static halley_status make_routers(hw_network *n, const halley_cluster *c,
                                 .split_ties = c->wiring.split_ties || c->nodes.up.torus,
                                 .no_pxn = true}; /* relays are found here */
     n->no_pxn = c->wiring.no_pxn;
-    if (n->fabric == NULL)
+    if (!n->joins_nodes)
         return hw_router_new(&n->whole, n->graph, &o, err);
     TRY(hw_router_new(&n->inside, n->node,
                       &(hw_route_options){.split_ties = o.split_ties}, err));
@@ -535,9 +539,18 @@ void hw_network_free(hw_network *n)
 halley_status hw_network_merge_planes(hw_network *n, halley_error *err)
 {
     assert(n->planes == NULL);
-    return n->fabric == NULL || !hw_router_sprays(n->across)
-               ? HALLEY_OK
-               : hw_planes_new(&n->planes, n->fabric, err);
+    if (!n->joins_nodes || !hw_router_sprays(n->across))
+        return HALLEY_OK;
+    TRY(hw_planes_new(&n->planes, n->fabric, err));
+    if (n->planes == NULL)
+        return HALLEY_OK;
+    /* Routes need neither any more: of a million NPUs they take 250 MB. */
+    hw_planes_move(n->planes, n->graph);
+    hw_router_free(n->across);
+    hw_graph_free(n->fabric);
+    n->across = NULL;
+    n->fabric = NULL;
+    return HALLEY_OK;
 }
 
 /* ---- routes ---- */
@@ -586,7 +599,7 @@ halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32
                               halley_error *err)
 {
     double latency_s = 0;
-    if (n->fabric == NULL)
+    if (!n->joins_nodes)
         return hw_router_find(out, n->whole, src, dst, 0, err);
     n->hops.n = 0;
     if (hw_network_node_of(n, src) == hw_network_node_of(n, dst)) {

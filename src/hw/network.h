@@ -19,6 +19,8 @@
 #include "hw/graph/planes.h"
 #include "hw/graph/route.h"
 
+#include <assert.h>
+
 /* What a link belongs to. */
 typedef enum hw_link_level {
     HW_LEVEL_NODE,  /* inside a node */
@@ -28,7 +30,8 @@ typedef enum hw_link_level {
 
 typedef struct hw_network {
     hw_graph *graph;
-    hw_graph *fabric, *node; /* NULL: there is only `graph` */
+    bool joins_nodes;        /* false: there is only `graph` */
+    hw_graph *fabric, *node; /* NULL without nodes; no fabric once planes are merged */
     hw_router *whole, *across, *inside;
     uint32_t per_node;          /* NPUs of a node; all when there is only one */
     uint32_t first_node_switch; /* device in `graph` */
@@ -51,7 +54,7 @@ void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c, uint
 /* Price and power of the network's switches and cables, into the cluster. */
 void hw_network_price(halley_cluster *c);
 /* From now on routes between nodes name parallel links that spraying uses alike by the
- * first of them, if there are such. */
+ * first of them, if there are such. The fabric on its own is then freed. */
 halley_status hw_network_merge_planes(hw_network *n, halley_error *err);
 /* What a link carries from now on, in both graphs that have it. Routes stay. */
 void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps);
@@ -72,25 +75,25 @@ static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
 /* The links that are one with a link of a route; 1 = it alone. */
 static inline uint32_t hw_network_count_parallel(const hw_network *n, uint32_t link)
 {
-    return n->planes == NULL || link >= n->fabric->n_links
+    return n->planes == NULL || link >= n->first_node_link
                ? 1
                : hw_planes_counts(n->planes)[link];
 }
 /* The link of routes that a link is one with. */
 static inline uint32_t hw_network_first_parallel(const hw_network *n, uint32_t link)
 {
-    return n->planes == NULL || link >= n->fabric->n_links
+    return n->planes == NULL || link >= n->first_node_link
                ? link
                : hw_planes_first(n->planes)[link];
 }
-/* Capacity of a link of routes, with those that are one with it: when nothing is wrong
- * with them, and as it is. */
+/* Capacity of a link inside a node or of a port when nothing is wrong with it. */
 static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
 {
-    const double kind_Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
-    const double Bps = kind_Bps != HW_UNKNOWN ? kind_Bps : n->graph->link_Bps[link];
-    return Bps * hw_network_count_parallel(n, link); /* rates of a file: none by kind */
+    const double Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    assert(hw_network_count_parallel(n, link) == 1);
+    return Bps != HW_UNKNOWN ? Bps : n->graph->link_Bps[link]; /* rates of a file */
 }
+/* Capacity of a link of routes as it is, with those that are one with it. */
 static inline double hw_network_capacity_Bps(const hw_network *n, uint32_t link)
 {
     return n->graph->link_Bps[link] * hw_network_count_parallel(n, link);

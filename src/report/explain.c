@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "report/losses.h"
 #include "report/sim.h"
 #include "report/table.h"
 
@@ -49,7 +50,7 @@ typedef struct share {
     double seconds;
     uint64_t steps;
 } share;
-enum { MOST_KINDS = 16, MOST_STEPS = 20 };
+enum { MOST_KINDS = 16, MOST_STEPS = 20, MOST_PATH = 20000 };
 
 static int compare_seconds(const void *a, const void *b)
 {
@@ -59,12 +60,12 @@ static int compare_seconds(const void *a, const void *b)
 
 /* Sum the steps by kind; returns how many kinds. */
 static uint32_t sum_kinds(share *to, const halley_path_step *steps, size_t n,
-                          const halley_result *result, const halley_trace_set *traces)
+                          const halley_result *result, const report_traces *traces)
 {
     uint32_t n_kinds = 0;
     for (size_t i = 0; i < n; i++) {
         const char *kind =
-            find_step_kind(halley_trace_set_get(traces, steps[i].rank), steps[i].node);
+            find_step_kind(report_traces_like(traces, steps[i].rank), steps[i].node);
         uint32_t k = 0;
         while (k < n_kinds && strcmp(to[k].kind, kind) != 0)
             k++;
@@ -127,20 +128,24 @@ static int compare_begins(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* The longest of them, in the order of time. */
-static report_table *make_step_table(halley_path_step *steps, size_t n,
+/* Keep the `most` longest of them, in the order of time; returns how many there are. */
+static size_t keep_longest(halley_path_step *steps, size_t n, size_t most)
+{
+    if (n <= most)
+        return n;
+    qsort(steps, n, sizeof *steps, compare_lengths);
+    qsort(steps, most, sizeof *steps, compare_begins);
+    return most;
+}
+
+static report_table *make_step_table(const halley_path_step *steps, size_t n,
                                      const halley_result *result,
-                                     const halley_trace_set *traces)
+                                     const report_traces *traces)
 {
     const double per_s = halley_result_ticks_per_s(result);
     report_table *t = report_table_new(step_columns, 7);
-    if (n > MOST_STEPS) {
-        qsort(steps, n, sizeof *steps, compare_lengths);
-        n = MOST_STEPS;
-        qsort(steps, n, sizeof *steps, compare_begins);
-    }
     for (size_t i = 0; t != NULL && i < n; i++) {
-        const halley_trace *trace = halley_trace_set_get(traces, steps[i].rank);
+        const halley_trace *trace = report_traces_like(traces, steps[i].rank);
         const halley_bytes name = halley_node_name(trace, steps[i].node);
         report_table_number(t, (double)steps[i].begin / per_s);
         report_table_number(t, (double)(steps[i].end - steps[i].begin) / per_s);
@@ -173,18 +178,51 @@ static halley_status write_json_table(report_table *t, report_json *j, const cha
     return HALLEY_OK;
 }
 
-halley_status report_sim_explain_json(report_json *j, const halley_result *result,
-                                      const halley_trace_set *traces, halley_error *err)
+/* The verdict on a run whose parts nobody names: by the kinds of its critical path. */
+static void describe_shares(char to[REPORT_LOSSES_TEXT], const share *shares, uint32_t n)
+{
+    report_loss parts[MOST_KINDS];
+    for (uint32_t i = 0; i < n; i++) {
+        const bool works = strcmp(shares[i].kind, "compute") == 0;
+        const bool stores = strcmp(shares[i].kind, "remote memory") == 0;
+        parts[i] = (report_loss){works    ? REPORT_LOSS_NONE
+                                 : stores ? REPORT_LOSS_MEMORY
+                                          : REPORT_LOSS_COMMUNICATION,
+                                 shares[i].seconds, shares[i].kind};
+    }
+    report_losses_describe(to, parts, n, "the critical path");
+}
+
+halley_status report_sim_verdict(char to[REPORT_LOSSES_TEXT], const halley_result *result,
+                                 const report_traces *traces, halley_error *err)
 {
     halley_path_step *steps;
     size_t n;
     share shares[MOST_KINDS];
-    TRY(halley_result_path(&steps, &n, result, traces, err));
+    TRY(halley_result_path(&steps, &n, result, err));
+    describe_shares(to, shares, sum_kinds(shares, steps, n, result, traces));
+    free(steps);
+    return HALLEY_OK;
+}
+
+halley_status report_sim_explain_json(report_json *j, const halley_result *result,
+                                      const report_traces *traces, bool whole,
+                                      halley_error *err)
+{
+    halley_path_step *steps;
+    size_t n;
+    share shares[MOST_KINDS];
+    TRY(halley_result_path(&steps, &n, result, err));
     const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
     report_json_object(j, "critical_path");
     report_json_u64(j, "steps", n);
     halley_status status =
         write_json_table(make_share_table(shares, n_kinds), j, "kinds", err);
+    n = keep_longest(steps, n, MOST_PATH);
+    if (status == HALLEY_OK && whole)
+        status =
+            write_json_table(make_step_table(steps, n, result, traces), j, "path", err);
+    n = keep_longest(steps, n, MOST_STEPS);
     if (status == HALLEY_OK)
         status = write_json_table(make_step_table(steps, n, result, traces), j, "longest",
                                   err);
@@ -217,18 +255,18 @@ static void write_classes(const halley_result *result, FILE *to)
         fprintf(to, "and %u more\n", y.n_ranks - MOST_CLASSES);
 }
 
-halley_status report_sim_explain(const halley_result *result,
-                                 const halley_trace_set *traces, FILE *to,
-                                 halley_error *err)
+halley_status report_sim_explain(const halley_result *result, const report_traces *traces,
+                                 FILE *to, halley_error *err)
 {
     halley_path_step *steps;
     size_t n;
     share shares[MOST_KINDS];
-    TRY(halley_result_path(&steps, &n, result, traces, err));
+    TRY(halley_result_path(&steps, &n, result, err));
     const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
     halley_status status = write_text_table(make_share_table(shares, n_kinds), to, err);
     if (status == HALLEY_OK) {
         fprintf(to, n > MOST_STEPS ? "\nIts %d longest steps:\n" : "\n", (int)MOST_STEPS);
+        n = keep_longest(steps, n, MOST_STEPS);
         status = write_text_table(make_step_table(steps, n, result, traces), to, err);
     }
     if (status == HALLEY_OK)

@@ -7,6 +7,7 @@
 #include "request/launch_file.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,29 +290,63 @@ void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster
     fprintf(to, "%s\n\n", text);
 }
 
+/* Append to a text of `size` bytes; what does not fit is cut. */
+static void append(char *to, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void append(char *to, size_t size, const char *format, ...)
+{
+    const size_t n = strlen(to);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(to + n, size - n, format, values);
+    va_end(values);
+}
+
+static void append_degrees(char *to, size_t size, const halley_plan *p)
+{
+    append(to, size, "tp %u pp %u dp %u", p->tp, p->pp, p->dp);
+    if (p->cp > 1)
+        append(to, size, " cp %u", p->cp);
+    if (p->ep > 1)
+        append(to, size, " ep %u", p->ep);
+    if (p->etp > 1)
+        append(to, size, " etp %u", p->etp);
+    if (p->virtual_stages > 1)
+        append(to, size, " virtual %u", p->virtual_stages);
+    if (p->pp > 1 && p->schedule != HALLEY_SCHEDULE_1F1B)
+        append(to, size, " schedule %s", halley_schedule_name(p->schedule));
+}
+
+/* In the order of the HALLEY_OFFLOAD_ bits. */
+static void append_offload(char *to, size_t size, uint32_t bits)
+{
+    static const char *const names[] = {"optimizer", "gradients", "weights",
+                                        "activations"};
+    assert(bits < 1u << 4);
+    const char *before = " offload ";
+    for (int i = 0; i < 4; i++) {
+        if ((bits >> i & 1) == 0)
+            continue;
+        append(to, size, "%s%s", before, names[i]);
+        before = ",";
+    }
+}
+
 void design_describe(char *to, size_t size, const halley_plan *p)
 {
-    char cp[16] = "", ep[16] = "", v[24] = "", fsdp[24] = "";
-    if (p->cp > 1)
-        snprintf(cp, sizeof cp, " cp %u", p->cp);
-    if (p->ep > 1)
-        snprintf(ep, sizeof ep, " ep %u", p->ep);
-    if (p->virtual_stages > 1)
-        snprintf(v, sizeof v, " virtual %u", p->virtual_stages);
-    if (p->fsdp)
-        snprintf(fsdp, sizeof fsdp, " fsdp %u", p->fsdp);
-    else
-        snprintf(fsdp, sizeof fsdp, " zero %u", p->zero);
-    char more[64] = "";
+    assert(size > 0);
+    to[0] = '\0';
+    append_degrees(to, size, p);
+    append(to, size, p->fsdp ? " fsdp %u" : " zero %u", p->fsdp ? p->fsdp : p->zero);
+    append(to, size, " micro-batch %u recompute %s", p->micro_batch,
+           halley_recompute_name(p->recompute));
     if (p->recompute_every > 1)
-        snprintf(more, sizeof more, " every %u", p->recompute_every);
+        append(to, size, " every %u", p->recompute_every);
     if (p->recompute_layers)
-        snprintf(more + strlen(more), sizeof more - strlen(more), " of %u layers",
-                 p->recompute_layers);
-    snprintf(to, size, "tp %u pp %u dp %u%s%s%s%s micro-batch %u recompute %s%s%s%s%s",
-             p->tp, p->pp, p->dp, cp, ep, v, fsdp, p->micro_batch,
-             halley_recompute_name(p->recompute), more,
-             p->sequence_parallel ? " sequence-parallel" : "",
-             p->rank_order ? " order " : "",
-             p->rank_order ? halley_rank_order_name(p->rank_order) : "");
+        append(to, size, " of %u layers", p->recompute_layers);
+    if (p->sequence_parallel)
+        append(to, size, " sequence-parallel");
+    if (p->rank_order)
+        append(to, size, " order %s", halley_rank_order_name(p->rank_order));
+    append_offload(to, size, p->offload);
 }

@@ -37,24 +37,42 @@ PART(other, part_s[HALLEY_PART_OTHER])
 #undef PART
 
 const request_part request_parts[] = {
-    {"matmul", "matmuls", get_matmul},
-    {"attention", "attention", get_attention},
-    {"memory_bound", "memory-bound ops", get_memory_bound},
-    {"recompute", "recomputation", get_recompute},
-    {"tensor_parallel", "tensor parallel", get_tensor_parallel},
-    {"context_parallel", "context parallel", get_context_parallel},
-    {"expert_parallel", "expert parallel", get_expert_parallel},
-    {"pipeline_transfers", "pipeline transfers", get_pipeline_transfers},
-    {"data_parallel", "data parallel", get_data_parallel},
-    {"bubble", "pipeline bubble", get_bubble},
-    {"host", "host", get_host},
-    {"accumulate", "gradient accumulation", get_accumulate},
-    {"optimizer", "optimizer", get_optimizer},
-    {"offload", "offload", get_offload},
-    {"meeting", "waiting for the slowest", get_meeting},
-    {"other", "other", get_other},
+    {"matmul", "matmuls", REPORT_LOSS_NONE, "matmuls", get_matmul},
+    {"attention", "attention", REPORT_LOSS_NONE, "attention", get_attention},
+    {"memory_bound", "memory-bound ops", REPORT_LOSS_NONE, "memory-bound operators",
+     get_memory_bound},
+    {"recompute", "recomputation", REPORT_LOSS_RECOMPUTE, "recomputation", get_recompute},
+    {"tensor_parallel", "tensor parallel", REPORT_LOSS_COMMUNICATION,
+     "exposed tensor-parallel communication", get_tensor_parallel},
+    {"context_parallel", "context parallel", REPORT_LOSS_COMMUNICATION,
+     "exposed context-parallel communication", get_context_parallel},
+    {"expert_parallel", "expert parallel", REPORT_LOSS_COMMUNICATION,
+     "exposed expert-parallel communication", get_expert_parallel},
+    {"pipeline_transfers", "pipeline transfers", REPORT_LOSS_COMMUNICATION,
+     "exposed transfers between pipeline stages", get_pipeline_transfers},
+    {"data_parallel", "data parallel", REPORT_LOSS_COMMUNICATION,
+     "exposed data-parallel communication", get_data_parallel},
+    {"bubble", "pipeline bubble", REPORT_LOSS_BUBBLE, "pipeline bubble", get_bubble},
+    {"host", "host", REPORT_LOSS_HOST, "waiting for the host", get_host},
+    {"accumulate", "gradient accumulation", REPORT_LOSS_NONE, "gradient accumulation",
+     get_accumulate},
+    {"optimizer", "optimizer", REPORT_LOSS_NONE, "the optimizer", get_optimizer},
+    {"offload", "offload", REPORT_LOSS_MEMORY,
+     "exposed transfers to and from outer memory", get_offload},
+    {"meeting", "waiting for the slowest", REPORT_LOSS_OTHER,
+     "waiting for the slowest rank", get_meeting},
+    {"other", "other", REPORT_LOSS_OTHER, "fixed costs of the step", get_other},
     {0},
 };
+
+void request_estimate_losses(char to[REPORT_LOSSES_TEXT], const halley_estimate *e)
+{
+    report_loss losses[sizeof request_parts / sizeof *request_parts];
+    size_t n = 0;
+    for (const request_part *p = request_parts; p->key != NULL; p++)
+        losses[n++] = (report_loss){p->loss, p->get(e), p->sentence};
+    report_losses_describe(to, losses, n, "the step");
+}
 
 const char *request_memory_key(char to[32], halley_memory memory)
 {
@@ -104,6 +122,14 @@ static void write_memory_json(report_json *j, const halley_estimate *e)
     report_json_double(j, "offloaded_bytes", e->offloaded_bytes);
     report_json_double(j, "capacity_bytes", e->capacity_bytes);
     report_json_double(j, "headroom", e->headroom);
+}
+
+void request_spilled_json(report_json *j, const halley_plan *plan, double device_bytes,
+                          double capacity_bytes, double headroom)
+{
+    const double spilled = device_bytes - (1 - headroom) * capacity_bytes;
+    if (plan->spread && spilled > 0)
+        report_json_double(j, "spilled_bytes", spilled);
 }
 
 void request_estimate_json(report_json *j, const halley_estimate *e)

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_root.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -297,6 +298,49 @@ static halley_status check_folder(const target *output, halley_error *err)
     return error_set(err, HALLEY_EIO,
                      "cannot write %s: the folder it lies in does not exist",
                      output->path);
+}
+
+/* Names that begin with a dot are the server's own, and unfinished files. */
+static bool is_hidden(const char *path)
+{
+    return path[0] == '.' || strstr(path, "/.") != NULL;
+}
+
+static halley_status permit_path(request_call *call, const target *words, bool is_output,
+                                 bool read_only, halley_error *err)
+{
+    if (!is_path(words->path))
+        return HALLEY_OK;
+    if (is_output && read_only)
+        return request_usage(call, err, "%s writes a file, and this server is read-only",
+                             words->option != NULL ? words->option : call->verb->name);
+    if (!is_hidden(words->path) && file_root_allows(words->path))
+        return HALLEY_OK;
+    return request_fail_as(call, REQUEST_CODE_NOT_FOUND,
+                           file_root_refuse(words->path, err));
+}
+
+static halley_status permit_options(request_call *call, bool read_only, halley_error *err)
+{
+    for (const request_option *o = call->verb->options; o != NULL && o->name != NULL;
+         o++) {
+        const char *one = NULL;
+        const request_texts texts = read_texts(call, o, &one);
+        for (size_t i = 0; i < texts.n; i++)
+            TRY(permit_path(call, &(target){o->name, texts.at[i], NULL}, o->writes,
+                            read_only, err));
+    }
+    return HALLEY_OK;
+}
+
+halley_status request_files_permit(request_call *call, bool read_only, halley_error *err)
+{
+    TRY(permit_options(call, read_only, err));
+    for (size_t i = 0; i < call->n_args; i++)
+        TRY(permit_path(call, &(target){NULL, call->args[i], NULL},
+                        call->verb->writes_last && i + 1 == call->n_args, read_only,
+                        err));
+    return HALLEY_OK;
 }
 
 static halley_status check_outputs(request_call *call, const targets *outputs,

@@ -15,6 +15,18 @@ typedef struct request_reader {
     halley_error *err;
 } request_reader;
 
+/* Whom a request comes from, and how it is carried out; {0} = the process itself. */
+typedef struct request_terms {
+    bool is_foreign;           /* a stranger's: files only within the root (files.h) */
+    bool is_read_only;         /* of a foreign one: it writes no file */
+    const halley_watch *watch; /* may be NULL */
+} request_terms;
+/* halley_request on these terms. */
+halley_status request_answer(char **reply, const char *json, const request_terms *terms,
+                             halley_error *err);
+/* The verb that a request names, without its reader; NULL when there is none. */
+const request_verb *request_verb_find(str name);
+
 /* Fill r->call from the text. The options lend from `r` until request_reader_fini, which
  * is due after a failure, too. */
 halley_status request_read(request_reader *r, const char *json);

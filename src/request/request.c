@@ -48,6 +48,14 @@ static bool is_verb_named(const request_verb *verb, str name)
     return true;
 }
 
+const request_verb *request_verb_find(str name)
+{
+    for (size_t i = 0; request_verbs[i] != NULL; i++)
+        if (is_verb_named(request_verbs[i], name))
+            return request_verbs[i];
+    return NULL;
+}
+
 static halley_status refuse_verb(request_reader *r, str name)
 {
     char words[64][32];
@@ -75,13 +83,8 @@ static halley_status find_verb(request_reader *r)
     if (name == NULL || name->kind != CONF_SCALAR || !name->quoted)
         return refuse_request(r, REQUEST_CODE_USAGE,
                               "a request names its verb: {\"do\": \"estimate\", ...}");
-    for (size_t i = 0; request_verbs[i] != NULL; i++) {
-        if (is_verb_named(request_verbs[i], name->text)) {
-            r->call.verb = request_verbs[i];
-            return HALLEY_OK;
-        }
-    }
-    return refuse_verb(r, name->text);
+    r->call.verb = request_verb_find(name->text);
+    return r->call.verb != NULL ? HALLEY_OK : refuse_verb(r, name->text);
 }
 
 /* Options that choose the form of the output; a request always gets JSON. */
@@ -364,8 +367,11 @@ static void print_result(strbuf *to, str result)
     strbuf_add(to, STR("}\n"));
 }
 
-static halley_status run_request_verb(request_reader *r, strbuf *result)
+static halley_status run_request_verb(request_reader *r, const request_terms *terms,
+                                      strbuf *result)
 {
+    if (terms->is_foreign)
+        TRY(request_files_permit(&r->call, terms->is_read_only, r->err));
     TRY(request_files_check(&r->call, r->err));
     r->call.out = strbuf_stream_open(result);
     if (r->call.out == NULL)
@@ -409,15 +415,21 @@ static void forget_request_name(halley_error *err)
 halley_status halley_request(char **reply, const char *json, const halley_watch *watch,
                              halley_error *err)
 {
+    return request_answer(reply, json, &(request_terms){.watch = watch}, err);
+}
+
+halley_status request_answer(char **reply, const char *json, const request_terms *terms,
+                             halley_error *err)
+{
     halley_error problem = {0};
     request_notes warnings = {0}, assumed = {0};
     request_reader r = {
         .err = &problem,
-        .call = {.watch = watch, .warnings = &warnings, .assumed = &assumed}};
+        .call = {.watch = terms->watch, .warnings = &warnings, .assumed = &assumed}};
     strbuf result = {0}, text = {0};
     halley_status status = request_read(&r, json);
     if (status == HALLEY_OK)
-        status = run_request_verb(&r, &result);
+        status = run_request_verb(&r, terms, &result);
     forget_request_name(&problem);
     if (status == HALLEY_OK)
         print_result(&text, strbuf_str(&result));

@@ -45,7 +45,14 @@ static halley_status parse_traces(halley_trace_set **out, const char *const *arg
 }
 
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
-                          size_t n, const halley_load_opts *opts, halley_error *err)
+                          size_t n, halley_error *err)
+{
+    return traces_load_by(out, call, first, n, NULL, err);
+}
+
+halley_status traces_load_by(halley_trace_set **out, const request_call *call,
+                             size_t first, size_t n, const halley_load_opts *opts,
+                             halley_error *err)
 {
     const char *const *args = call->args + first;
     size_t n_texts = 0;
@@ -72,7 +79,7 @@ halley_status traces_load_any(halley_trace_set **out, const request_call *call,
               halley_file_recognise(path) == HALLEY_FILE_RECORDING;
     }
     if (!all)
-        return traces_load(out, call, first, n, NULL, err);
+        return traces_load(out, call, first, n, err);
     return halley_recordings_link(out, NULL, call->args + first, n, opts, err);
 }
 
@@ -385,6 +392,110 @@ halley_status traces_save(const halley_trace_set *set, const traces_output *outp
         (void)rmdir(made);
     free(made);
     return status;
+}
+
+struct traces_sink {
+    saving s;
+    traces_output output;
+    const char *groups_path; /* lent by the file set; NULL = no groups are written */
+    char *made;              /* a folder to remove when the link fails; NULL */
+};
+
+halley_status traces_sink_open(traces_sink **out, const traces_output *output,
+                               halley_error *err)
+{
+    const bool to_file = !names_a_folder(output->path);
+    const traces_form form = output->form != TRACES_BY_NAME ? output->form
+                             : to_file                      ? form_of_name(output->path)
+                                                            : TRACES_ET;
+    *out = NULL;
+    if ((form != TRACES_ET && form != TRACES_ET_GZ) || strcmp(output->path, "-") == 0)
+        return HALLEY_OK;
+    traces_sink *const sink = mem_array_zero(1, sizeof *sink);
+    if (sink == NULL)
+        return error_nomem(err);
+    sink->output = *output;
+    sink->s.output = &sink->output;
+    sink->s.form = form;
+    *out = sink;
+    return HALLEY_OK;
+}
+
+/* What is known once the number of ranks is. */
+static halley_status begin_sink(traces_sink *sink, uint32_t n_ranks, halley_error *err)
+{
+    saving *const s = &sink->s;
+    s->n = n_ranks;
+    sink->output.one = sink->output.one && n_ranks == 1;
+    if (sink->output.one)
+        sink->output.save_groups = NULL;
+    else if (sink->output.form == TRACES_BY_NAME)
+        s->form = TRACES_ET;
+    TRY(make_folder(&sink->made, sink->output.path, err));
+    return file_set_open(&s->files, err);
+}
+
+/* The file of a rank, or (n) of the groups: files take their names in this order. */
+static halley_status add_sink_file(traces_sink *sink, const char **path, uint32_t rank,
+                                   halley_error *err)
+{
+    strbuf name = {0};
+    path_of(&name, &sink->s, rank);
+    const halley_status status =
+        name.failed ? error_nomem(err)
+                    : file_set_add(sink->s.files, path, name.at, rank == sink->s.n, err);
+    strbuf_fini(&name);
+    return status;
+}
+
+halley_status traces_sink_path(const char **path, void *context, uint32_t rank,
+                               uint32_t n_ranks, halley_error *err)
+{
+    traces_sink *const sink = context;
+    if (sink->s.files == NULL)
+        TRY(begin_sink(sink, n_ranks, err));
+    assert(rank < n_ranks && n_ranks == sink->s.n);
+    if (rank == 0 && sink->output.save_groups != NULL)
+        TRY(add_sink_file(sink, &sink->groups_path, n_ranks, err));
+    return add_sink_file(sink, path, rank, err);
+}
+
+static halley_status end_sink(traces_sink *sink, const halley_trace_set *set,
+                              halley_error *err)
+{
+    halley_status status = HALLEY_OK;
+    if (sink->groups_path != NULL)
+        status = sink->output.save_groups(set, sink->groups_path, err);
+    file_set *const files = sink->s.files;
+    sink->s.files = NULL;
+    if (status == HALLEY_OK)
+        return file_set_commit(files, err);
+    file_set_abort(files);
+    return status;
+}
+
+halley_status traces_sink_close(traces_sink *sink, const halley_trace_set *set,
+                                request_call *call, halley_error *err)
+{
+    halley_status status = HALLEY_OK;
+    if (sink == NULL)
+        return HALLEY_OK;
+    if (set != NULL && sink->s.files != NULL)
+        status = end_sink(sink, set, err);
+    else
+        file_set_abort(sink->s.files);
+    if (set != NULL && status == HALLEY_OK && sink->s.n > 0)
+        look_behind(&sink->s, call);
+    else if (sink->made != NULL)
+        (void)rmdir(sink->made);
+    free(sink->made);
+    free(sink);
+    return status;
+}
+
+bool traces_sink_is_used(const traces_sink *sink)
+{
+    return sink != NULL && sink->s.files != NULL;
 }
 
 halley_status traces_save_declared(const void *groups, const char *path,

@@ -14,7 +14,12 @@ extern const char *const traces_key[]; /* of requests: "trace"; ends with NULL *
 /* Load the traces that the command's arguments [first, first + n) name, or hold: an
  * argument that starts with '{' or '[' is a trace as JSON. */
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
-                          size_t n, const halley_load_opts *opts, halley_error *err);
+                          size_t n, halley_error *err);
+
+/* The same with options, which may be NULL. */
+halley_status traces_load_by(halley_trace_set **out, const request_call *call,
+                             size_t first, size_t n, const halley_load_opts *opts,
+                             halley_error *err);
 
 /* The same, but recordings of profilers are linked in memory. `opts` may be NULL. */
 halley_status traces_load_any(halley_trace_set **out, const request_call *call,
@@ -74,6 +79,21 @@ typedef struct traces_output {
  */
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
                           request_call *call, halley_error *err);
+
+/*
+ * The same for recordings that are written while they are linked: traces_sink_path with
+ * the sink as context is for halley_recording_opts.save_as. `one` in the output: a single
+ * rank goes to the file `path`. *out is NULL where that is not possible (other forms than
+ * .et, stdout). Close frees the sink, also NULL; without a set it removes what was
+ * written, else the files take their names.
+ */
+typedef struct traces_sink traces_sink;
+halley_status traces_sink_open(traces_sink **out, const traces_output *output,
+                               halley_error *err);
+halley_rank_path traces_sink_path;
+bool traces_sink_is_used(const traces_sink *sink); /* a rank has been named */
+halley_status traces_sink_close(traces_sink *sink, const halley_trace_set *set,
+                                request_call *call, halley_error *err);
 
 /* What was written, as JSON: out, ranks and different traces. */
 halley_status traces_written_json(const halley_trace_set *set, const request_call *call,

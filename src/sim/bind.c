@@ -49,7 +49,7 @@ static halley_status bind_rank(sim *s, uint32_t rank)
     for (uint32_t i = 0; i < p->n_names; i++)
         binds[i] = bind_name(in, p, rank, i);
     s->ranks[rank] = (sim_rank){.program = p,
-                                .trace = in->traces[rank],
+                                .path = sim_instance_path(in, rank),
                                 .binds = binds,
                                 .tags = in->tags[rank],
                                 .npu = rank,

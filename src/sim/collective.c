@@ -17,7 +17,7 @@ void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *te
     if (s->status != HALLEY_OK)
         return;
     sim_fail(s, error_set(s->err, status, "rank %u: %s", s->ranks[j->rank].npu, text));
-    error_at_file(s->err, halley_trace_path(s->ranks[j->rank].trace));
+    error_at_file(s->err, s->ranks[j->rank].path);
     error_at_node(s->err, sim_program_id(s->ranks[j->rank].program, j->node));
 }
 

@@ -112,7 +112,7 @@ static void fail_node(sim *s, uint32_t rank, uint32_t node, const char *sentence
 {
     sim_fail(
         s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", s->ranks[rank].npu, sentence));
-    error_at_file(s->err, halley_trace_path(s->ranks[rank].trace));
+    error_at_file(s->err, s->ranks[rank].path);
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
 

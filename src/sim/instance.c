@@ -1,6 +1,7 @@
 /* sim/instance.c - programs and names of the ranks of a trace set. */
 #include "sim/instance.h"
 
+#include "sim/instance_alike.h"
 #include "sim/rules.h"
 
 #include <string.h>
@@ -8,8 +9,10 @@
 typedef struct maker {
     sim_instance *to;
     const sim_instance_opts *o;
-    map64 seen;    /* trace and kind -> first rank that has them */
-    table by_hash; /* programs */
+    map64 seen;     /* trace and kind -> first rank that has them */
+    table by_hash;  /* programs */
+    map64 by_holes; /* holes and kind -> place in `alike` */
+    ARRAY(sim_alike) alike;
     halley_error *err;
 } maker;
 
@@ -183,11 +186,16 @@ static void copy_rank(sim_instance *to, uint32_t rank, uint32_t from)
     to->tags[rank] = to->tags[from];
 }
 
+static uint64_t hash_kind(const halley_trace *trace, uint32_t kind)
+{
+    return (uint64_t)(uintptr_t)trace ^ hash_u64(kind);
+}
+
 static halley_status add_rank(maker *m, uint32_t rank)
 {
     const halley_cluster *c = m->o->cluster;
     const uint32_t kind = c->n_kinds > 1 ? halley_cluster_kind_of(c, rank) : 0;
-    const uint64_t key = (uint64_t)(uintptr_t)m->to->traces[rank] ^ hash_u64(kind);
+    const uint64_t key = hash_kind(m->to->traces[rank], kind);
     uint32_t first = rank;
     bool fresh;
     if (m->o->representative != NULL && m->o->representative[rank] != rank) {
@@ -200,6 +208,90 @@ static halley_status add_rank(maker *m, uint32_t rank)
         return compile_rank(m, rank, kind);
     copy_rank(m->to, rank, first);
     return HALLEY_OK;
+}
+
+/* The program of a trace that others are like; compiled for `rank` if it is not yet. */
+static halley_status get_alike(uint32_t *out, maker *m, uint32_t rank, uint32_t kind,
+                               const trace_holes *holes)
+{
+    sim_instance *to = m->to;
+    const uint64_t key = hash_kind(holes->trace, kind);
+    bool fresh;
+    *out = (uint32_t)m->alike.n;
+    if (!map64_put(&m->by_holes, key, out, &fresh))
+        return error_nomem(m->err);
+    if (!fresh)
+        return HALLEY_OK;
+    uint32_t first = map64_find(&m->seen, key);
+    if (first == UINT32_MAX) {
+        TRY(compile_rank(m, rank, kind));
+        first = rank;
+    }
+    sim_alike made;
+    TRY(sim_alike_init(&made, holes, to->programs.at[to->program_of[first]],
+                       to->values[first], to->tags[first], m->err));
+    made.program_id = to->program_of[first];
+    if (array_push(&m->alike, made))
+        return HALLEY_OK;
+    sim_alike_fini(&made);
+    return error_nomem(m->err);
+}
+
+/* The whole trace of a rank of which differences are kept. */
+static halley_status make_trace(maker *m, uint32_t rank, const trace_alike_rank *of,
+                                const char *path)
+{
+    halley_trace *made;
+    TRY(trace_holes_apply(&made, of->holes, of->differences, path, m->err));
+    if (!array_push(&m->to->made, made)) {
+        halley_trace_free(made);
+        return error_nomem(m->err);
+    }
+    m->to->traces[rank] = made;
+    return HALLEY_OK;
+}
+
+static halley_status add_alike_rank(maker *m, uint32_t rank, const trace_alike_rank *of,
+                                    const char *path)
+{
+    sim_instance *to = m->to;
+    const halley_cluster *c = m->o->cluster;
+    const uint32_t kind = c->n_kinds > 1 ? halley_cluster_kind_of(c, rank) : 0;
+    uint32_t id;
+    if (m->o->share) {
+        TRY(get_alike(&id, m, rank, kind, of->holes));
+        if (sim_alike_bind(&to->values[rank], &to->tags[rank], &m->alike.at[id],
+                           of->differences, c, &to->memory)) {
+            to->program_of[rank] = m->alike.at[id].program_id;
+            return HALLEY_OK;
+        }
+    }
+    TRY(make_trace(m, rank, of, path));
+    return compile_rank(m, rank, kind);
+}
+
+/* Which files are differences of others depends on threads; which error is reported must
+ * not: that of the lowest rank. */
+static halley_status find_first_error(maker *m, const halley_trace_set *set,
+                                      halley_status status)
+{
+    const halley_error found = *m->err;
+    if (trace_set_is_whole(set) || status == HALLEY_ENOMEM)
+        return status;
+    for (uint32_t i = 0; i < m->to->n; i++) {
+        trace_alike_rank of;
+        m->to->traces[i] = halley_trace_set_get(set, i);
+        halley_status here = HALLEY_OK;
+        if (trace_set_alike(&of, set, i))
+            here = make_trace(m, i, &of, halley_trace_set_path(set, i));
+        const halley_cluster *c = m->o->cluster;
+        if (here == HALLEY_OK)
+            here = compile_rank(m, i, c->n_kinds > 1 ? halley_cluster_kind_of(c, i) : 0);
+        if (here != HALLEY_OK)
+            return here;
+    }
+    *m->err = found;
+    return status;
 }
 
 static halley_status find_places(sim_instance *to, halley_error *err)
@@ -241,22 +333,49 @@ halley_status sim_instance_compile(sim_instance *in, uint32_t rank, uint32_t kin
     return status;
 }
 
+/* Whole traces first: those of other ranks may be like them. */
+static halley_status add_ranks(maker *m, const halley_trace_set *set)
+{
+    trace_alike_rank of;
+    m->to->set = set;
+    for (uint32_t i = 0; i < m->to->n; i++) {
+        m->to->traces[i] = halley_trace_set_get(set, i);
+        if (!trace_set_alike(&of, set, i))
+            TRY(add_rank(m, i));
+    }
+    for (uint32_t i = 0; i < m->to->n && !trace_set_is_whole(set); i++)
+        if (trace_set_alike(&of, set, i))
+            TRY(add_alike_rank(m, i, &of, halley_trace_set_path(set, i)));
+    return HALLEY_OK;
+}
+
 halley_status sim_instance_init(sim_instance *out, const halley_trace_set *traces,
                                 const sim_instance_opts *o, halley_error *err)
 {
     maker m = {.to = out, .o = o, .err = err};
     halley_status status = sim_instance_begin(out, o, err);
-    for (uint32_t i = 0; status == HALLEY_OK && i < out->n; i++) {
-        out->traces[i] = halley_trace_set_get(traces, i);
-        status = add_rank(&m, i);
+    if (status == HALLEY_OK) {
+        status = add_ranks(&m, traces);
+        if (status != HALLEY_OK)
+            status = find_first_error(&m, traces, status);
     }
     map64_fini(&m.seen);
+    map64_fini(&m.by_holes);
     table_fini(&m.by_hash);
+    for (size_t i = 0; i < m.alike.n; i++)
+        sim_alike_fini(&m.alike.at[i]);
+    array_fini(&m.alike);
     if (status == HALLEY_OK)
         status = find_places(out, err);
     if (status != HALLEY_OK)
         sim_instance_fini(out);
     return status;
+}
+
+const char *sim_instance_path(const sim_instance *in, uint32_t rank)
+{
+    const char *path = in->set == NULL ? "" : halley_trace_set_path(in->set, rank);
+    return path[0] != 0 ? path : halley_trace_path(in->traces[rank]);
 }
 
 uint32_t sim_instance_place(const sim_instance *in, uint32_t group, uint32_t rank)

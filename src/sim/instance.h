@@ -21,7 +21,8 @@ typedef struct sim_instance {
     uint32_t n; /* ranks */
     ARRAY(sim_program *) programs;
     uint32_t *program_of;        /* by rank */
-    const halley_trace **traces; /* by rank; lent */
+    const halley_trace **traces; /* by rank; lent; perhaps of a rank like it */
+    const halley_trace_set *set; /* NULL: roles */
     const uint32_t **values;     /* by rank, name; as sim_names has them */
     const uint32_t **tags;       /* by rank, place */
     const cluster_group *groups; /* lent */
@@ -48,6 +49,8 @@ typedef struct trace_template trace_template;
 halley_status sim_instance_init_roles(sim_instance *out, const trace_template *t,
                                       const sim_instance_opts *o, halley_error *err);
 void sim_instance_fini(sim_instance *in);
+/* The file of a rank, for errors; "" = none. */
+const char *sim_instance_path(const sim_instance *in, uint32_t rank);
 /* The place of a rank in a group, or UINT32_MAX. */
 uint32_t sim_instance_place(const sim_instance *in, uint32_t group, uint32_t rank);
 /* The place of a rank in the group of one of its names, or UINT32_MAX. */

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "hw/groups.h"
+#include "trace/core/set_alike.h"
 #include "trace/tools/edit.h"
 
 #include <stdlib.h>
@@ -149,6 +150,9 @@ static halley_status rewrite_traces(halley_jobs_result *r, uint32_t j,
     const sim_job_map *m = &r->jobs[j].map;
     map64 seen = {0};
     halley_status status = HALLEY_OK;
+    if (!trace_set_is_whole(set))
+        return error_set(err, HALLEY_EINVAL,
+                         "the traces of a job must be loaded without differences_only");
     for (uint32_t i = 0; i < m->n_ranks && status == HALLEY_OK; i++) {
         const halley_trace *from = halley_trace_set_get(set, i);
         uint32_t first = i;

@@ -198,7 +198,7 @@ static halley_status explain_idle(sim *s, uint32_t rank, uint32_t n_stuck)
                   "rank %u: %u of its %u nodes depend on each other in a cycle, or on "
                   "such a cycle, and never run",
                   r->npu, r->program->n - r->n_done, r->program->n);
-    error_at_file(s->err, halley_trace_path(r->trace));
+    error_at_file(s->err, r->path);
     if (node < r->program->n)
         error_at_node(s->err, sim_program_id(r->program, node));
     return HALLEY_EDEADLOCK;
@@ -231,7 +231,7 @@ halley_status sim_explain_wait(sim *s)
         "do not finish)",
         get_npu(s, rank), STR_ARG(strbuf_str(&text)), n_stuck, s->n_npus);
     strbuf_fini(&text);
-    error_at_file(s->err, halley_trace_path(s->ranks[rank].trace));
+    error_at_file(s->err, s->ranks[rank].path);
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
     return HALLEY_EDEADLOCK;
 }

@@ -24,9 +24,10 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >   pipeline bubble              1.29 s    6.3 %
 >   gradient accumulation        775 ms    3.8 %
 >   optimizer                   16.3 ms    0.1 %
->   waiting for the slowest       487 ms    2.4 %
+>   waiting for the slowest      487 ms    2.4 %
 >   other                        116 ms    0.6 %
 >   forward compute 5.06 s, backward compute 10.2 s; stage 7 sets the pace
+>   compute-bound: 71 % of the step is matmuls
 >
 > memory of the fullest stage (0)
 >   weights                     5.59 GB
@@ -303,3 +304,6 @@ $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 > stage 0 is over by 2.22 TB; most of it is optimizer (1.51 TB)
 >   no plan fits: more accelerators or more memory are needed
 >
+$ halley estimate -m deepseek-v3 -c dgx-h100:64 | grep -A1 'another plan'
+>   no single change makes it fit; another plan does: tp 1 pp 1 dp 64 ep 2 fsdp 64 micro-batch 1 recompute selective-op offload optimizer,gradients,activations
+>   (`halley plan --all` finds the fastest)

@@ -50,3 +50,11 @@ $ halley score simumax-moe --csv | cut -d, -f1,2,9
 > simumax-moe,peak memory,
 $ halley score simumax-moe --rows --csv | head -1
 > id,set,layout,npu,stack,dtype,measured_s,predicted_s,step_error,held_out_s,measured_bytes,predicted_bytes,memory_error,full,fit
+
+## the error of step times per stack and accelerator is that of its rows
+$ halley score bloom --by-device --csv | head -1
+> stack,npu,scored,mape,median_error,p90_error,bias
+$ halley score bloom --by-device --csv | tail -1 | cut -d, -f1-3
+> megatron-deepspeed-2022,A100-SXM4-80GB,76
+$ test "$(halley score bloom --rows --csv | awk -F, 'NR > 1 {e = $8 / $7 - 1; s += e < 0 ? -e : e} END {printf "%.4f", s / (NR - 1)}')" = "$(halley score bloom --json | query - /overall/mape)" && echo same
+> same

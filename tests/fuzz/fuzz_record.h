@@ -34,12 +34,15 @@ static inline void emit_record(record *r, rec_rules *rules, const rec_groups *gr
     strbuf facts = {0};
     halley_trace *trace = NULL;
     rec_emit_counts counts;
-    if (!rec_classify(r, rules) || rec_rebuild(&g, r, NULL) != HALLEY_OK)
+    rec_hta hta;
+    if (!rec_classify(r, rules) || !rec_count_as_hta(&hta, r) ||
+        rec_rebuild(&g, r, NULL) != HALLEY_OK)
         abort();
     if (g.replay_error_ns != 0)
         abort();
     const rec_facts_input in = {.rec = r,
                                 .graph = &g,
+                                .hta = &hta,
                                 .rules = rules,
                                 .groups = groups,
                                 .n_ranks = 1,

@@ -3,6 +3,8 @@
  * bytes that the command prints with --json, or with the sentence that it fails with.
  *
  *   random-requests HALLEY N SEED
+ *   random-requests --print N SEED     each request on a line, then the length of its
+ *                                      reply, and the reply (tools/check-serve)
  */
 #include "base/conf.h"
 #include "base/rng.h"
@@ -274,6 +276,19 @@ static bool check_sample(const char *program, rng *r, uint32_t *n_results)
     return same;
 }
 
+static bool print_sample(rng *r)
+{
+    sample s = {.n_words = 0};
+    char *reply = NULL;
+    make_sample(&s, r);
+    const bool ok = halley_request(&reply, s.json.at, NULL, NULL) == HALLEY_OK;
+    if (ok)
+        printf("%s\n%zu\n%s", s.json.at, strlen(reply), reply);
+    free(reply);
+    strbuf_fini(&s.json);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4)
@@ -281,6 +296,11 @@ int main(int argc, char **argv)
     const uint32_t n = (uint32_t)strtoul(argv[2], NULL, 10);
     rng r = rng_seed(strtoull(argv[3], NULL, 10));
     uint32_t n_same = 0, n_results = 0;
+    if (strcmp(argv[1], "--print") == 0) {
+        for (uint32_t i = 0; i < n; i++)
+            n_same += print_sample(&r);
+        return n_same == n ? 0 : 1;
+    }
     for (uint32_t i = 0; i < n; i++)
         n_same += check_sample(argv[1], &r, &n_results);
     printf("%u of %u requests give what the command gives, %u of them results\n", n_same,

@@ -9,15 +9,14 @@ static void add_host(record *r, rng *random, int64_t begin_ns, int64_t length_ns
                      rec_host_kind kind, const char *name)
 {
     char tid[2] = {(char)('1' + rng_below(random, 3)), '\0'};
-    const rec_host event = {.begin_ns = begin_ns,
-                            .end_ns = begin_ns + length_ns,
-                            .id = kind == REC_CALL ? r->hosts.n : REC_NO_ID,
-                            .name = intern_add(&r->texts, str_from(name)),
-                            .thread = rec_add_thread(r, STR("1"), str_from(tid)),
-                            .detail = REC_NONE,
-                            .seq = (uint32_t)r->hosts.n,
-                            .kind = kind};
-    assert_true(array_push(&r->hosts, event));
+    rec_host event = {.begin_ns = begin_ns,
+                      .end_ns = begin_ns + length_ns,
+                      .detail = REC_NONE,
+                      .kind = kind & 3u};
+    if (kind == REC_CALL)
+        event.correlation = r->hosts.n;
+    assert_true(rec_add_host(r, event, intern_add(&r->texts, str_from(name)),
+                             rec_add_thread(r, STR("1"), str_from(tid))));
 }
 
 static void add_work(record *r, rng *random, int64_t begin_ns, uint64_t correlation)
@@ -72,8 +71,9 @@ static void the_replay_is_the_recording_and_no_edge_leads_back(void **state)
         assert_int_equal(g.replay_error_ns, 0);
         for (size_t i = 0; i < g.edges.n; i++) {
             const rec_edge *const e = &g.edges.at[i];
-            assert_true(g.nodes.at[e->from].end_ns <= g.nodes.at[e->to].begin_ns);
-            assert_true(e->lag_ns >= 0);
+            const int64_t binding_ns = rec_binding_end(&g, e->to);
+            assert_true(rec_node_end(&g, e->from) <= rec_node_begin(&g, e->to));
+            assert_true(rec_find_lag(&g, e->from, e->to, binding_ns) >= 0);
         }
         rec_graph_fini(&g);
         rec_fini(&r);
@@ -108,12 +108,13 @@ static void pieces_cover_their_thread(void **state)
         rec_graph g;
         make_random_record(&r, seed);
         assert_int_equal(rec_rebuild(&g, &r, NULL), HALLEY_OK);
-        for (uint32_t i = 0; i < g.nodes.n; i++) {
-            const rec_node *const n = &g.nodes.at[i];
-            if (n->kind == REC_NODE_DEVICE || n->before == REC_NONE)
+        for (uint32_t i = 0; i < g.n_pieces; i++) {
+            const rec_node n = rec_node_get(&g, i);
+            assert_true(n.begin_ns <= n.end_ns);
+            if (n.before == REC_NONE)
                 continue;
-            const int64_t end_ns = g.nodes.at[n->before].end_ns;
-            assert_true(n->waits ? end_ns <= n->begin_ns : end_ns == n->begin_ns);
+            const int64_t end_ns = rec_node_end(&g, n.before);
+            assert_true(n.waits ? end_ns <= n.begin_ns : end_ns == n.begin_ns);
         }
         rec_graph_fini(&g);
         rec_fini(&r);

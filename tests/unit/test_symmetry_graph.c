@@ -63,7 +63,7 @@ static symmetry_graph make_graph(rng *r)
             assert_true(array_push(&g.hop_links, g.n_links - 1) &&
                         array_push(&g.hop_coefficients, 0));
         g.shapes_at[c + 1] = c + 1;
-        g.hops_at[c + 1] = g.hop_links.n;
+        g.hops_at[c + 1] = (uint32_t)g.hop_links.n;
     }
     return g;
 }
@@ -72,7 +72,7 @@ static symmetry_graph make_graph(rng *r)
 static uint64_t load_of(const symmetry_graph *g, uint32_t c, uint32_t link)
 {
     uint64_t sum = 0;
-    for (uint64_t h = g->hops_at[c]; h < g->hops_at[c + 1]; h++)
+    for (uint32_t h = g->hops_at[c]; h < g->hops_at[c + 1]; h++)
         sum += g->hop_links.at[h] == link ? g->coefficients.at[g->hop_coefficients.at[h]]
                                           : 0;
     return sum;

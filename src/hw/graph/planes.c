@@ -399,6 +399,13 @@ halley_status hw_planes_new(hw_planes **out, const hw_graph *graph, halley_error
     return status;
 }
 
+void hw_planes_move(hw_planes *p, const hw_graph *graph)
+{
+    assert(graph->n_npus == p->g->n_npus && graph->n_links >= p->g->n_links);
+    assert(graph->adj_link[graph->dev_first[0]] == p->g->adj_link[p->g->dev_first[0]]);
+    p->g = graph;
+}
+
 void hw_planes_free(hw_planes *p)
 {
     if (p == NULL)

@@ -24,6 +24,9 @@ typedef struct hw_planes hw_planes;
  */
 halley_status hw_planes_new(hw_planes **out, const hw_graph *graph, halley_error *err);
 void hw_planes_free(hw_planes *p);
+/* Lend another graph in which devices and links of the first have the same numbers; NPUs
+ * may have further links, with higher ones. */
+void hw_planes_move(hw_planes *p, const hw_graph *graph);
 /* As hw_router_find by even spraying; a set of parallel links is named by its first. */
 halley_status hw_planes_find(hw_route *out, hw_planes *p, uint32_t src, uint32_t dst,
                              halley_error *err);

@@ -86,7 +86,7 @@ static uint32_t override_class(const classifier *c, const rec_work *w, uint32_t 
     for (size_t i = 0; i < c->rules->rules.n; i++) {
         const rec_rule *const rule = &c->rules->rules.at[i];
         if (rule->on == RULE_OVERRIDE && rule->from == id &&
-            regexec(&rule->match, name.at, 0, NULL, 0) == 0)
+            pattern_search(rule->match, name))
             id = rule->class_id;
     }
     return id;
@@ -101,8 +101,8 @@ static const char *find_host_type(const classifier *c, const rec_work *w)
     for (uint32_t i = w->op; i != REC_NONE; i = r->hosts.at[i].parent) {
         const rec_host *const event = &r->hosts.at[i];
         const str name = rec_text(r, event->name);
-        const uint32_t comm =
-            event->detail == REC_NONE ? REC_NONE : r->details.at[event->detail].comm;
+        const rec_detail *const d = rec_host_detail(r, event);
+        const uint32_t comm = d == NULL ? REC_NONE : d->comm;
         const bool says = comm != REC_NONE && r->comms.at[comm].collective != REC_NONE;
         const char *type =
             says ? rec_collective_type(rec_text(r, r->comms.at[comm].collective))

@@ -57,8 +57,7 @@ static bool is_comm_range(str name)
 
 static void take_host_event(rec_comm_info *info, const record *r, const rec_host *event)
 {
-    const rec_detail *const d =
-        event->detail == REC_NONE ? NULL : &r->details.at[event->detail];
+    const rec_detail *const d = rec_host_detail(r, event);
     if (d != NULL && d->comm != REC_NONE)
         take_said(info, r, &r->comms.at[d->comm]);
     uint64_t n_bytes;

@@ -11,42 +11,43 @@
 
 bool rec_add_edge(rec_graph *g, uint32_t from, uint32_t to, rec_edge_kind kind)
 {
-    assert(from < g->nodes.n && to < g->nodes.n && from != to);
-    if (g->nodes.at[from].end_ns > g->nodes.at[to].begin_ns)
+    assert(from < g->n_nodes && to < g->n_nodes && from != to);
+    if (rec_node_end(g, from) > rec_node_begin(g, to))
         return true;
     g->n_by_kind[kind]++;
+    if (to < g->n_pieces)
+        g->marks.at[to] |= REC_MARK_EDGES;
     return array_push(&g->edges, (rec_edge){.from = from, .to = to, .kind = kind});
 }
 
 uint32_t rec_chain_before(const rec_graph *g, uint32_t node)
 {
-    uint32_t before = g->nodes.at[node].before;
-    while (before != REC_NONE && g->nodes.at[before].kind == REC_NODE_HANDED)
-        before = g->nodes.at[before].before;
-    return before;
+    for (; node < g->n_pieces; node--) {
+        if (g->marks.at[node] & REC_MARK_FIRST)
+            return REC_NONE;
+        if (rec_node_get_kind(g, node - 1) != REC_NODE_HANDED)
+            return node - 1;
+    }
+    return REC_NONE;
 }
 
 /* One thread being cut. */
 typedef struct cutter {
     rec_graph *g;
-    uint32_t thread, before; /* the last node */
-    uint32_t open;           /* a node whose end is not known yet; REC_NONE */
+    uint32_t thread;
+    bool is_open; /* the last piece goes on: its end is not known yet */
     int64_t now_ns;
     uint32_t *stack;
     size_t depth;
 } cutter;
 
-static bool add_thread_piece(cutter *c, rec_node_kind kind, uint32_t owner,
-                             int64_t end_ns)
+static bool add_thread_piece(cutter *c, rec_node_kind kind, uint32_t owner)
 {
-    const rec_node node = {.begin_ns = c->now_ns,
-                           .end_ns = end_ns,
-                           .owner = owner,
-                           .before = c->before,
-                           .kind = kind};
-    assert(node.end_ns >= node.begin_ns);
-    c->before = (uint32_t)c->g->nodes.n;
-    return array_push(&c->g->nodes, node);
+    rec_graph *const g = c->g;
+    const bool is_first = g->owners.n == g->piece_at[c->thread];
+    const unsigned mark = (unsigned)kind | (is_first ? REC_MARK_FIRST : 0);
+    assert(!is_first || kind == REC_NODE_RUN);
+    return array_push(&g->owners, owner) && array_push(&g->marks, (uint8_t)mark);
 }
 
 /* Whatever runs goes on until `to_ns`. */
@@ -54,13 +55,10 @@ static bool advance_thread(cutter *c, int64_t to_ns)
 {
     assert(to_ns >= c->now_ns);
     bool ok = true;
-    if (c->open != REC_NONE)
-        c->g->nodes.at[c->open].end_ns = to_ns;
-    else if (to_ns > c->now_ns && c->depth > 0)
-        ok = add_thread_piece(c, REC_NODE_REST, c->stack[c->depth - 1], to_ns);
-    else if (to_ns > c->now_ns)
-        ok = add_thread_piece(c, REC_NODE_GAP, c->thread, to_ns);
-    c->open = REC_NONE;
+    if (!c->is_open && to_ns > c->now_ns)
+        ok = c->depth > 0 ? add_thread_piece(c, REC_NODE_REST, c->stack[c->depth - 1])
+                          : add_thread_piece(c, REC_NODE_GAP, c->thread);
+    c->is_open = false;
     c->now_ns = to_ns;
     return ok;
 }
@@ -83,20 +81,20 @@ static bool begin_host_event(cutter *c, uint32_t i)
     const rec_host *const event = &c->g->rec->hosts.at[i];
     if (!end_events(c, event->begin_ns) || !advance_thread(c, event->begin_ns))
         return false;
-    c->g->node_of_host[i] = c->open = (uint32_t)c->g->nodes.n;
+    c->g->node_of_host[i] = (uint32_t)c->g->owners.n;
+    c->is_open = true;
     c->stack[c->depth++] = i;
-    return add_thread_piece(c, REC_NODE_RUN, i, event->begin_ns);
+    return add_thread_piece(c, REC_NODE_RUN, i);
 }
 
 static bool cut_thread(rec_graph *g, uint32_t t, uint32_t *stack)
 {
     const rec_thread *const thread = &g->rec->threads.at[t];
+    g->piece_at[t] = (uint32_t)g->owners.n;
     if (thread->n == 0)
         return true;
     cutter c = {.g = g,
                 .thread = t,
-                .before = REC_NONE,
-                .open = REC_NONE,
                 .now_ns = g->rec->hosts.at[thread->first].begin_ns,
                 .stack = stack};
     bool ok = true;
@@ -109,14 +107,20 @@ bool rec_cut_threads(rec_graph *g)
 {
     const record *const r = g->rec;
     g->node_of_host = mem_array(r->hosts.n, sizeof *g->node_of_host);
-    g->node_of_work = mem_array(r->works.n, sizeof *g->node_of_work);
+    g->piece_at = mem_array(r->threads.n + 1, sizeof *g->piece_at);
+    g->overlaps = mem_array_zero(r->works.n, sizeof *g->overlaps);
     uint32_t *const stack = mem_array(r->hosts.n + 1, sizeof *stack);
-    bool ok = stack != NULL && g->node_of_host != NULL && g->node_of_work != NULL &&
-              array_reserve(&g->nodes, r->hosts.n * 2 + r->works.n);
+    bool ok = stack != NULL && g->node_of_host != NULL && g->piece_at != NULL &&
+              g->overlaps != NULL && array_reserve(&g->owners, r->hosts.n * 2) &&
+              array_reserve(&g->marks, r->hosts.n * 2);
     for (uint32_t t = 0; ok && t < r->threads.n; t++)
         ok = cut_thread(g, t, stack);
     free(stack);
-    return ok;
+    if (!ok || g->owners.n >= REC_NONE - r->works.n)
+        return false;
+    g->n_pieces = g->piece_at[r->threads.n] = (uint32_t)g->owners.n;
+    g->n_nodes = g->n_pieces + (uint32_t)r->works.n;
+    return true;
 }
 
 /* The launch: what its thread did until the call began, as kernels start while the call
@@ -138,12 +142,12 @@ static bool add_stream_order(rec_graph *g, const rec_work *w, uint32_t node,
                              uint32_t *last)
 {
     const uint32_t before = last[w->row];
-    if (before != REC_NONE && g->nodes.at[before].end_ns > w->begin_ns) {
+    if (before != REC_NONE && rec_node_end(g, before) > w->begin_ns) {
         g->n_overlapping += !w->is_sync;
-        g->nodes.at[node].overlaps = true;
+        g->overlaps[node - g->n_pieces] = true;
     } else if (before != REC_NONE && !rec_add_edge(g, before, node, REC_EDGE_STREAM))
         return false;
-    if (!w->is_sync && (before == REC_NONE || g->nodes.at[before].end_ns <= w->end_ns))
+    if (!w->is_sync && (before == REC_NONE || rec_node_end(g, before) <= w->end_ns))
         last[w->row] = node;
     return true;
 }
@@ -157,13 +161,8 @@ bool rec_add_devices(rec_graph *g)
         last[i] = REC_NONE;
     for (uint32_t i = 0; ok && i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
-        const uint32_t node = g->node_of_work[i] = (uint32_t)g->nodes.n;
-        ok = array_push(&g->nodes, (rec_node){.begin_ns = w->begin_ns,
-                                              .end_ns = w->end_ns,
-                                              .owner = i,
-                                              .before = REC_NONE,
-                                              .kind = REC_NODE_DEVICE}) &&
-             add_launch(g, w, node) && add_stream_order(g, w, node, last);
+        const uint32_t node = rec_node_of_work(g, i);
+        ok = add_launch(g, w, node) && add_stream_order(g, w, node, last);
     }
     free(last);
     return ok;

@@ -10,17 +10,23 @@
 #include "ingest/record/emit.h"
 
 #include "ingest/record/shapes.h"
+#include "trace/format/et.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A lag to be written: `to` starts `lag_ns` after `from` ends (REC_NONE: after 0). */
+/* A lag to be written: `to` starts that long after `from` ends (REC_NONE: after 0). */
 typedef struct emit_lag {
-    int64_t lag_ns;
     uint32_t from, to;
     rec_edge_kind kind;
 } emit_lag;
+
+/* An operator that launched compute kernels. */
+typedef struct op_time {
+    int64_t launched_ns; /* what they took */
+    uint32_t host;
+} op_time;
 
 typedef struct rec_emitter {
     const rec_graph *g;
@@ -28,11 +34,10 @@ typedef struct rec_emitter {
     const rec_emit_opts *opts;
     rec_emit_counts *counts;
     halley_builder *b;
-    uint64_t *ids; /* by node */
+    uint32_t *ids; /* by node */
     ARRAY(emit_lag) lags;
-    work *works; /* by host event: what it is_compute_kernel; n_bytes 0 = not known */
-    int64_t *launched_ns; /* by host event: time of the compute kernels it launched */
-    bool *is_doubled;     /* by row: an earlier row has the same stream number */
+    ARRAY(op_time) ops; /* by host event */
+    bool *is_doubled;   /* by row: an earlier row has the same stream number */
     bool failed;
 } rec_emitter;
 
@@ -51,15 +56,18 @@ static const char *name_lag(rec_edge_kind kind, bool is_root)
     return is_root ? "recorded start" : names[kind];
 }
 
-static void number_nodes_in_time(rec_emitter *m)
+static bool number_nodes_in_time(rec_emitter *m)
 {
-    uint64_t next = 0;
-    for (size_t k = 0; k < m->g->nodes.n; k++) {
-        const uint32_t i = m->g->order[k];
-        if (m->g->nodes.at[i].kind != REC_NODE_HANDED)
+    rec_walk walk;
+    uint32_t next = 0;
+    if (!rec_walk_init(&walk, m->g))
+        return false;
+    for (uint32_t i; (i = rec_walk_next(&walk)) != REC_NONE;)
+        if (rec_node_get_kind(m->g, i) != REC_NODE_HANDED)
             m->ids[i] = next++;
-    }
+    rec_walk_fini(&walk);
     m->counts->n_nodes = next;
+    return true;
 }
 
 /* A dependency, through a lag where there is one. */
@@ -73,7 +81,7 @@ static void emit_dependency(rec_emitter *m, uint32_t from, uint32_t to, int64_t 
         return;
     }
     const uint64_t id = m->counts->n_nodes + m->lags.n;
-    m->failed |= !array_push(&m->lags, (emit_lag){lag_ns, from, to, kind});
+    m->failed |= !array_push(&m->lags, (emit_lag){from, to, kind});
     (void)halley_builder_data(m->b, id);
 }
 
@@ -81,15 +89,20 @@ static void emit_dependencies(rec_emitter *m, uint32_t i)
 {
     const rec_graph *const g = m->g;
     const uint32_t before = rec_chain_before(g, i);
-    const int64_t since_start = g->nodes.at[i].begin_ns - m->opts->zero_ns;
+    const int64_t since_start = rec_node_begin(g, i) - m->opts->zero_ns;
+    const int64_t binding_ns = rec_binding_end(g, i);
+    size_t first;
+    const size_t end = rec_find_edges(&first, g, i);
     if (before != REC_NONE)
-        emit_dependency(m, before, i, g->chain_lag_ns[i], REC_EDGE_CHAIN);
-    for (uint32_t k = g->edge_at[i]; k < g->edge_at[i + 1]; k++) {
+        emit_dependency(m, before, i, rec_find_lag(g, before, i, binding_ns),
+                        REC_EDGE_CHAIN);
+    for (size_t k = first; k < end; k++) {
         const rec_edge *const e = &g->edges.at[k];
         if (e->from != before)
-            emit_dependency(m, e->from, i, e->lag_ns, e->kind);
+            emit_dependency(m, e->from, i, rec_find_lag(g, e->from, i, binding_ns),
+                            e->kind);
     }
-    if (before == REC_NONE && g->edge_at[i] == g->edge_at[i + 1] && since_start > 0)
+    if (before == REC_NONE && first == end && since_start > 0)
         emit_dependency(m, REC_NONE, i, since_start, REC_EDGE_CHAIN);
 }
 
@@ -108,14 +121,13 @@ static uint32_t find_parent_event(const rec_emitter *m, const rec_node *n)
     }
 }
 
-static void emit_parent(rec_emitter *m, uint32_t i)
+static void emit_parent(rec_emitter *m, uint32_t i, const rec_node *n)
 {
-    const rec_node *const n = &m->g->nodes.at[i];
     const uint32_t event = find_parent_event(m, n);
     if (event == REC_NONE)
         return;
     const uint32_t parent = m->g->node_of_host[event];
-    if (m->g->nodes.at[parent].end_ns > n->begin_ns || m->ids[parent] >= m->ids[i])
+    if (rec_node_end(m->g, parent) > n->begin_ns || m->ids[parent] >= m->ids[i])
         return;
     (void)halley_builder_ctrl(m->b, m->ids[parent]);
     m->counts->n_ctrl_edges++;
@@ -154,14 +166,14 @@ static int64_t number_thread(const record *r, uint32_t thread)
 
 static uint32_t find_node_thread(const rec_emitter *m, const rec_node *n)
 {
-    return n->kind == REC_NODE_GAP ? n->owner : m->rec->hosts.at[n->owner].thread;
+    return n->kind == REC_NODE_GAP ? n->owner : rec_host_thread(m->rec, n->owner);
 }
 
 static void emit_shapes(rec_emitter *m, const rec_host *event)
 {
-    if (event->detail == REC_NONE)
+    const rec_detail *const d = rec_host_detail(m->rec, event);
+    if (d == NULL)
         return;
-    const rec_detail *const d = &m->rec->details.at[event->detail];
     const halley_io io = {.present = d->dims != REC_NONE,
                           .shapes = lend_bytes(rec_text(m->rec, d->dims)),
                           .types = lend_bytes(rec_text(m->rec, d->types))};
@@ -178,8 +190,9 @@ static void emit_host_node(rec_emitter *m, const rec_node *n)
     (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_TID,
                                   number_thread(m->rec, find_node_thread(m, n)));
     (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
-    if (n->kind == REC_NODE_RUN && event->detail != REC_NONE) {
-        const rec_detail *const d = &m->rec->details.at[event->detail];
+    const rec_detail *const d =
+        n->kind == REC_NODE_RUN ? rec_host_detail(m->rec, event) : NULL;
+    if (d != NULL) {
         if (d->sequence != REC_NO_ID)
             (void)halley_builder_attr_i64(m->b, "seq_id", (int64_t)d->sequence);
         if (d->forward_tid != REC_NO_ID && d->forward_tid != 0)
@@ -250,19 +263,29 @@ static void emit_operator_gemm(rec_emitter *m, const rec_work *w)
     (void)halley_builder_attr(m->b, &attr);
 }
 
+static int compare_op_times(const void *a, const void *b)
+{
+    const uint32_t x = ((const op_time *)a)->host, y = ((const op_time *)b)->host;
+    return x < y ? -1 : x > y;
+}
+
 /* Kernels share the work of their operator by their time. */
 static void emit_kernel_work(rec_emitter *m, const rec_work *w)
 {
-    if (w->op == REC_NONE || !is_compute_kernel(m, w) || m->works[w->op].n_bytes == 0)
+    const op_time key = {.host = w->op};
+    work whole;
+    if (w->op == REC_NONE || !is_compute_kernel(m, w) ||
+        !rec_host_work(&whole, m->rec, &m->rec->hosts.at[w->op]) || whole.n_bytes == 0)
         return;
-    const work *const whole = &m->works[w->op];
+    const op_time *const op =
+        bsearch(&key, m->ops.at, m->ops.n, sizeof key, compare_op_times);
+    assert(op != NULL);
     const int64_t part_ns = w->end_ns - w->begin_ns + 1;
     (void)halley_builder_attr_i64(
         m->b, HALLEY_ATTR_NAME_NUM_OPS,
-        (int64_t)share_work(whole->n_ops, part_ns, m->launched_ns[w->op]));
-    (void)halley_builder_attr_u64(
-        m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
-        share_work(whole->n_bytes, part_ns, m->launched_ns[w->op]));
+        (int64_t)share_work(whole.n_ops, part_ns, op->launched_ns));
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+                                  share_work(whole.n_bytes, part_ns, op->launched_ns));
     m->counts->n_with_work++;
 }
 
@@ -275,10 +298,11 @@ static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *c
                                        lend_bytes(rec_text(m->rec, comm->dtype)));
         return;
     }
-    if (w->op == REC_NONE || m->rec->hosts.at[w->op].detail == REC_NONE)
+    const rec_detail *const d =
+        w->op == REC_NONE ? NULL : rec_host_detail(m->rec, &m->rec->hosts.at[w->op]);
+    if (d == NULL)
         return;
-    const str types =
-        rec_text(m->rec, m->rec->details.at[m->rec->hosts.at[w->op].detail].types);
+    const str types = rec_text(m->rec, d->types);
     if (types.n < 5 || types.at[1] != '\'')
         return;
     str item = {types.at + 2, 0};
@@ -409,7 +433,7 @@ static void count_comm(rec_emit_counts *counts, halley_node_type type)
 
 static void emit_node_of_graph(rec_emitter *m, uint32_t i)
 {
-    const rec_node *const n = &m->g->nodes.at[i];
+    const rec_node node = rec_node_get(m->g, i), *const n = &node;
     halley_node_type type = HALLEY_NODE_COMP;
     rec_comm_info comm = {.dtype = REC_NONE};
     const rec_group_info *group = NULL;
@@ -423,7 +447,7 @@ static void emit_node_of_graph(rec_emitter *m, uint32_t i)
     (void)halley_builder_time(m->b, (uint64_t)(n->begin_ns - m->opts->zero_ns) / 1000,
                               ((uint64_t)(n->end_ns - n->begin_ns) + 500) / 1000);
     emit_dependencies(m, i);
-    emit_parent(m, i);
+    emit_parent(m, i, n);
     if (n->kind == REC_NODE_DEVICE)
         emit_device_node(m, n, &comm, type, group);
     else
@@ -433,29 +457,32 @@ static void emit_node_of_graph(rec_emitter *m, uint32_t i)
 static void emit_lag_node(rec_emitter *m, size_t k)
 {
     const emit_lag *const lag = &m->lags.at[k];
-    const rec_node *const to = &m->g->nodes.at[lag->to];
     const int64_t begin_ns =
-        lag->from == REC_NONE ? 0 : m->g->nodes.at[lag->from].end_ns - m->opts->zero_ns;
+        lag->from == REC_NONE ? 0 : rec_node_end(m->g, lag->from) - m->opts->zero_ns;
+    const int64_t lag_ns =
+        lag->from == REC_NONE
+            ? rec_node_begin(m->g, lag->to) - m->opts->zero_ns
+            : rec_find_lag(m->g, lag->from, lag->to, rec_binding_end(m->g, lag->to));
     (void)halley_builder_node(
         m->b, m->counts->n_nodes + k, HALLEY_NODE_COMP,
         lend_bytes(str_from(name_lag(lag->kind, lag->from == REC_NONE))));
     (void)halley_builder_time(m->b, (uint64_t)begin_ns / 1000,
-                              ((uint64_t)lag->lag_ns + 500) / 1000);
+                              ((uint64_t)lag_ns + 500) / 1000);
     if (lag->from != REC_NONE)
         (void)halley_builder_data(m->b, m->ids[lag->from]);
     (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
     (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_FREE_LANE, true);
     (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_START_NS, (uint64_t)begin_ns);
-    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_DURATION_NS,
-                                  (uint64_t)lag->lag_ns);
-    const rec_work *const w =
-        to->kind == REC_NODE_DEVICE ? &m->rec->works.at[to->owner] : NULL;
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_DURATION_NS, (uint64_t)lag_ns);
+    const rec_work *const w = rec_node_on_device(m->g, lag->to)
+                                  ? &m->rec->works.at[lag->to - m->g->n_pieces]
+                                  : NULL;
     emit_step(m, w != NULL && w->launch != REC_NONE ? m->rec->hosts.at[w->launch].begin_ns
-                                                    : to->begin_ns);
+                                                    : rec_node_begin(m->g, lag->to));
 }
 
 /* The groups with known members, as PyTorch's own node declares them. */
-static bool emit_group_node(rec_emitter *m)
+static bool emit_group_node(rec_emitter *m, uint64_t id)
 {
     const rec_groups *const g = m->opts->groups;
     strbuf values = {0};
@@ -485,10 +512,11 @@ static bool emit_group_node(rec_emitter *m)
                           .shapes = {"[[]]", 4},
                           .types = {"['String']", 10}};
     if (any && !values.failed) {
-        (void)halley_builder_node(m->b, m->counts->n_nodes++, HALLEY_NODE_METADATA,
+        (void)halley_builder_node(m->b, id, HALLEY_NODE_METADATA,
                                   lend_bytes(STR("## process_group:init ##")));
         (void)halley_builder_inputs(m->b, &io);
         (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
+        m->counts->n_nodes = id + 1;
     }
     const bool ok = !values.failed;
     strbuf_fini(&values);
@@ -503,21 +531,27 @@ static void emit_text_fact(halley_builder *b, const char *name, str value)
     (void)halley_builder_metadata(b, &attr);
 }
 
-static bool find_work_of_hosts(rec_emitter *m)
+/* What the compute kernels of each operator took. */
+static bool add_up_operators(rec_emitter *m)
 {
     const record *const r = m->rec;
-    m->works = mem_array_zero(r->hosts.n, sizeof *m->works);
-    m->launched_ns = mem_array_zero(r->hosts.n, sizeof *m->launched_ns);
-    if (m->works == NULL || m->launched_ns == NULL)
-        return false;
     for (size_t i = 0; i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
-        if (w->op != REC_NONE && is_compute_kernel(m, w))
-            m->launched_ns[w->op] += w->end_ns - w->begin_ns + 1;
+        const op_time op = {.launched_ns = w->end_ns - w->begin_ns + 1, .host = w->op};
+        if (w->op != REC_NONE && is_compute_kernel(m, w) && !array_push(&m->ops, op))
+            return false;
     }
-    for (size_t i = 0; i < r->hosts.n; i++)
-        if (m->launched_ns[i] > 0 && !rec_host_work(&m->works[i], r, &r->hosts.at[i]))
-            m->works[i] = (work){0};
+    if (m->ops.n == 0)
+        return true;
+    qsort(m->ops.at, m->ops.n, sizeof *m->ops.at, compare_op_times);
+    size_t n = 1;
+    for (size_t i = 1; i < m->ops.n; i++) {
+        if (m->ops.at[i].host == m->ops.at[n - 1].host)
+            m->ops.at[n - 1].launched_ns += m->ops.at[i].launched_ns;
+        else
+            m->ops.at[n++] = m->ops.at[i];
+    }
+    m->ops.n = n;
     return true;
 }
 
@@ -533,35 +567,58 @@ static bool find_doubled_rows(rec_emitter *m)
 
 static void emit_all_nodes(rec_emitter *m)
 {
-    for (size_t k = 0; k < m->g->nodes.n; k++)
-        if (m->g->nodes.at[m->g->order[k]].kind != REC_NODE_HANDED)
-            emit_node_of_graph(m, m->g->order[k]);
+    rec_walk walk;
+    if (!rec_walk_init(&walk, m->g)) {
+        m->failed = true;
+        return;
+    }
+    for (uint32_t i; (i = rec_walk_next(&walk)) != REC_NONE;)
+        if (rec_node_get_kind(m->g, i) != REC_NODE_HANDED)
+            emit_node_of_graph(m, i);
+    rec_walk_fini(&walk);
     for (size_t k = 0; k < m->lags.n; k++)
         emit_lag_node(m, k);
     m->counts->n_lag_nodes = m->lags.n;
     m->counts->n_nodes += m->lags.n;
-    m->failed |= !emit_group_node(m);
+}
+
+/* Groups are the last node, of the file and of what is left of the trace then. */
+static halley_status emit_nodes_and_groups(rec_emitter *m, halley_error *err)
+{
+    if (m->opts->path != NULL)
+        TRY(builder_stream_begin(m->b, m->opts->path, err));
+    emit_all_nodes(m);
+    const uint64_t id = m->counts->n_nodes;
+    m->failed |= !emit_group_node(m, id);
+    if (m->opts->path == NULL || m->failed)
+        return HALLEY_OK;
+    TRY(builder_stream_end(m->b, err));
+    m->failed |= !emit_group_node(m, id);
+    return HALLEY_OK;
 }
 
 static halley_status build_trace(halley_trace **out, rec_emitter *m, halley_error *err)
 {
-    m->ids = mem_array(m->g->nodes.n, sizeof *m->ids);
-    if (m->ids == NULL || !find_work_of_hosts(m) || !find_doubled_rows(m))
+    m->ids = mem_array(m->g->n_nodes, sizeof *m->ids);
+    if (m->ids == NULL || !add_up_operators(m) || !find_doubled_rows(m) ||
+        !number_nodes_in_time(m))
         return error_nomem(err);
-    number_nodes_in_time(m);
     TRY(halley_builder_new(&m->b, err));
     emit_text_fact(m->b, "recording", m->opts->facts);
     if (m->opts->recorded_on.n > 0)
         emit_text_fact(m->b, "recorded_on", m->opts->recorded_on);
-    emit_all_nodes(m);
     halley_trace *trace = NULL;
-    TRY(halley_builder_finish(&trace, m->b, err));
-    if (m->failed) {
+    halley_status status = emit_nodes_and_groups(m, err);
+    const halley_status finished =
+        halley_builder_finish(&trace, m->b, status == HALLEY_OK ? err : NULL);
+    status = status == HALLEY_OK ? finished : status;
+    if (status == HALLEY_OK && m->failed)
+        status = error_nomem(err);
+    if (status == HALLEY_OK)
+        *out = trace;
+    else
         halley_trace_free(trace);
-        return error_nomem(err);
-    }
-    *out = trace;
-    return HALLEY_OK;
+    return status;
 }
 
 halley_status rec_emit(halley_trace **out, rec_emit_counts *counts, const rec_graph *g,
@@ -571,8 +628,7 @@ halley_status rec_emit(halley_trace **out, rec_emit_counts *counts, const rec_gr
     rec_emitter m = {.g = g, .rec = g->rec, .opts = opts, .counts = counts};
     const halley_status status = build_trace(out, &m, err);
     free(m.ids);
-    free(m.works);
-    free(m.launched_ns);
+    array_fini(&m.ops);
     free(m.is_doubled);
     array_fini(&m.lags);
     return status;

@@ -12,6 +12,7 @@ typedef struct rec_emit_opts {
     int64_t zero_ns;  /* the time that is written as 0 */
     str facts;        /* JSON about the recording as a whole, kept as metadata */
     str recorded_on;  /* the device; "" = not known */
+    const char *path; /* write the nodes to this .et file; NULL = into the trace */
 } rec_emit_opts;
 
 /* What became of the communication. */
@@ -21,6 +22,7 @@ typedef struct rec_emit_counts {
     uint64_t n_no_size, n_no_group, n_lonely, n_with_work;
 } rec_emit_counts;
 
+/* With a path, *out has the metadata and the groups alone. */
 halley_status rec_emit(halley_trace **out, rec_emit_counts *counts, const rec_graph *g,
                        const rec_emit_opts *opts, halley_error *err);
 

@@ -6,7 +6,6 @@
 #include "ingest/record/facts.h"
 
 #include "ingest/comm.h"
-#include "ingest/record/hta.h"
 #include "ingest/record/shapes.h"
 
 #include <inttypes.h>
@@ -71,10 +70,11 @@ static host_type *find_host_type_row(host_types *t, const char *type)
 
 static const rec_comm *find_params(const record *r, const rec_host *h)
 {
-    if (h->detail == REC_NONE || r->details.at[h->detail].comm == REC_NONE ||
+    const rec_detail *const d = rec_host_detail(r, h);
+    if (d == NULL || d->comm == REC_NONE ||
         !str_eq(rec_text(r, h->name), STR("record_param_comms")))
         return NULL;
-    const rec_comm *const c = &r->comms.at[r->details.at[h->detail].comm];
+    const rec_comm *const c = &r->comms.at[d->comm];
     return c->collective == REC_NONE ? NULL : c;
 }
 
@@ -101,7 +101,8 @@ static void count_range(host_types *t, const record *r, const rec_host *h)
     if (row == NULL)
         return;
     row->n++;
-    if (h->detail != REC_NONE && rec_input_bytes(&n_bytes, r, &r->details.at[h->detail]))
+    const rec_detail *const d = rec_host_detail(r, h);
+    if (d != NULL && rec_input_bytes(&n_bytes, r, d))
         row->in_bytes += n_bytes;
 }
 
@@ -179,32 +180,28 @@ static void write_hta_sets(strbuf *to, const rec_hta *h)
     strbuf_add(to, STR("}}"));
 }
 
-static bool write_hta(strbuf *to, const record *r)
+static void write_hta(strbuf *to, const rec_hta *h)
 {
-    rec_hta h;
-    if (!rec_count_as_hta(&h, r))
-        return false;
-    if (h.n_events == 0) {
+    if (h->n_events == 0) {
         strbuf_add(to, STR("\"hta\": null"));
-        return true;
+        return;
     }
-    strbuf_printf(to, "\"hta\": {\"device_events\": %" PRIu64 ", ", h.n_events);
-    write_us(to, "kernel_time_us", h.span_ns);
-    write_us(to, "idle_us", h.idle_ns);
-    write_us(to, "compute_us", h.compute_ns);
-    write_us(to, "non_compute_us", h.non_compute_ns);
-    write_share(to, "idle_share", h.idle_ns, h.span_ns);
-    write_share(to, "compute_share", h.compute_ns, h.span_ns);
-    write_share(to, "non_compute_share", h.non_compute_ns, h.span_ns);
-    write_share(to, "overlap_pct", 100 * h.overlap_ns, h.communication_ns);
+    strbuf_printf(to, "\"hta\": {\"device_events\": %" PRIu64 ", ", h->n_events);
+    write_us(to, "kernel_time_us", h->span_ns);
+    write_us(to, "idle_us", h->idle_ns);
+    write_us(to, "compute_us", h->compute_ns);
+    write_us(to, "non_compute_us", h->non_compute_ns);
+    write_share(to, "idle_share", h->idle_ns, h->span_ns);
+    write_share(to, "compute_share", h->compute_ns, h->span_ns);
+    write_share(to, "non_compute_share", h->non_compute_ns, h->span_ns);
+    write_share(to, "overlap_pct", 100 * h->overlap_ns, h->communication_ns);
     strbuf_add(to, STR("\"idle_by_cause_us\": {"));
-    write_us(to, "host_wait", h.host_wait_ns);
-    write_us(to, "kernel_wait", h.kernel_wait_ns);
+    write_us(to, "host_wait", h->host_wait_ns);
+    write_us(to, "kernel_wait", h->kernel_wait_ns);
     strbuf_add(to, STR("\"other\": "));
-    strbuf_double(to, (double)h.other_ns / 1000);
+    strbuf_double(to, (double)h->other_ns / 1000);
     strbuf_add(to, STR("}, "));
-    write_hta_sets(to, &h);
-    return true;
+    write_hta_sets(to, h);
 }
 
 static void write_times(strbuf *to, const rec_graph *g)
@@ -238,7 +235,7 @@ bool rec_write_facts(strbuf *to, const rec_facts_input *in)
     strbuf_add(to, STR("\"warnings\": ["));
     rec_write_warnings(to, in);
     strbuf_add(to, STR("], "));
-    const bool ok = write_hta(to, r);
+    write_hta(to, in->hta);
     strbuf_add_char(to, '}');
-    return ok && !to->failed;
+    return !to->failed;
 }

@@ -3,11 +3,13 @@
 #define INGEST_RECORD_FACTS_H
 
 #include "ingest/record/comms.h"
+#include "ingest/record/hta.h"
 #include "ingest/record/rebuild.h"
 
 typedef struct rec_facts_input {
     const record *rec;
     const rec_graph *graph;
+    const rec_hta *hta; /* counted before the graph, as both are large */
     const rec_rules *rules;
     const rec_groups *groups;
     const char *recorded_on; /* NULL = the recording's own device name */

@@ -11,111 +11,87 @@
 
 enum { HAND_OVER_NS = 1000000 };
 
-static bool is_running(const rec_node *n)
+static bool is_running(const rec_graph *g, uint32_t node)
 {
-    return n->kind == REC_NODE_RUN || n->kind == REC_NODE_REST;
+    const rec_node_kind kind = rec_node_get_kind(g, node);
+    return kind == REC_NODE_RUN || kind == REC_NODE_REST;
 }
 
-static uint32_t find_thread_of(const rec_graph *g, const rec_node *n)
+/* The last piece of the thread that runs and ends by then; REC_NONE. */
+static uint32_t find_last_ended(const rec_graph *g, uint32_t thread, int64_t at_ns)
 {
-    assert(is_running(n));
-    return g->rec->hosts.at[n->owner].thread;
-}
-
-static int compare_node_ends(const void *a, const void *b, void *context)
-{
-    const rec_node *const nodes = context;
-    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    if (nodes[i].end_ns != nodes[j].end_ns)
-        return nodes[i].end_ns < nodes[j].end_ns ? -1 : 1;
-    return i < j ? -1 : i > j;
-}
-
-/* Pieces that run, by their end. */
-typedef struct boundary_list {
-    uint32_t *nodes;
-    size_t n;
-} boundary_list;
-
-static bool list_boundaries(boundary_list *list, const rec_graph *g)
-{
-    list->nodes = mem_array(g->nodes.n, sizeof *list->nodes);
-    if (list->nodes == NULL)
-        return false;
-    for (uint32_t i = 0; i < g->nodes.n; i++)
-        if (is_running(&g->nodes.at[i]))
-            list->nodes[list->n++] = i;
-    qsort_r(list->nodes, list->n, sizeof *list->nodes, compare_node_ends, g->nodes.at);
-    return true;
-}
-
-static size_t count_ended(const boundary_list *list, const rec_graph *g, int64_t at_ns)
-{
-    size_t low = 0, high = list->n;
+    const uint32_t first = g->piece_at[thread];
+    uint32_t low = first, high = g->piece_at[thread + 1];
     while (low < high) {
-        const size_t mid = low + (high - low) / 2;
-        if (g->nodes.at[list->nodes[mid]].end_ns <= at_ns)
+        const uint32_t mid = low + (high - low) / 2;
+        if (rec_node_end(g, mid) <= at_ns)
             low = mid + 1;
         else
             high = mid;
     }
-    return low;
+    while (low > first && !is_running(g, low - 1))
+        low--;
+    return low > first ? low - 1 : REC_NONE;
 }
 
 /* When a piece could start; one that waits for a device began with its call. */
 static int64_t find_turn(const rec_graph *g, const rec_node *n)
 {
     if (n->before != REC_NONE)
-        return g->nodes.at[n->before].end_ns;
+        return rec_node_end(g, n->before);
     return n->waits ? g->rec->hosts.at[n->owner].begin_ns : n->begin_ns;
 }
 
 /* Who handed over to this piece; REC_NONE = nobody within 1 ms and within the gap. */
-static uint32_t find_giver(const boundary_list *list, const rec_graph *g, uint32_t i)
+static uint32_t find_giver(const rec_graph *g, uint32_t i)
 {
-    const rec_node *const n = &g->nodes.at[i];
-    const uint32_t thread = find_thread_of(g, n);
-    const int64_t gap_ns =
-        n->before == REC_NONE ? INT64_MIN : g->nodes.at[n->before].begin_ns;
-    const int64_t turn_ns = find_turn(g, n);
-    for (size_t j = count_ended(list, g, turn_ns); j-- > 0;) {
-        const rec_node *const giver = &g->nodes.at[list->nodes[j]];
-        if (turn_ns - giver->end_ns >= HAND_OVER_NS || giver->end_ns <= gap_ns)
-            return REC_NONE;
-        if (find_thread_of(g, giver) != thread)
-            return list->nodes[j];
+    const rec_node n = rec_node_get(g, i);
+    const uint32_t thread = rec_host_thread(g->rec, n.owner);
+    const int64_t gap_ns = n.before == REC_NONE ? INT64_MIN : rec_node_begin(g, n.before);
+    const int64_t turn_ns = find_turn(g, &n);
+    uint32_t giver = REC_NONE;
+    int64_t last_ns = INT64_MIN;
+    for (uint32_t t = 0; t < g->rec->threads.n; t++) {
+        const uint32_t node = t == thread ? REC_NONE : find_last_ended(g, t, turn_ns);
+        if (node == REC_NONE || rec_node_end(g, node) < last_ns)
+            continue;
+        giver = node; /* of several that end together, the one with the highest number */
+        last_ns = rec_node_end(g, node);
     }
-    return REC_NONE;
+    const bool is_near =
+        giver != REC_NONE && turn_ns - last_ns < HAND_OVER_NS && last_ns > gap_ns;
+    return is_near ? giver : REC_NONE;
+}
+
+/* The piece after a gap, or the first of its thread. */
+static bool may_be_handed(const rec_graph *g, uint32_t i)
+{
+    return is_running(g, i) && ((g->marks.at[i] & REC_MARK_FIRST) ||
+                                rec_node_get_kind(g, i - 1) == REC_NODE_GAP);
 }
 
 bool rec_add_hand_overs(rec_graph *g)
 {
-    boundary_list list = {0};
+    bool ok = true;
     if (g->rec->threads.n < 2)
         return true;
-    bool ok = list_boundaries(&list, g);
-    for (uint32_t i = 0; ok && i < g->nodes.n; i++) {
-        const rec_node *const n = &g->nodes.at[i];
-        if (!is_running(n) ||
-            (n->before != REC_NONE && g->nodes.at[n->before].kind != REC_NODE_GAP))
-            continue;
-        const uint32_t giver = find_giver(&list, g, i);
+    for (uint32_t i = 0; ok && i < g->n_pieces; i++) {
+        const uint32_t giver = may_be_handed(g, i) ? find_giver(g, i) : REC_NONE;
         if (giver == REC_NONE)
             continue;
-        if (n->before != REC_NONE) {
-            g->nodes.at[n->before].kind = REC_NODE_HANDED;
-            g->nodes.at[n->before].owner = giver;
+        if ((g->marks.at[i] & REC_MARK_FIRST) == 0) {
+            const unsigned rest = g->marks.at[i - 1] & ~(unsigned)REC_MARK_KIND;
+            g->marks.at[i - 1] = (uint8_t)(rest | REC_NODE_HANDED);
+            g->owners.at[i - 1] = giver;
         }
         ok = rec_add_edge(g, giver, i, REC_EDGE_HAND_OVER);
     }
-    free(list.nodes);
     return ok;
 }
 
 static const rec_detail *find_detail(const record *r, uint32_t host)
 {
-    const uint32_t detail = r->hosts.at[host].detail;
-    return detail == REC_NONE ? NULL : &r->details.at[detail];
+    return rec_host_detail(r, &r->hosts.at[host]);
 }
 
 static bool is_backward(const rec_detail *d)
@@ -127,7 +103,7 @@ static bool is_backward(const rec_detail *d)
 static uint32_t find_final_piece(const rec_graph *g, uint32_t host)
 {
     uint32_t node = g->node_of_host[host];
-    while (g->nodes.at[node].end_ns < g->rec->hosts.at[host].end_ns)
+    while (rec_node_end(g, node) < g->rec->hosts.at[host].end_ns)
         node++;
     return node;
 }

@@ -12,16 +12,18 @@ typedef enum hta_type { HTA_COMPUTE, HTA_COMM, HTA_MEMORY, HTA_OTHER } hta_type;
 
 typedef struct hta_event {
     int64_t begin_ns, end_ns, stream;
-    uint64_t correlation;
     uint32_t name, seq;
+    uint32_t launch;      /* host event; REC_NONE */
+    bool has_correlation; /* it names a launch, which need not be in the file */
     bool is_device;
 } hta_event;
 
 typedef struct hta_counter {
     const record *rec;
     ARRAY(hta_event) events;
-    map64 before_last; /* correlations of host events before the last step begins */
-    map64 calls;       /* correlation -> host event */
+    map64 before_last; /* correlation -> 1: of something on the host that begins before
+                          the last step does; only those that are asked for */
+    uint8_t *types;    /* by text: 1 + hta_type; 0 = not found yet */
     bool filters;      /* two steps or more: only what those host events launched */
 } hta_counter;
 
@@ -53,38 +55,49 @@ static hta_type type_name(str name)
     return other ? HTA_OTHER : HTA_COMPUTE;
 }
 
-static bool is_kept(const hta_counter *c, uint64_t correlation)
+/* Ranges on the device count as host events. */
+static bool is_on_host(const rec_work *w)
 {
-    if (!c->filters)
-        return true;
-    return correlation != REC_NO_ID &&
-           map64_find(&c->before_last, correlation) != HASH_NONE;
+    return !w->has_stream && w->correlation != REC_NO_ID;
 }
 
+/* What no launch answers: the correlations of waits, and of ranges on the device. */
 static bool list_host_ids(hta_counter *c)
 {
     const record *const r = c->rec;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < r->hosts.n; i++) {
+    for (size_t i = 0; ok && i < r->syncs.n; i++)
+        if (r->syncs.at[i].correlation != REC_NO_ID)
+            ok = map64_set(&c->before_last, r->syncs.at[i].correlation, 0);
+    for (uint32_t i = 0; ok && c->before_last.n > 0 && i < r->hosts.n; i++) {
         const rec_host *const h = &r->hosts.at[i];
-        if (h->kind != REC_CALL || h->id == REC_NO_ID)
-            continue;
-        ok = map64_set(&c->calls, h->id, i);
-        if (ok && h->begin_ns < r->last_step_ns)
-            ok = map64_set(&c->before_last, h->id, 1);
+        if (h->kind == REC_CALL && h->correlation != REC_NO_ID &&
+            h->begin_ns < r->last_step_ns &&
+            map64_find(&c->before_last, h->correlation) != HASH_NONE)
+            ok = map64_set(&c->before_last, h->correlation, 1);
     }
     for (size_t i = 0; ok && i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
-        if (!w->has_stream && w->correlation != REC_NO_ID &&
-            w->begin_ns < r->last_step_ns)
+        if (is_on_host(w) && w->begin_ns < r->last_step_ns)
             ok = map64_set(&c->before_last, w->correlation, 1);
     }
     return ok;
 }
 
-static bool add_hta_event(hta_counter *c, hta_event event)
+/* Two steps or more: only what begins on the host before the last one does. */
+static bool is_kept(const hta_counter *c, uint64_t correlation, uint32_t launch)
 {
-    if (event.stream < 0 || !is_kept(c, event.correlation))
+    if (!c->filters)
+        return true;
+    if (launch != REC_NONE && c->rec->hosts.at[launch].begin_ns < c->rec->last_step_ns)
+        return true;
+    return correlation != REC_NO_ID && map64_find(&c->before_last, correlation) == 1;
+}
+
+static bool add_hta_event(hta_counter *c, hta_event event, uint64_t correlation)
+{
+    event.has_correlation = correlation != REC_NO_ID;
+    if (event.stream < 0 || !is_kept(c, correlation, event.launch))
         return true;
     return array_push(&c->events, event);
 }
@@ -95,22 +108,36 @@ static bool list_hta_events(hta_counter *c)
     bool ok = true;
     for (size_t i = 0; ok && i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
+        const hta_event event = {.begin_ns = w->begin_ns,
+                                 .end_ns = w->end_ns,
+                                 .stream = r->rows.at[w->row].stream,
+                                 .name = w->name,
+                                 .seq = w->seq,
+                                 .launch = w->launch,
+                                 .is_device = true};
         if (w->has_stream)
-            ok = add_hta_event(c, (hta_event){w->begin_ns, w->end_ns,
-                                              r->rows.at[w->row].stream, w->correlation,
-                                              w->name, w->seq, true});
+            ok = add_hta_event(c, event, w->correlation);
     }
     for (size_t i = 0; ok && i < r->syncs.n; i++) {
         const rec_sync *const s = &r->syncs.at[i];
-        ok = add_hta_event(c, (hta_event){s->begin_ns, s->end_ns, s->stream,
-                                          s->correlation, s->name, 0, false});
+        const hta_event event = {.begin_ns = s->begin_ns,
+                                 .end_ns = s->end_ns,
+                                 .stream = s->stream,
+                                 .name = s->name,
+                                 .launch = REC_NONE};
+        ok = add_hta_event(c, event, s->correlation);
     }
     for (size_t i = 0; ok && i < r->hosts.n; i++) {
         const rec_host *const h = &r->hosts.at[i];
-        if (h->detail != REC_NONE && r->details.at[h->detail].stream >= 0)
-            ok = add_hta_event(c, (hta_event){h->begin_ns, h->end_ns,
-                                              r->details.at[h->detail].stream, REC_NO_ID,
-                                              h->name, 0, false});
+        const rec_detail *const d = rec_host_detail(r, h);
+        if (d == NULL || d->stream < 0)
+            continue;
+        const hta_event event = {.begin_ns = h->begin_ns,
+                                 .end_ns = h->end_ns,
+                                 .stream = d->stream,
+                                 .name = h->name,
+                                 .launch = REC_NONE};
+        ok = add_hta_event(c, event, REC_NO_ID);
     }
     return ok;
 }
@@ -129,14 +156,11 @@ static void count_gap(rec_hta *out, const hta_counter *c, const hta_event *befor
                       const hta_event *after)
 {
     const int64_t gap = after->begin_ns - before->end_ns;
-    const uint32_t call = after->correlation == REC_NO_ID
-                              ? HASH_NONE
-                              : map64_find(&c->calls, after->correlation);
     /* Without a launch in the window HTA takes the first event of the file for it. */
-    const int64_t launch_ns = call != HASH_NONE ? c->rec->hosts.at[call].begin_ns
-                              : after->correlation != REC_NO_ID && c->rec->has_first_event
-                                  ? c->rec->first_event_ns
-                                  : INT64_MIN;
+    const int64_t launch_ns =
+        after->launch != REC_NONE ? c->rec->hosts.at[after->launch].begin_ns
+        : after->has_correlation && c->rec->has_first_event ? c->rec->first_event_ns
+                                                            : INT64_MIN;
     if (launch_ns > before->end_ns)
         out->host_wait_ns += gap;
     else if (gap < KERNEL_WAIT_NS)
@@ -193,15 +217,22 @@ static bool count_sets(rec_hta *out, const rec_spans types[3])
     return ok;
 }
 
-static bool count_spans(rec_hta *out, const hta_counter *c)
+/* Names come again and again. */
+static hta_type find_type(hta_counter *c, uint32_t name)
+{
+    if (c->types[name] == 0)
+        c->types[name] = (uint8_t)(1 + type_name(rec_text(c->rec, name)));
+    return (hta_type)(c->types[name] - 1);
+}
+
+static bool count_spans(rec_hta *out, hta_counter *c)
 {
     rec_spans all = {0}, types[4] = {{0}, {0}, {0}, {0}};
     bool ok = true;
     for (size_t i = 0; ok && i < c->events.n; i++) {
         const hta_event *const e = &c->events.at[i];
         const rec_span span = {e->begin_ns, e->end_ns};
-        ok = array_push(&all, span) &&
-             array_push(&types[type_name(rec_text(c->rec, e->name))], span);
+        ok = array_push(&all, span) && array_push(&types[find_type(c, e->name)], span);
     }
     if (ok && all.n > 0) {
         rec_spans_merge(&all);
@@ -226,13 +257,15 @@ bool rec_count_as_hta(rec_hta *out, const record *r)
 {
     *out = (rec_hta){0};
     hta_counter c = {.rec = r, .filters = r->step_names.n >= 2};
-    const bool ok = list_host_ids(&c) && list_hta_events(&c) && count_spans(out, &c);
+    c.types = mem_array_zero(r->texts.n, sizeof *c.types);
+    const bool ok = c.types != NULL && list_host_ids(&c) && list_hta_events(&c) &&
+                    count_spans(out, &c);
     out->n_events = c.events.n;
     if (ok && c.events.n > 0)
         count_gaps(out, &c);
     array_fini(&c.events);
     map64_fini(&c.before_last);
-    map64_fini(&c.calls);
+    free(c.types);
     return ok;
 }
 

@@ -84,6 +84,8 @@ typedef struct kineto_reader {
     record *rec;
     strbuf name, list;
     kineto_draft d;
+    uint64_t last_external; /* id of the last host event */
+    map64 plain_details;    /* dims << 32 | types -> detail with nothing else */
     bool saw_events, in_event;
 } kineto_reader;
 
@@ -250,13 +252,28 @@ static uint32_t keep_kineto_comm(kineto_reader *r)
     return (uint32_t)r->rec->comms.n - 1;
 }
 
+/* Most operators tell their shapes alone, and the same again and again. */
+static bool is_plain(const rec_detail *d)
+{
+    return d->comm == REC_NONE && d->stream < 0 && d->sequence == REC_NO_ID &&
+           d->forward_tid == REC_NO_ID;
+}
+
 static uint32_t keep_detail(kineto_reader *r)
 {
     kineto_draft *const d = &r->d;
+    uint32_t id = (uint32_t)r->rec->details.n;
+    bool is_new = true;
     d->detail.comm = keep_kineto_comm(r);
     d->detail.stream = d->stream < INT32_MAX ? (int32_t)d->stream : -1;
     if (!d->has_detail && d->detail.comm == REC_NONE && d->detail.stream < 0)
         return REC_NONE;
+    if (is_plain(&d->detail))
+        r->p.no_memory |=
+            !map64_put(&r->plain_details,
+                       (uint64_t)d->detail.dims << 32 | d->detail.types, &id, &is_new);
+    if (!is_new)
+        return id;
     r->p.no_memory |= !array_push(&r->rec->details, d->detail);
     return (uint32_t)r->rec->details.n - 1;
 }
@@ -265,20 +282,19 @@ static void keep_host(kineto_reader *r, uint32_t name)
 {
     const kineto_draft *const d = &r->d;
     const bool calls = d->cat == KINETO_RUNTIME;
-    const rec_host event = {
-        .begin_ns = d->begin_ns,
-        .end_ns = d->begin_ns + d->duration_ns,
-        .id = calls ? d->correlation : d->external,
-        .name = name,
-        .thread =
-            rec_add_thread(r->rec, (str){d->pid, d->n_pid}, (str){d->tid, d->n_tid}),
-        .detail = calls ? REC_NONE : keep_detail(r),
-        .seq = (uint32_t)r->rec->hosts.n,
-        .kind = calls                         ? REC_CALL
-                : d->cat == KINETO_ANNOTATION ? REC_ANNOTATION
-                                              : REC_OP,
-    };
-    r->p.no_memory |= event.thread == REC_NONE || !array_push(&r->rec->hosts, event);
+    const uint32_t thread =
+        rec_add_thread(r->rec, (str){d->pid, d->n_pid}, (str){d->tid, d->n_tid});
+    rec_host event = {.begin_ns = d->begin_ns,
+                      .end_ns = d->begin_ns + d->duration_ns,
+                      .kind = calls                         ? REC_CALL
+                              : d->cat == KINETO_ANNOTATION ? REC_ANNOTATION
+                                                            : REC_OP};
+    if (calls)
+        event.correlation = d->correlation;
+    else
+        event.detail = keep_detail(r);
+    r->last_external = d->external;
+    r->p.no_memory |= !rec_add_host(r->rec, event, name, thread);
 }
 
 static uint64_t read_id_or(uint64_t value, const char *text, uint32_t n)
@@ -402,14 +418,16 @@ static bool has_usable_time(kineto_reader *r)
     return false;
 }
 
-static bool is_same_host(const record *t, const kineto_draft *d, uint32_t name)
+static bool is_same_host(const kineto_reader *r, uint32_t name)
 {
+    const record *const t = r->rec;
+    const kineto_draft *const d = &r->d;
     if (t->hosts.n == 0)
         return false;
     const rec_host *const last = &t->hosts.at[t->hosts.n - 1];
     return last->begin_ns == d->begin_ns && last->name == name &&
            last->end_ns == d->begin_ns + d->duration_ns && d->external != REC_NO_ID &&
-           last->id == d->external && last->kind != REC_CALL;
+           r->last_external == d->external && last->kind != REC_CALL;
 }
 
 static void keep_kineto_event(kineto_reader *r)
@@ -436,7 +454,7 @@ static void keep_kineto_event(kineto_reader *r)
     r->p.no_memory |= name == HASH_NONE;
     if (r->p.no_memory)
         return;
-    if ((cat == KINETO_OP || cat == KINETO_ANNOTATION) && is_same_host(t, &r->d, name))
+    if ((cat == KINETO_OP || cat == KINETO_ANNOTATION) && is_same_host(r, name))
         t->n_duplicates++;
     else if (cat == KINETO_OP || cat == KINETO_ANNOTATION || cat == KINETO_RUNTIME)
         keep_host(r, name);
@@ -652,5 +670,6 @@ halley_status rec_read_kineto(rec_list *list, file_stream *file,
     strbuf_fini(&r.p.scratch);
     strbuf_fini(&r.name);
     strbuf_fini(&r.list);
+    map64_fini(&r.plain_details);
     return status;
 }

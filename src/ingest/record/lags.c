@@ -8,25 +8,16 @@
 
 #include <stdlib.h>
 
-static int compare_places(const void *a, const void *b, void *context)
+/* By begin, then end, then number: negative, 0 or positive. */
+static int compare_places(const rec_graph *g, uint32_t i, uint32_t j)
 {
-    const rec_node *const nodes = context;
-    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    if (nodes[i].begin_ns != nodes[j].begin_ns)
-        return nodes[i].begin_ns < nodes[j].begin_ns ? -1 : 1;
-    if (nodes[i].end_ns != nodes[j].end_ns)
-        return nodes[i].end_ns < nodes[j].end_ns ? -1 : 1;
+    const int64_t begins[] = {rec_node_begin(g, i), rec_node_begin(g, j)};
+    if (begins[0] != begins[1])
+        return begins[0] < begins[1] ? -1 : 1;
+    const int64_t ends[] = {rec_node_end(g, i), rec_node_end(g, j)};
+    if (ends[0] != ends[1])
+        return ends[0] < ends[1] ? -1 : 1;
     return i < j ? -1 : i > j;
-}
-
-static bool order_nodes_in_time(rec_graph *g)
-{
-    g->order = mem_array(g->nodes.n, sizeof *g->order);
-    for (uint32_t i = 0; g->order != NULL && i < g->nodes.n; i++)
-        g->order[i] = i;
-    if (g->order != NULL)
-        qsort_r(g->order, g->nodes.n, sizeof *g->order, compare_places, g->nodes.at);
-    return g->order != NULL;
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -48,7 +39,7 @@ static void drop_edges(rec_graph *g)
         const rec_edge *const last = kept > 0 ? &g->edges.at[kept - 1] : NULL;
         if (last != NULL && last->from == e.from && last->to == e.to)
             continue;
-        if (compare_places(&e.from, &e.to, g->nodes.at) >= 0) {
+        if (compare_places(g, e.from, e.to) >= 0) {
             g->n_ties++;
             continue;
         }
@@ -61,68 +52,86 @@ static void drop_edges(rec_graph *g)
 static void move_edges_off_gaps(rec_graph *g)
 {
     for (size_t i = 0; i < g->edges.n; i++) {
-        const rec_node *const from = &g->nodes.at[g->edges.at[i].from];
-        if (from->kind == REC_NODE_HANDED)
-            g->edges.at[i].from = from->owner;
+        rec_edge *const e = &g->edges.at[i];
+        if (rec_node_get_kind(g, e->from) == REC_NODE_HANDED)
+            e->from = g->owners.at[e->from];
     }
 }
 
-static bool index_edges(rec_graph *g)
+static void index_edges(rec_graph *g)
 {
     move_edges_off_gaps(g);
     if (g->edges.n > 0)
         qsort(g->edges.at, g->edges.n, sizeof *g->edges.at, compare_edges);
     drop_edges(g);
-    g->edge_at = mem_array_zero(g->nodes.n + 1, sizeof *g->edge_at);
-    g->chain_lag_ns = mem_array_zero(g->nodes.n, sizeof *g->chain_lag_ns);
-    if (g->edge_at == NULL || g->chain_lag_ns == NULL)
-        return false;
-    for (size_t i = 0; i < g->edges.n; i++)
-        g->edge_at[g->edges.at[i].to + 1]++;
-    for (size_t i = 0; i < g->nodes.n; i++)
-        g->edge_at[i + 1] += g->edge_at[i];
-    return true;
 }
 
-/* When the last predecessor of a node ends; INT64_MIN = it has none. */
-static int64_t find_binding_end(const rec_graph *g, uint32_t i)
+size_t rec_find_edges(size_t *first, const rec_graph *g, uint32_t node)
+{
+    size_t low = 0, high = g->edges.n;
+    *first = 0;
+    if (node < g->n_pieces && (g->marks.at[node] & REC_MARK_EDGES) == 0)
+        return 0;
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (g->edges.at[mid].to < node)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *first = low;
+    while (low < g->edges.n && g->edges.at[low].to == node)
+        low++;
+    return low;
+}
+
+int64_t rec_binding_end(const rec_graph *g, uint32_t i)
 {
     const uint32_t before = rec_chain_before(g, i);
-    int64_t end_ns = before == REC_NONE ? INT64_MIN : g->nodes.at[before].end_ns;
-    for (uint32_t k = g->edge_at[i]; k < g->edge_at[i + 1]; k++) {
-        const int64_t other = g->nodes.at[g->edges.at[k].from].end_ns;
+    int64_t end_ns = before == REC_NONE ? INT64_MIN : rec_node_end(g, before);
+    size_t k;
+    const size_t end = rec_find_edges(&k, g, i);
+    for (; k < end; k++) {
+        const int64_t other = rec_node_end(g, g->edges.at[k].from);
         end_ns = other > end_ns ? other : end_ns;
     }
-    assert(end_ns <= g->nodes.at[i].begin_ns);
+    assert(end_ns <= rec_node_begin(g, i));
     return end_ns;
 }
 
-typedef ARRAY(int64_t) lag_list;
-typedef struct lag_finder {
-    rec_graph *g;
-    lag_list lists[4]; /* by kind: from device, to device */
-    int64_t median_ns[4];
-} lag_finder;
+/* The binding lags of one kind; most are 0, and only counted. */
+typedef struct lag_list {
+    ARRAY(int64_t) lags;
+    uint64_t n_zeros;
+} lag_list;
 
-static size_t lag_kind(const rec_graph *g, uint32_t from, uint32_t to)
+static size_t get_lag_kind(const rec_graph *g, uint32_t from, uint32_t to)
 {
-    return (rec_node_on_device(&g->nodes.at[from]) ? 2u : 0u) +
-           (rec_node_on_device(&g->nodes.at[to]) ? 1u : 0u);
+    return (rec_node_on_device(g, from) ? 2u : 0u) +
+           (rec_node_on_device(g, to) ? 1u : 0u);
+}
+
+static bool add_lag(lag_list *list, int64_t lag_ns)
+{
+    assert(lag_ns >= 0);
+    list->n_zeros += lag_ns == 0;
+    return lag_ns == 0 || array_push(&list->lags, lag_ns);
 }
 
 /* Collect the binding lags of a node. */
-static bool collect_lags(lag_finder *f, uint32_t i)
+static bool collect_lags(lag_list lists[4], const rec_graph *g, uint32_t i)
 {
-    const rec_graph *const g = f->g;
-    const int64_t end_ns = find_binding_end(g, i), begin_ns = g->nodes.at[i].begin_ns;
+    const int64_t end_ns = rec_binding_end(g, i), begin_ns = rec_node_begin(g, i);
     const uint32_t before = rec_chain_before(g, i);
     bool ok = true;
-    if (before != REC_NONE && g->nodes.at[before].end_ns == end_ns)
-        ok = array_push(&f->lists[lag_kind(g, before, i)], begin_ns - end_ns);
-    for (uint32_t k = g->edge_at[i]; ok && k < g->edge_at[i + 1]; k++) {
+    if (before != REC_NONE && rec_node_end(g, before) == end_ns)
+        ok = add_lag(&lists[get_lag_kind(g, before, i)], begin_ns - end_ns);
+    size_t k;
+    const size_t end = rec_find_edges(&k, g, i);
+    for (; ok && k < end; k++) {
         const uint32_t from = g->edges.at[k].from;
-        if (g->nodes.at[from].end_ns == end_ns)
-            ok = array_push(&f->lists[lag_kind(g, from, i)], begin_ns - end_ns);
+        if (rec_node_end(g, from) == end_ns)
+            ok = add_lag(&lists[get_lag_kind(g, from, i)], begin_ns - end_ns);
     }
     return ok;
 }
@@ -133,83 +142,78 @@ static int compare_lags(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void find_medians(lag_finder *f)
+/* The median; INT64_MAX of none. */
+static int64_t find_median(lag_list *list)
 {
-    for (size_t i = 0; i < 4; i++) {
-        lag_list *const list = &f->lists[i];
-        if (list->n > 0)
-            qsort(list->at, list->n, sizeof *list->at, compare_lags);
-        f->median_ns[i] = list->n > 0 ? list->at[list->n / 2] : INT64_MAX;
-    }
+    const uint64_t n = list->n_zeros + list->lags.n, middle = n / 2;
+    if (n == 0)
+        return INT64_MAX;
+    if (middle < list->n_zeros)
+        return 0;
+    qsort(list->lags.at, list->lags.n, sizeof *list->lags.at, compare_lags);
+    return list->lags.at[middle - list->n_zeros];
 }
 
-static int64_t choose_lag(const lag_finder *f, uint32_t from, uint32_t to, int64_t end_ns)
+int64_t rec_find_lag(const rec_graph *g, uint32_t from, uint32_t to, int64_t binding_ns)
 {
-    const rec_graph *const g = f->g;
-    const int64_t recorded = g->nodes.at[to].begin_ns - g->nodes.at[from].end_ns;
-    const int64_t usual = f->median_ns[lag_kind(g, from, to)];
+    const int64_t end_ns = rec_node_end(g, from);
+    const int64_t recorded = rec_node_begin(g, to) - end_ns;
+    const int64_t usual = g->usual_lag_ns[get_lag_kind(g, from, to)];
     assert(recorded >= 0);
-    if (g->nodes.at[from].end_ns == end_ns)
-        return recorded;
-    return recorded < usual ? recorded : usual;
-}
-
-static void set_node_lags(lag_finder *f, uint32_t i)
-{
-    rec_graph *const g = f->g;
-    const int64_t end_ns = find_binding_end(g, i);
-    const uint32_t before = rec_chain_before(g, i);
-    if (before != REC_NONE)
-        g->chain_lag_ns[i] = choose_lag(f, before, i, end_ns);
-    for (uint32_t k = g->edge_at[i]; k < g->edge_at[i + 1]; k++)
-        g->edges.at[k].lag_ns = choose_lag(f, g->edges.at[k].from, i, end_ns);
+    return end_ns == binding_ns || recorded < usual ? recorded : usual;
 }
 
 static void find_window(rec_graph *g)
 {
     g->from_ns = INT64_MAX;
     g->to_ns = INT64_MIN;
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        const rec_node *const n = &g->nodes.at[i];
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const rec_node n = rec_node_get(g, i);
         /* A piece that waits begins later than its call did; its call's begin counts. */
-        const int64_t begin = n->waits && n->kind == REC_NODE_RUN
-                                  ? g->rec->hosts.at[n->owner].begin_ns
-                                  : n->begin_ns;
+        const int64_t begin = n.waits && n.kind == REC_NODE_RUN
+                                  ? g->rec->hosts.at[n.owner].begin_ns
+                                  : n.begin_ns;
         g->from_ns = begin < g->from_ns ? begin : g->from_ns;
-        g->to_ns = n->end_ns > g->to_ns ? n->end_ns : g->to_ns;
+        g->to_ns = n.end_ns > g->to_ns ? n.end_ns : g->to_ns;
     }
-    if (g->nodes.n == 0)
+    if (g->n_nodes == 0)
         g->from_ns = g->to_ns = 0;
 }
 
 bool rec_set_lags(rec_graph *g)
 {
-    lag_finder f = {.g = g};
-    bool ok = order_nodes_in_time(g) && index_edges(g);
-    for (uint32_t i = 0; ok && i < g->nodes.n; i++)
-        if (g->nodes.at[i].kind != REC_NODE_HANDED)
-            ok = collect_lags(&f, i);
-    if (ok) {
-        find_medians(&f);
-        for (uint32_t i = 0; i < g->nodes.n; i++)
-            if (g->nodes.at[i].kind != REC_NODE_HANDED)
-                set_node_lags(&f, i);
-        find_window(g);
+    lag_list lists[4] = {0};
+    bool ok = true;
+    index_edges(g);
+    for (uint32_t i = 0; ok && i < g->n_nodes; i++)
+        if (rec_node_get_kind(g, i) != REC_NODE_HANDED)
+            ok = collect_lags(lists, g, i);
+    for (size_t i = 0; i < 4; i++) {
+        if (ok)
+            g->usual_lag_ns[i] = find_median(&lists[i]);
+        array_fini(&lists[i].lags);
     }
-    for (size_t i = 0; i < 4; i++)
-        array_fini(&f.lists[i]);
+    find_window(g);
     return ok;
 }
 
-/* When a node can start, given when the others end. */
+/* When a node can start, given when the others end; NULL = as recorded. */
 static int64_t find_start(const rec_graph *g, const int64_t *end_ns, uint32_t i)
 {
     const uint32_t before = rec_chain_before(g, i);
-    if (before == REC_NONE && g->edge_at[i] == g->edge_at[i + 1])
-        return g->nodes.at[i].begin_ns; /* released at its recorded time */
-    int64_t start = before == REC_NONE ? INT64_MIN : end_ns[before] + g->chain_lag_ns[i];
-    for (uint32_t k = g->edge_at[i]; k < g->edge_at[i + 1]; k++) {
-        const int64_t other = end_ns[g->edges.at[k].from] + g->edges.at[k].lag_ns;
+    size_t k;
+    const size_t end = rec_find_edges(&k, g, i);
+    if (before == REC_NONE && k == end)
+        return rec_node_begin(g, i); /* released at its recorded time */
+    const int64_t binding_ns = rec_binding_end(g, i);
+    int64_t start = INT64_MIN;
+    if (before != REC_NONE)
+        start = (end_ns != NULL ? end_ns[before] : rec_node_end(g, before)) +
+                rec_find_lag(g, before, i, binding_ns);
+    for (; k < end; k++) {
+        const uint32_t from = g->edges.at[k].from;
+        const int64_t other = (end_ns != NULL ? end_ns[from] : rec_node_end(g, from)) +
+                              rec_find_lag(g, from, i, binding_ns);
         start = other > start ? other : start;
     }
     return start;
@@ -217,41 +221,37 @@ static int64_t find_start(const rec_graph *g, const int64_t *end_ns, uint32_t i)
 
 int64_t rec_replay_scaled(const rec_graph *g, double device, double host, bool *ok)
 {
-    int64_t *const end_ns = mem_array(g->nodes.n, sizeof *end_ns);
+    int64_t *const end_ns = mem_array(g->n_nodes, sizeof *end_ns);
     int64_t last = g->from_ns;
-    *ok = end_ns != NULL;
-    for (size_t k = 0; *ok && k < g->nodes.n; k++) {
-        const uint32_t i = g->order[k];
-        const rec_node *const n = &g->nodes.at[i];
-        if (n->kind == REC_NODE_HANDED)
+    rec_walk walk = {0};
+    *ok = end_ns != NULL && rec_walk_init(&walk, g);
+    for (uint32_t i; *ok && (i = rec_walk_next(&walk)) != REC_NONE;) {
+        if (rec_node_get_kind(g, i) == REC_NODE_HANDED)
             continue;
-        const double factor = rec_node_on_device(n) ? device : host;
-        const int64_t start = find_start(g, end_ns, i);
-        end_ns[i] = start + (int64_t)((double)(n->end_ns - n->begin_ns) * factor);
+        const double factor = rec_node_on_device(g, i) ? device : host;
+        const int64_t length_ns = rec_node_end(g, i) - rec_node_begin(g, i);
+        end_ns[i] = find_start(g, end_ns, i) + (int64_t)((double)length_ns * factor);
         last = end_ns[i] > last ? end_ns[i] : last;
     }
+    rec_walk_fini(&walk);
     free(end_ns);
     return last - g->from_ns;
 }
 
+/* A node that starts as recorded if all before it did: then all do, and no times need to
+ * be kept. */
 void rec_replay(rec_graph *g)
 {
-    int64_t *const end_ns = mem_array(g->nodes.n, sizeof *end_ns);
     int64_t last = g->from_ns;
-    for (size_t k = 0; end_ns != NULL && k < g->nodes.n; k++) {
-        const uint32_t i = g->order[k];
-        const rec_node *const n = &g->nodes.at[i];
-        if (n->kind == REC_NODE_HANDED)
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (rec_node_get_kind(g, i) == REC_NODE_HANDED)
             continue;
-        const int64_t start = find_start(g, end_ns, i);
-        const int64_t error =
-            start > n->begin_ns ? start - n->begin_ns : n->begin_ns - start;
+        const int64_t error = llabs(find_start(g, NULL, i) - rec_node_begin(g, i));
         g->replay_error_ns = error > g->replay_error_ns ? error : g->replay_error_ns;
-        end_ns[i] = start + n->end_ns - n->begin_ns;
-        last = end_ns[i] > last ? end_ns[i] : last;
+        const int64_t end_ns = rec_node_end(g, i);
+        last = end_ns > last ? end_ns : last;
     }
     g->replayed_ns = last - g->from_ns;
-    free(end_ns);
 }
 
 halley_status rec_rebuild(rec_graph *g, const record *rec, halley_error *err)
@@ -260,7 +260,7 @@ halley_status rec_rebuild(rec_graph *g, const record *rec, halley_error *err)
     const bool ok = rec_cut_threads(g) && rec_add_devices(g) &&
                     rec_add_stream_events(g) && rec_add_waits(g) &&
                     rec_add_hand_overs(g) && rec_add_backward(g);
-    if (!ok || g->nodes.n >= REC_NONE || g->edges.n >= REC_NONE || !rec_set_lags(g))
+    if (!ok || !rec_set_lags(g))
         return error_nomem(err);
     rec_replay(g);
     assert(g->replay_error_ns == 0);
@@ -269,11 +269,12 @@ halley_status rec_rebuild(rec_graph *g, const record *rec, halley_error *err)
 
 void rec_graph_fini(rec_graph *g)
 {
-    array_fini(&g->nodes);
+    array_fini(&g->owners);
+    array_fini(&g->marks);
+    array_fini(&g->waits);
     array_fini(&g->edges);
-    free(g->edge_at);
-    free(g->chain_lag_ns);
+    map64_fini(&g->wait_of);
+    free(g->piece_at);
+    free(g->overlaps);
     free(g->node_of_host);
-    free(g->node_of_work);
-    free(g->order);
 }

@@ -22,7 +22,8 @@ typedef struct rec_linker {
     rec_groups groups;
     rec_graph *graphs;
     int64_t *offsets;
-    int64_t zero_ns; /* earliest begin, on rank 0's clock */
+    int64_t zero_ns;       /* earliest begin, on rank 0's clock */
+    const char **saved_as; /* by rank; NULL = into the trace */
     halley_trace **traces;
     halley_link_report *reports;
     watcher look;
@@ -128,14 +129,14 @@ static void fill_input_counts(halley_link_report *report, const record *r)
 static void fill_graph_counts(halley_link_report *report, const rec_graph *g,
                               const rec_emit_counts *c)
 {
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        const rec_node *const n = &g->nodes.at[i];
-        report->n_wait_nodes += n->waits;
-        report->n_program_order += n->before != REC_NONE;
-        report->n_gap_nodes += n->kind == REC_NODE_GAP;
-        report->n_split_nodes += n->kind == REC_NODE_REST;
-        report->gap_ns += n->kind == REC_NODE_GAP ? n->end_ns - n->begin_ns : 0;
-        report->split_ns += n->kind == REC_NODE_REST ? n->end_ns - n->begin_ns : 0;
+    for (uint32_t i = 0; i < g->n_pieces; i++) {
+        const rec_node n = rec_node_get(g, i);
+        report->n_wait_nodes += n.waits;
+        report->n_program_order += n.before != REC_NONE;
+        report->n_gap_nodes += n.kind == REC_NODE_GAP;
+        report->n_split_nodes += n.kind == REC_NODE_REST;
+        report->gap_ns += n.kind == REC_NODE_GAP ? n.end_ns - n.begin_ns : 0;
+        report->split_ns += n.kind == REC_NODE_REST ? n.end_ns - n.begin_ns : 0;
     }
     report->n_launch = g->n_by_kind[REC_EDGE_LAUNCH];
     report->n_stream_order = g->n_by_kind[REC_EDGE_STREAM];
@@ -177,15 +178,19 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
     halley_link_report *const report = &k->reports[i];
     report->size = sizeof *report;
     strbuf facts = {0};
+    rec_hta hta;
     const int64_t zero_ns = k->zero_ns - k->offsets[i];
     const rec_facts_input in = {.rec = r,
                                 .graph = &k->graphs[i],
+                                .hta = &hta,
                                 .rules = &k->rules,
                                 .groups = &k->groups,
                                 .recorded_on = k->opts->recorded_on,
                                 .n_ranks = k->list.ranks.n,
                                 .zero_ns = zero_ns};
     rec_emit_counts counts;
+    if (!rec_count_as_hta(&hta, r))
+        return error_nomem(err);
     TRY(rec_rebuild(&k->graphs[i], r, err));
     halley_status status = rec_write_facts(&facts, &in) ? HALLEY_OK : error_nomem(err);
     const rec_emit_opts emit = {.rules = &k->rules,
@@ -195,7 +200,8 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
                                 .facts = strbuf_str(&facts),
                                 .recorded_on = k->opts->recorded_on != NULL
                                                    ? str_from(k->opts->recorded_on)
-                                                   : rec_text(r, r->device_name)};
+                                                   : rec_text(r, r->device_name),
+                                .path = k->saved_as[i]};
     if (status == HALLEY_OK)
         status = rec_emit(&k->traces[i], &counts, &k->graphs[i], &emit, err);
     strbuf_fini(&facts);
@@ -230,8 +236,9 @@ static halley_status make_rank_room(rec_linker *k, halley_error *err)
     k->offsets = mem_array_zero(n, sizeof *k->offsets);
     k->traces = mem_array_zero(n, sizeof *k->traces);
     k->reports = mem_array_zero(n, sizeof *k->reports);
+    k->saved_as = mem_array_zero(n, sizeof *k->saved_as);
     const bool ok = k->graphs != NULL && k->offsets != NULL && k->traces != NULL &&
-                    k->reports != NULL;
+                    k->reports != NULL && k->saved_as != NULL;
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
@@ -256,6 +263,16 @@ static void find_zero(rec_linker *k)
     }
 }
 
+/* Rank 0 is named last: files may take their names in this order, and without the first
+ * rank there is no set. */
+static halley_status name_rank_files(rec_linker *k, halley_error *err)
+{
+    const uint32_t n = (uint32_t)k->list.ranks.n;
+    for (uint32_t i = 1; k->opts->save_as != NULL && i <= n; i++)
+        TRY(k->opts->save_as(&k->saved_as[i % n], k->opts->save_context, i % n, n, err));
+    return HALLEY_OK;
+}
+
 static halley_status link_all_ranks(rec_linker *k, halley_error *err)
 {
     const size_t n = k->list.ranks.n;
@@ -267,6 +284,7 @@ static halley_status link_all_ranks(rec_linker *k, halley_error *err)
     TRY(rec_groups_init(&k->groups, &k->list, err));
     TRY(rec_align_clocks(k->offsets, &k->list, &k->rules, err));
     find_zero(k);
+    TRY(name_rank_files(k, err));
     if (watcher_is_cancelled(&k->look))
         return watcher_error(&k->look, err);
     return pool_run(k->opts->n_threads, n, emit_one_rank, k, err);
@@ -289,6 +307,7 @@ static void fini_linker(rec_linker *k)
     free(k->offsets);
     free(k->traces);
     free(k->reports);
+    free(k->saved_as);
 }
 
 halley_status halley_recordings_link(halley_trace_set **out, halley_link_report **reports,

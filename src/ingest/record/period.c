@@ -125,7 +125,6 @@ static bool add_period_step(period_finder *p, size_t from, size_t to, int64_t en
     const rec_step step = {.begin_ns = begin_ns,
                            .end_ns = to < p->n ? find_host_begin(p, to) : end_ns,
                            .name = name,
-                           .thread = REC_NONE,
                            .number = r->steps.n};
     return name != REC_NONE && (step.end_ns <= begin_ns || array_push(&r->steps, step));
 }

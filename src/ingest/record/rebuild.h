@@ -19,6 +19,7 @@ typedef enum rec_node_kind {
     REC_NODE_DEVICE
 } rec_node_kind;
 
+/* A node as a whole: made by rec_node_get, kept nowhere. */
 typedef struct rec_node {
     int64_t begin_ns, end_ns;
     uint32_t owner;  /* RUN, REST: host event; GAP: thread; DEVICE: work; HANDED: the
@@ -28,6 +29,15 @@ typedef struct rec_node {
     bool waits;    /* it begins when something on a device ends */
     bool overlaps; /* DEVICE: what came before it on its stream still ran */
 } rec_node;
+
+/* What is kept of a piece of a host thread next to its owner: the kind in the lowest
+ * three bits, and these. */
+enum {
+    REC_MARK_KIND = 7,
+    REC_MARK_WAITS = 8,
+    REC_MARK_FIRST = 16, /* of its thread */
+    REC_MARK_EDGES = 32  /* edges lead to it, besides program order */
+};
 
 typedef enum rec_edge_kind {
     REC_EDGE_CHAIN, /* program order; kept in rec_node.before */
@@ -42,21 +52,35 @@ typedef enum rec_edge_kind {
 } rec_edge_kind;
 
 typedef struct rec_edge {
-    int64_t lag_ns;
     uint32_t from, to;
     rec_edge_kind kind;
 } rec_edge;
 
+/* A piece that waits begins later than the piece before it ends. */
+typedef struct rec_wait {
+    int64_t begin_ns;
+    uint32_t node;
+} rec_wait;
+
+/*
+ * Recordings have millions of events, so that nodes are not kept as such. The pieces of
+ * host threads come first, thread by thread: five bytes each, because a piece begins with
+ * its event, or where the event of the piece before it ends, and ends where the next one
+ * begins. Node n_pieces + i is work i. Lags follow from the times of two nodes.
+ */
 typedef struct rec_graph {
     const record *rec;
-    ARRAY(rec_node) nodes;
-    ARRAY(rec_edge) edges;  /* by `to` once rec_set_lags has run */
-    uint32_t *edge_at;      /* by node, n + 1: its edges */
-    int64_t *chain_lag_ns;  /* by node: the lag from `before`; mostly 0 */
+    ARRAY(uint32_t) owners; /* by piece */
+    ARRAY(uint8_t) marks;   /* by piece */
+    uint32_t n_pieces, n_nodes;
+    uint32_t *piece_at;     /* by thread, n + 1: its pieces */
     uint32_t *node_of_host; /* by host event: its RUN node */
-    uint32_t *node_of_work; /* by work */
-    uint32_t *order;        /* nodes so that predecessors come first */
-    int64_t from_ns, to_ns; /* the recorded window */
+    bool *overlaps;         /* by work */
+    ARRAY(rec_wait) waits;
+    map64 wait_of;           /* piece -> its wait */
+    ARRAY(rec_edge) edges;   /* by `to`, then `from`, once rec_set_lags has run */
+    int64_t usual_lag_ns[4]; /* median by kind of edge: from device 2 + to device 1 */
+    int64_t from_ns, to_ns;  /* the recorded window */
     int64_t replayed_ns;
     int64_t replay_error_ns; /* largest difference of a start to the recorded one */
     uint64_t n_by_kind[REC_N_EDGE_KINDS];
@@ -85,11 +109,82 @@ int64_t rec_replay_scaled(const rec_graph *g, double device, double host, bool *
 
 /* An edge if it leads forward in time. False: no memory. */
 bool rec_add_edge(rec_graph *g, uint32_t from, uint32_t to, rec_edge_kind kind);
-static inline bool rec_node_on_device(const rec_node *n)
-{
-    return n->kind == REC_NODE_DEVICE;
-}
 /* The node before it on its thread that takes time of its own; REC_NONE. */
 uint32_t rec_chain_before(const rec_graph *g, uint32_t node);
+/* The edges that lead to a node, besides program order: [*first, end). */
+size_t rec_find_edges(size_t *first, const rec_graph *g, uint32_t node);
+/* When the last predecessor of a node ends; INT64_MIN = it has none. */
+int64_t rec_binding_end(const rec_graph *g, uint32_t node);
+/* How long after the end of `from` the node starts, given its binding end. */
+int64_t rec_find_lag(const rec_graph *g, uint32_t from, uint32_t to, int64_t binding_ns);
+
+static inline bool rec_node_on_device(const rec_graph *g, uint32_t node)
+{
+    return node >= g->n_pieces;
+}
+
+static inline rec_node_kind rec_node_get_kind(const rec_graph *g, uint32_t node)
+{
+    return node >= g->n_pieces ? REC_NODE_DEVICE
+                               : (rec_node_kind)(g->marks.at[node] & REC_MARK_KIND);
+}
+
+static inline uint32_t rec_node_of_work(const rec_graph *g, uint32_t work)
+{
+    return g->n_pieces + work;
+}
+
+static inline int64_t rec_node_begin(const rec_graph *g, uint32_t node)
+{
+    assert(node < g->n_nodes);
+    if (node >= g->n_pieces)
+        return g->rec->works.at[node - g->n_pieces].begin_ns;
+    const unsigned mark = g->marks.at[node];
+    if (mark & REC_MARK_WAITS)
+        return g->waits.at[map64_find(&g->wait_of, node)].begin_ns;
+    return (mark & REC_MARK_KIND) == REC_NODE_RUN
+               ? g->rec->hosts.at[g->owners.at[node]].begin_ns
+               : g->rec->hosts.at[g->owners.at[node - 1]].end_ns;
+}
+
+/* A piece ends where an event begins in it, else with its own event. */
+static inline int64_t rec_node_end(const rec_graph *g, uint32_t node)
+{
+    assert(node < g->n_nodes);
+    if (node >= g->n_pieces)
+        return g->rec->works.at[node - g->n_pieces].end_ns;
+    const unsigned next = node + 1 < g->n_pieces ? g->marks.at[node + 1] : REC_MARK_FIRST;
+    return (next & REC_MARK_FIRST) == 0 && (next & REC_MARK_KIND) == REC_NODE_RUN
+               ? g->rec->hosts.at[g->owners.at[node + 1]].begin_ns
+               : g->rec->hosts.at[g->owners.at[node]].end_ns;
+}
+
+static inline rec_node rec_node_get(const rec_graph *g, uint32_t node)
+{
+    const bool on_device = node >= g->n_pieces;
+    const unsigned mark = on_device ? 0 : g->marks.at[node];
+    return (rec_node){
+        .begin_ns = rec_node_begin(g, node),
+        .end_ns = rec_node_end(g, node),
+        .owner = on_device ? node - g->n_pieces : g->owners.at[node],
+        .before = on_device || (mark & REC_MARK_FIRST) ? REC_NONE : node - 1,
+        .kind = rec_node_get_kind(g, node),
+        .waits = (mark & REC_MARK_WAITS) != 0,
+        .overlaps = on_device && g->overlaps[node - g->n_pieces],
+    };
+}
+
+/* The nodes in the order of begin, end and number: predecessors come first. */
+typedef struct rec_walk {
+    const rec_graph *g;
+    struct rec_walk_row {
+        int64_t begin_ns, end_ns;
+        uint32_t node, end; /* the next node of a thread, or work, and after its last */
+    } * rows;               /* a heap */
+    size_t n_rows;
+} rec_walk;
+bool rec_walk_init(rec_walk *w, const rec_graph *g); /* false: no memory */
+uint32_t rec_walk_next(rec_walk *w);                 /* REC_NONE: that was the last */
+void rec_walk_fini(rec_walk *w);
 
 #endif

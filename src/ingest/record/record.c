@@ -103,9 +103,34 @@ uint32_t rec_add_thread(record *r, str pid, str tid)
     return array_push(&r->threads, thread) ? id : REC_NONE;
 }
 
-static int compare_hosts(const void *a, const void *b)
+bool rec_add_host(record *r, rec_host event, uint32_t name, uint32_t thread)
 {
-    const rec_host *const x = a, *const y = b;
+    if (name == REC_NONE || thread == REC_NONE || name >= REC_MAX_NAMES)
+        return false;
+    event.name = name & (REC_MAX_NAMES - 1);
+    event.thread = thread;
+    return array_push(&r->hosts, event);
+}
+
+uint32_t rec_host_thread(const record *r, uint32_t i)
+{
+    size_t low = 0, high = r->threads.n; /* every thread has a first event, or none */
+    while (low + 1 < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (r->threads.at[mid].first <= i)
+            low = mid;
+        else
+            high = mid;
+    }
+    assert(i - r->threads.at[low].first < r->threads.at[low].n);
+    return (uint32_t)low;
+}
+
+static int compare_hosts(const void *a, const void *b, void *context)
+{
+    const rec_host *const hosts = context;
+    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const rec_host *const x = &hosts[i], *const y = &hosts[j];
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
     if (x->begin_ns != y->begin_ns)
@@ -114,7 +139,39 @@ static int compare_hosts(const void *a, const void *b)
         return x->end_ns > y->end_ns ? -1 : 1;
     if ((x->kind == REC_CALL) != (y->kind == REC_CALL))
         return x->kind == REC_CALL ? 1 : -1;
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+    return i < j ? -1 : i > j; /* as in the file */
+}
+
+/* Put the events in that order, in place: each cycle of it is followed once. */
+static void permute_hosts(rec_host *hosts, uint32_t *order, size_t n)
+{
+    for (uint32_t first = 0; first < n; first++) {
+        if (order[first] == first)
+            continue;
+        const rec_host event = hosts[first];
+        uint32_t to = first;
+        while (order[to] != first) {
+            const uint32_t from = order[to];
+            hosts[to] = hosts[from];
+            order[to] = to;
+            to = from;
+        }
+        hosts[to] = event;
+        order[to] = to;
+    }
+}
+
+static bool sort_hosts(record *r)
+{
+    uint32_t *const order = mem_array(r->hosts.n, sizeof *order);
+    if (order == NULL)
+        return false;
+    for (uint32_t i = 0; i < r->hosts.n; i++)
+        order[i] = i;
+    qsort_r(order, r->hosts.n, sizeof *order, compare_hosts, r->hosts.at);
+    permute_hosts(r->hosts.at, order, r->hosts.n);
+    free(order);
+    return true;
 }
 
 static int compare_works(const void *a, const void *b)
@@ -127,17 +184,27 @@ static int compare_works(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static void sort_record(record *r)
+/* Which events belong to which thread; one without events begins where the next does. */
+static void index_threads(record *r)
 {
-    if (r->hosts.n > 0)
-        qsort(r->hosts.at, r->hosts.n, sizeof *r->hosts.at, compare_hosts);
+    uint32_t first = 0;
+    for (size_t i = 0; i < r->hosts.n; i++)
+        r->threads.at[r->hosts.at[i].thread].n++;
+    for (size_t i = 0; i < r->threads.n; i++) {
+        r->threads.at[i].first = first;
+        first += r->threads.at[i].n;
+    }
+    assert(first == r->hosts.n);
+}
+
+static bool sort_record(record *r)
+{
+    if (r->hosts.n > 0 && !sort_hosts(r))
+        return false;
     if (r->works.n > 0)
         qsort(r->works.at, r->works.n, sizeof *r->works.at, compare_works);
-    for (size_t i = 0; i < r->hosts.n; i++) {
-        rec_thread *const t = &r->threads.at[r->hosts.at[i].thread];
-        if (t->n++ == 0)
-            t->first = (uint32_t)i;
-    }
+    index_threads(r);
+    return true;
 }
 
 /* Pop what is over when `event` begins, then clip the event to what is around it. */
@@ -189,24 +256,29 @@ static int compare_calls(const void *a, const void *b, void *context)
     const record *const r = context;
     const rec_host *const x = &r->hosts.at[*(const uint32_t *)a];
     const rec_host *const y = &r->hosts.at[*(const uint32_t *)b];
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
     if (x->begin_ns != y->begin_ns)
         return x->begin_ns < y->begin_ns ? -1 : 1;
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+    return x < y ? -1 : x > y; /* the inner one of two comes last */
+}
+
+static bool can_launch(const rec_host *h)
+{
+    return h->kind == REC_CALL && h->correlation != REC_NO_ID;
 }
 
 static bool list_calls(uint32_t **calls, size_t *n, record *r)
 {
     *n = 0;
     for (size_t i = 0; i < r->hosts.n; i++)
-        *n += r->hosts.at[i].kind == REC_CALL && r->hosts.at[i].id != REC_NO_ID;
+        *n += can_launch(&r->hosts.at[i]);
     *calls = mem_array(*n, sizeof **calls);
     if (*calls == NULL)
         return false;
     *n = 0;
     for (uint32_t i = 0; i < r->hosts.n; i++)
-        if (r->hosts.at[i].kind == REC_CALL && r->hosts.at[i].id != REC_NO_ID)
+        if (can_launch(&r->hosts.at[i]))
             (*calls)[(*n)++] = i;
     qsort_r(*calls, *n, sizeof **calls, compare_calls, r);
     return true;
@@ -219,19 +291,20 @@ static size_t find_first_call(const record *r, const uint32_t *calls, size_t n,
     size_t low = 0, high = n;
     while (low < high) {
         const size_t mid = low + (high - low) / 2;
-        if (r->hosts.at[calls[mid]].id < correlation)
+        if (r->hosts.at[calls[mid]].correlation < correlation)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < n && r->hosts.at[calls[low]].id == correlation ? low : n;
+    return low < n && r->hosts.at[calls[low]].correlation == correlation ? low : n;
 }
 
 /* Does one of the two contain the other? Then they are one launch (runtime, driver). */
-static bool are_nested(const rec_host *outer, const rec_host *inner)
+static bool are_nested(const record *r, uint32_t i, uint32_t j)
 {
+    const rec_host *const outer = &r->hosts.at[i], *const inner = &r->hosts.at[j];
     return inner->begin_ns >= outer->begin_ns && inner->end_ns <= outer->end_ns &&
-           inner->thread == outer->thread;
+           rec_host_thread(r, i) == rec_host_thread(r, j);
 }
 
 /* Of the calls with its correlation, the latest that begins before the work does; if
@@ -245,9 +318,10 @@ static void find_launch(record *r, rec_work *w, const uint32_t *calls, size_t n)
     if (first == n)
         return;
     w->launch = calls[first];
-    for (size_t k = first + 1; k < n && r->hosts.at[calls[k]].id == w->correlation; k++) {
+    for (size_t k = first + 1;
+         k < n && r->hosts.at[calls[k]].correlation == w->correlation; k++) {
         const rec_host *const call = &r->hosts.at[calls[k]];
-        if (!are_nested(&r->hosts.at[calls[first]], call) && r->n_double_launches++ == 0)
+        if (!are_nested(r, calls[first], calls[k]) && r->n_double_launches++ == 0)
             r->double_launch = w->correlation;
         if (call->begin_ns <= w->begin_ns)
             w->launch = calls[k];
@@ -308,8 +382,8 @@ halley_status rec_finish(record *r, halley_error *err)
     array_trim(&r->hosts);
     array_trim(&r->works);
     array_trim(&r->details);
-    sort_record(r);
-    if (!rec_nest(r) || !rec_find_launches(r) || !rec_find_steps(r) || r->remarks.failed)
+    if (!sort_record(r) || !rec_nest(r) || !rec_find_launches(r) || !rec_find_steps(r) ||
+        r->remarks.failed)
         return error_nomem(err);
     return HALLEY_OK;
 }

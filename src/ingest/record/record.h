@@ -27,17 +27,21 @@ typedef enum rec_host_kind {
     REC_CALL        /* a call of the device's runtime or driver */
 } rec_host_kind;
 
-/* Something that ran on a thread of the host. */
+/* Something that ran on a thread of the host: 32 bytes, as there are millions. */
 typedef struct rec_host {
     int64_t begin_ns, end_ns;
-    uint64_t id;     /* REC_CALL: correlation; else external id; REC_NO_ID = none */
-    uint32_t name;   /* interned */
-    uint32_t thread; /* in record.threads */
-    uint32_t parent; /* innermost event around it, after rec_nest; REC_NONE */
-    uint32_t detail; /* in record.details; REC_NONE */
-    uint32_t seq;    /* place in the file, to break ties */
-    rec_host_kind kind;
+    union {
+        uint64_t correlation; /* REC_CALL; REC_NO_ID = none */
+        uint32_t detail;      /* others: in record.details; REC_NONE = none */
+    };
+    uint32_t name : 30; /* interned */
+    uint32_t kind : 2;  /* rec_host_kind */
+    union {
+        uint32_t thread; /* in record.threads, while reading */
+        uint32_t parent; /* innermost event around it, after rec_nest; REC_NONE */
+    };
 } rec_host;
+enum { REC_MAX_NAMES = 1 << 30 };
 
 /* What some host events say about themselves. Texts are interned, REC_NONE = absent. */
 typedef struct rec_detail {
@@ -113,7 +117,7 @@ typedef struct rec_group {
 /* A range that marks a training step. */
 typedef struct rec_step {
     int64_t begin_ns, end_ns;
-    uint32_t name, thread;
+    uint32_t name;
     uint64_t number;
 } rec_step;
 
@@ -173,6 +177,18 @@ static inline str rec_text(const record *r, uint32_t id)
 {
     return id == REC_NONE ? STR("") : intern_text(&r->texts, id);
 }
+
+/* What a host event says about itself; NULL = nothing. */
+static inline const rec_detail *rec_host_detail(const record *r, const rec_host *h)
+{
+    return h->kind == REC_CALL || h->detail == REC_NONE ? NULL
+                                                        : &r->details.at[h->detail];
+}
+/* The thread of host event `i`, once events are sorted. */
+uint32_t rec_host_thread(const record *r, uint32_t i);
+/* One more host event of that name and thread, which may be REC_NONE because memory ran
+ * out. False: no memory. */
+bool rec_add_host(record *r, rec_host event, uint32_t name, uint32_t thread);
 
 /* The row of a device's stream, new or old; REC_NONE: no memory. */
 uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label);

@@ -206,21 +206,19 @@ static void add_roc_host(roc_reader *r, const roc_draft *d, rec_host_kind kind)
     record *const t = r->rec;
     char tid[24];
     const int n = snprintf(tid, sizeof tid, "%llu", (unsigned long long)d->thread);
-    const rec_host event = {
-        .begin_ns = (int64_t)d->begin,
-        .end_ns = (int64_t)d->end,
-        .id = kind == REC_CALL ? d->internal : REC_NO_ID,
-        .thread = rec_add_thread(t, STR("0"), (str){tid, (size_t)n}),
-        .detail = REC_NONE,
-        .seq = (uint32_t)t->hosts.n,
-        .kind = kind,
-    };
+    rec_host event = {.begin_ns = (int64_t)d->begin,
+                      .end_ns = (int64_t)d->end,
+                      .detail = REC_NONE,
+                      .kind = kind & 3u};
+    if (kind == REC_CALL)
+        event.correlation = d->internal;
+    const uint32_t thread = rec_add_thread(t, STR("0"), (str){tid, (size_t)n});
     const roc_name name = {.event = (uint32_t)t->hosts.n,
                            .is_host = true,
                            .kind = d->kind,
                            .operation = d->operation};
-    r->p.no_memory |= event.thread == REC_NONE || !array_push(&t->hosts, event) ||
-                      !array_push(&r->names, name);
+    /* Its name is known at the end of the file. */
+    r->p.no_memory |= !rec_add_host(t, event, 0, thread) || !array_push(&r->names, name);
 }
 
 static halley_status take_call(roc_reader *r, const roc_draft *d, halley_error *err)
@@ -380,9 +378,11 @@ static void resolve_names(roc_reader *r)
             n->is_kernel ? map64_find(&r->kernel_names, n->operation)
                          : map64_find(&r->operation_names,
                                       n->kind << 32 | (n->operation & UINT32_MAX));
-        uint32_t *const to =
-            n->is_host ? &t->hosts.at[n->event].name : &t->works.at[n->event].name;
-        *to = text == HASH_NONE ? unknown : text;
+        const uint32_t name = text == HASH_NONE ? unknown : text;
+        if (n->is_host)
+            t->hosts.at[n->event].name = name & (REC_MAX_NAMES - 1);
+        else
+            t->works.at[n->event].name = name;
     }
 }
 

@@ -175,17 +175,15 @@ static bool add_csv_host(csv_reader *r, uint32_t name, int64_t begin, int64_t en
 {
     record *const t = r->rec;
     const bool calls = r->content == CSV_CALLS;
-    const rec_host event = {
-        .begin_ns = begin,
-        .end_ns = end,
-        .id = calls ? get_number(r, CSV_CORRELATION) : REC_NO_ID,
-        .name = name,
-        .thread = rec_add_thread(t, get_cell(r, CSV_PROCESS), get_cell(r, CSV_THREAD)),
-        .detail = REC_NONE,
-        .seq = (uint32_t)t->hosts.n,
-        .kind = calls ? REC_CALL : REC_ANNOTATION,
-    };
-    return event.thread != REC_NONE && array_push(&t->hosts, event);
+    rec_host event = {.begin_ns = begin,
+                      .end_ns = end,
+                      .detail = REC_NONE,
+                      .kind = calls ? REC_CALL : REC_ANNOTATION};
+    if (calls)
+        event.correlation = get_number(r, CSV_CORRELATION);
+    return rec_add_host(
+        t, event, name,
+        rec_add_thread(t, get_cell(r, CSV_PROCESS), get_cell(r, CSV_THREAD)));
 }
 
 static halley_status add_csv_row(csv_reader *r, halley_error *err)

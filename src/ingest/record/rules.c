@@ -7,8 +7,7 @@
 #include "ingest/pull.h"
 #include "ingest/record/rules_file.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct rule_draft {
@@ -36,31 +35,6 @@ static uint32_t intern_class(rec_rules *rules, const intern *texts, uint32_t id)
                           : intern_add(&rules->classes, intern_text(texts, id));
 }
 
-/* The C library writes out what a quantifier repeats, nested ones in each other: x+ as
- * xx*, x{5} five times. */
-enum { MOST_COPIES = 1 << 16 };
-
-/* An upper bound of the copies that an expression is written out to. */
-static double count_copies(const char *at)
-{
-    double copies = 1;
-    for (; *at != '\0' && copies <= MOST_COPIES; at++) {
-        if (*at == '\\' && at[1] != '\0') {
-            at++;
-        } else if (*at == '+') {
-            copies *= 2;
-        } else if (*at == '{') {
-            const char *upper = strchr(at, ',');
-            const char *const close = strchr(at, '}');
-            const bool is_open = upper != NULL && close != NULL && upper < close;
-            const double least = (double)strtoul(at + 1, NULL, 10);
-            const double most = is_open ? (double)strtoul(upper + 1, NULL, 10) : 0;
-            copies *= fmax(fmax(least, most), 1) + 1;
-        }
-    }
-    return copies;
-}
-
 static halley_status add_rule(rec_rules *rules, const intern *texts, const rule_draft *d,
                               halley_error *err)
 {
@@ -79,21 +53,10 @@ static halley_status add_rule(rec_rules *rules, const intern *texts, const rule_
         strbuf_fini(&name);
     }
     const str text = intern_text(texts, d->match);
-    char problem[128];
-    if (count_copies(text.at) > MOST_COPIES)
-        return error_set(
-            err, HALLEY_ELIMIT,
-            "the expression \"%.*s\" repeats too much; use fewer of + and {}",
-            STR_ARG(text));
-    const int code = regcomp(&rule.match, text.at, REG_EXTENDED | REG_NOSUB);
-    if (code != 0) {
-        regerror(code, &rule.match, problem, sizeof problem);
-        return error_set(err, HALLEY_EINVAL, "the expression \"%.*s\" is wrong: %s",
-                         STR_ARG(text), problem);
-    }
+    TRY(pattern_compile(&rule.match, text, err));
     if (array_push(&rules->rules, rule))
         return HALLEY_OK;
-    regfree(&rule.match);
+    pattern_free(rule.match);
     return error_nomem(err);
 }
 
@@ -216,17 +179,16 @@ halley_status rec_rules_init(rec_rules *rules, const char *path, halley_error *e
 void rec_rules_fini(rec_rules *rules)
 {
     for (size_t i = 0; i < rules->rules.n; i++)
-        regfree(&rules->rules.at[i].match);
+        pattern_free(rules->rules.at[i].match);
     array_fini(&rules->rules);
     intern_fini(&rules->classes);
 }
 
-/* Names are interned, so a zero follows their last byte. */
 static uint32_t ask_rules(const rec_rules *rules, rec_rule_on on, str name)
 {
     for (size_t i = 0; i < rules->rules.n; i++) {
         const rec_rule *const rule = &rules->rules.at[i];
-        if (rule->on == on && regexec(&rule->match, name.at, 0, NULL, 0) == 0)
+        if (rule->on == on && pattern_search(rule->match, name))
             return rule->class_id;
     }
     return REC_NONE;

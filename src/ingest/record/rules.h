@@ -1,22 +1,21 @@
 /*
  * ingest/record/rules.h - what a kernel does, by its name and the operator around it.
  *
- * Rules are regular expressions (POSIX extended) in kernel-rules.json, which is compiled
+ * Rules are regular expressions (base/pattern) in kernel-rules.json, which is compiled
  * in; the first that matches wins. Rules of the user's go before them.
  */
 #ifndef INGEST_RECORD_RULES_H
 #define INGEST_RECORD_RULES_H
 
 #include "base/hash.h"
+#include "base/pattern/pattern.h"
 #include "ingest/record/record.h"
-
-#include <regex.h>
 
 typedef enum rec_rule_on { RULE_ON_KERNEL, RULE_ON_OP, RULE_OVERRIDE } rec_rule_on;
 
 typedef struct rec_rule {
     rec_rule_on on;
-    regex_t match;
+    pattern *match;
     uint32_t class_id;   /* in rec_rules.classes */
     uint32_t from;       /* RULE_OVERRIDE: the class it replaces */
     uint32_t collective; /* the type of a collective that the class stands for; or none */

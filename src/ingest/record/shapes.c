@@ -97,7 +97,8 @@ bool rec_host_work(work *out, const record *r, const rec_host *event)
     uint64_t largest = 0, bytes = 0;
     input_walk w;
     str dims, type;
-    if (event->detail == REC_NONE || !open_inputs(&w, r, &r->details.at[event->detail]) ||
+    const rec_detail *const d = rec_host_detail(r, event);
+    if (d == NULL || !open_inputs(&w, r, d) ||
         (str_contains(name, STR("conv")) && !str_contains(name, STR("backward"))))
         return false;
     strbuf values = {0}, made = {0};
@@ -117,8 +118,8 @@ bool rec_host_work(work *out, const record *r, const rec_host *event)
     print_tensor(&made, count_outputs(name, tensors, n, largest), bytes);
     strbuf_add_char(&made, ']');
     const host_io io = {.values = strbuf_str(&values),
-                        .shapes = rec_text(r, r->details.at[event->detail].dims),
-                        .types = rec_text(r, r->details.at[event->detail].types),
+                        .shapes = rec_text(r, d->dims),
+                        .types = rec_text(r, d->types),
                         .out_values = strbuf_str(&made)};
     const bool ok = n > 0 && !values.failed && !made.failed && work_of(out, name, &io);
     strbuf_fini(&values);
@@ -152,8 +153,8 @@ bool rec_matmul_shape(uint64_t shape[4], const record *r, const rec_host *event)
     input_walk w;
     str dims, type;
     size_t n = 0;
-    if ((!is_matmul(name) && !linear) || event->detail == REC_NONE ||
-        !open_inputs(&w, r, &r->details.at[event->detail]))
+    const rec_detail *const d = rec_host_detail(r, event);
+    if ((!is_matmul(name) && !linear) || d == NULL || !open_inputs(&w, r, d))
         return false;
     while (n < 3 && lit_next(&w.dims, &dims) && lit_next(&w.types, &type)) {
         if (!read_tensor(&tensors[n], dims, type))

@@ -26,7 +26,6 @@ static bool add_step_range(record *r, const rec_host *event, uint64_t number)
     return array_push(&r->steps, (rec_step){.begin_ns = event->begin_ns,
                                             .end_ns = event->end_ns,
                                             .name = event->name,
-                                            .thread = event->thread,
                                             .number = number});
 }
 
@@ -62,7 +61,8 @@ static uint64_t hash_step_name(const record *r, const rec_host *event, uint64_t 
     size_t at;
     if (event->kind != REC_ANNOTATION || !find_step_number(name, &at, number))
         return 0;
-    const uint64_t key = hash_bytes(name.at, at, event->thread + UINT64_C(1));
+    const uint64_t key = hash_bytes(
+        name.at, at, rec_host_thread(r, (uint32_t)(event - r->hosts.at)) + UINT64_C(1));
     return key == 0 ? 1 : key;
 }
 

@@ -32,7 +32,9 @@ typedef struct wait_finder {
     uint32_t *storage; /* of the rows' lists */
     map64 own;         /* host event -> the last work that it launched */
     map64 sync_of;     /* correlation -> sync */
+    uint8_t *blocks;   /* by text: does a call of that name block? Found when needed */
 } wait_finder;
+enum { BLOCKS_UNKNOWN, BLOCKS_NOT, BLOCKS };
 
 static int compare_work_ends(const void *a, const void *b, void *context)
 {
@@ -120,8 +122,9 @@ static uint32_t find_awaited(const wait_finder *f, const rec_host *call, uint32_
         str_contains(name, STR("Memcpy")) ? map64_find(&f->own, i) : HASH_NONE;
     if (own != HASH_NONE)
         return find_copy_end(f, call, own);
-    const uint32_t s =
-        call->id == REC_NO_ID ? HASH_NONE : map64_find(&f->sync_of, call->id);
+    const uint32_t s = call->correlation == REC_NO_ID
+                           ? HASH_NONE
+                           : map64_find(&f->sync_of, call->correlation);
     const rec_sync *const sync = s == HASH_NONE ? NULL : &f->g->rec->syncs.at[s];
     const bool one_stream = str_contains(name, STR("Stream"));
     return find_last_end(f, one_stream ? find_synced_row(f, sync) : &f->all,
@@ -135,15 +138,24 @@ static bool is_pageable_read(const record *r, const rec_work *w)
            str_contains(name, STR("Pageable"));
 }
 
-static bool blocks_here(const wait_finder *f, uint32_t i)
+static bool blocks_by_name(wait_finder *f, uint32_t id)
+{
+    if (f->blocks[id] == BLOCKS_UNKNOWN) {
+        const str name = rec_text(f->g->rec, id);
+        const bool blocks = rec_call_blocks(name) || str_eq(name, STR("cudaFree")) ||
+                            str_eq(name, STR("hipFree"));
+        f->blocks[id] = blocks ? BLOCKS : BLOCKS_NOT;
+    }
+    return f->blocks[id] == BLOCKS;
+}
+
+static bool blocks_here(wait_finder *f, uint32_t i)
 {
     const record *const r = f->g->rec;
     const rec_host *const call = &r->hosts.at[i];
-    const str name = rec_text(r, call->name);
     if (call->kind != REC_CALL || call->end_ns <= call->begin_ns)
         return false;
-    if (rec_call_blocks(name) || str_eq(name, STR("cudaFree")) ||
-        str_eq(name, STR("hipFree")))
+    if (blocks_by_name(f, call->name))
         return true;
     const uint32_t own = map64_find(&f->own, i);
     return own != HASH_NONE && is_pageable_read(r, &r->works.at[own]);
@@ -154,10 +166,25 @@ static uint32_t find_last_piece(const rec_graph *g, uint32_t host)
 {
     uint32_t node = g->node_of_host[host];
     const int64_t end_ns = g->rec->hosts.at[host].end_ns;
-    while (g->nodes.at[node].end_ns < end_ns)
+    while (rec_node_end(g, node) < end_ns)
         node++;
-    assert(node < g->nodes.n && g->nodes.at[node].kind != REC_NODE_DEVICE);
+    assert(node < g->n_pieces);
     return node;
+}
+
+/* The piece begins when the wait is over. */
+static bool set_wait(rec_graph *g, uint32_t piece, int64_t at_ns)
+{
+    uint32_t wait = (uint32_t)g->waits.n;
+    bool is_new;
+    if (!map64_put(&g->wait_of, piece, &wait, &is_new))
+        return false;
+    if (!is_new) {
+        g->waits.at[wait].begin_ns = at_ns;
+        return true;
+    }
+    g->marks.at[piece] |= REC_MARK_WAITS;
+    return array_push(&g->waits, (rec_wait){.begin_ns = at_ns, .node = piece});
 }
 
 static bool add_call_wait(wait_finder *f, uint32_t i)
@@ -170,19 +197,19 @@ static bool add_call_wait(wait_finder *f, uint32_t i)
         return true;
     const int64_t at_ns = g->rec->works.at[awaited].end_ns;
     const uint32_t piece = find_last_piece(g, i);
-    rec_node *const node = &g->nodes.at[piece];
-    if (at_ns <= call->begin_ns || at_ns < node->begin_ns || at_ns > node->end_ns)
+    if (at_ns <= call->begin_ns || at_ns < rec_node_begin(g, piece) ||
+        at_ns > rec_node_end(g, piece))
         return true;
     g->wait_explained_ns += at_ns - call->begin_ns;
-    node->begin_ns = at_ns;
-    node->waits = true;
-    return rec_add_edge(g, g->node_of_work[awaited], piece, REC_EDGE_WAIT);
+    return set_wait(g, piece, at_ns) &&
+           rec_add_edge(g, rec_node_of_work(g, awaited), piece, REC_EDGE_WAIT);
 }
 
 static bool init_wait_finder(wait_finder *f)
 {
     const record *const r = f->g->rec;
-    bool ok = list_all_ends(f) && list_row_ends(f);
+    f->blocks = mem_array_zero(r->texts.n, sizeof *f->blocks);
+    bool ok = f->blocks != NULL && list_all_ends(f) && list_row_ends(f);
     for (uint32_t i = 0; ok && i < r->works.n; i++)
         if (r->works.at[i].launch != REC_NONE)
             ok = map64_set(&f->own, r->works.at[i].launch, i);
@@ -199,15 +226,21 @@ static void fini_wait_finder(wait_finder *f)
     free(f->storage);
     map64_fini(&f->own);
     map64_fini(&f->sync_of);
+    free(f->blocks);
 }
 
-/* The latest end of what the device node already waits for; INT64_MIN = nothing. */
-static void find_known_ends(const rec_graph *g, int64_t *known, size_t first_edge)
+/* By work: the latest end of what it already waits for; INT64_MIN = nothing. */
+static void find_known_ends(const rec_graph *g, int64_t *known)
 {
-    for (size_t i = first_edge; i < g->edges.n; i++) {
+    for (size_t i = 0; i < g->rec->works.n; i++)
+        known[i] = INT64_MIN;
+    for (size_t i = 0; i < g->edges.n; i++) {
         const rec_edge *const e = &g->edges.at[i];
-        const int64_t end_ns = g->nodes.at[e->from].end_ns;
-        known[e->to] = end_ns > known[e->to] ? end_ns : known[e->to];
+        if (!rec_node_on_device(g, e->to))
+            continue;
+        int64_t *const latest = &known[e->to - g->n_pieces];
+        const int64_t end_ns = rec_node_end(g, e->from);
+        *latest = end_ns > *latest ? end_ns : *latest;
     }
 }
 
@@ -224,7 +257,7 @@ static bool add_guess(wait_finder *f, uint32_t i, int64_t known_ns)
     if (other != REC_NONE && other != i) {
         const int64_t end_ns = g->rec->works.at[other].end_ns;
         if (end_ns > known_ns && w->begin_ns - end_ns <= NEAR_NS)
-            return rec_add_edge(g, g->node_of_work[other], g->node_of_work[i],
+            return rec_add_edge(g, rec_node_of_work(g, other), rec_node_of_work(g, i),
                                 REC_EDGE_GUESSED);
     }
     g->late_unexplained_ns += lag;
@@ -234,15 +267,13 @@ static bool add_guess(wait_finder *f, uint32_t i, int64_t known_ns)
 static bool add_guesses(wait_finder *f)
 {
     rec_graph *const g = f->g;
-    int64_t *const known = mem_array(g->nodes.n, sizeof *known);
+    int64_t *const known = mem_array(g->rec->works.n, sizeof *known);
     if (known == NULL)
         return false;
-    for (size_t i = 0; i < g->nodes.n; i++)
-        known[i] = INT64_MIN;
-    find_known_ends(g, known, 0);
+    find_known_ends(g, known);
     bool ok = true;
     for (uint32_t i = 0; ok && i < g->rec->works.n; i++)
-        ok = add_guess(f, i, known[g->node_of_work[i]]);
+        ok = add_guess(f, i, known[i]);
     free(known);
     return ok;
 }
@@ -300,8 +331,8 @@ static bool init_launch_index(launch_index *t, const record *r)
     qsort_r(t->works, t->n, sizeof *t->works, compare_launches, (void *)(uintptr_t)r);
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->hosts.n; i++)
-        if (r->hosts.at[i].kind == REC_CALL && r->hosts.at[i].id != REC_NO_ID)
-            ok = map64_set(&t->call, r->hosts.at[i].id, i);
+        if (r->hosts.at[i].kind == REC_CALL && r->hosts.at[i].correlation != REC_NO_ID)
+            ok = map64_set(&t->call, r->hosts.at[i].correlation, i);
     return ok;
 }
 
@@ -341,7 +372,8 @@ static bool add_recorded_wait(rec_graph *g, const launch_index *t, const rec_syn
     find_around(t, r, sync->stream, r->hosts.at[wait_call].begin_ns, &unused, &to);
     if (from == REC_NONE || to == REC_NONE || from == to)
         return true;
-    return rec_add_edge(g, g->node_of_work[from], g->node_of_work[to], REC_EDGE_EVENT);
+    return rec_add_edge(g, rec_node_of_work(g, from), rec_node_of_work(g, to),
+                        REC_EDGE_EVENT);
 }
 
 /* A collective of a library waits for what its caller had given to another stream. */
@@ -351,10 +383,11 @@ static bool add_collective_wait(rec_graph *g, uint32_t i, const uint32_t *last_o
     const rec_work *const w = &r->works.at[i];
     if (w->launch == REC_NONE || !str_starts(rec_text(r, w->name), STR("nccl")))
         return true;
-    const uint32_t from = last_of_thread[r->hosts.at[w->launch].thread];
+    const uint32_t from = last_of_thread[rec_host_thread(r, w->launch)];
     if (from == REC_NONE || r->works.at[from].row == w->row)
         return true;
-    return rec_add_edge(g, g->node_of_work[from], g->node_of_work[i], REC_EDGE_EVENT);
+    return rec_add_edge(g, rec_node_of_work(g, from), rec_node_of_work(g, i),
+                        REC_EDGE_EVENT);
 }
 
 static int compare_work_launches(const void *a, const void *b, void *context)
@@ -383,7 +416,7 @@ static bool add_collective_waits(rec_graph *g)
         const rec_work *const w = &r->works.at[order[k]];
         ok = add_collective_wait(g, order[k], last);
         if (w->launch != REC_NONE && !w->is_sync)
-            last[r->hosts.at[w->launch].thread] = order[k];
+            last[rec_host_thread(r, w->launch)] = order[k];
     }
     free(last);
     free(order);

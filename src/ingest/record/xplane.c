@@ -23,6 +23,7 @@ typedef struct plane {
     ARRAY(str) stat_names;
     ARRAY(str) lines;
     ARRAY(str) stats;
+    uint64_t n_foreign;
     bool bad;
 } plane;
 
@@ -30,6 +31,7 @@ typedef struct xplane_reader {
     rec_list *list;
     ARRAY(plane) planes;
     strbuf scratch;
+    uint64_t n_foreign; /* fields of XSpace and XPlane that version 1 does not have */
     bool no_memory;
 } xplane_reader;
 
@@ -64,6 +66,7 @@ static bool read_plane(plane *p, str message)
     bool ok = true;
     p->name = STR("");
     while (ok && wire_next(&w, &f)) {
+        p->n_foreign += f.number > 6 || f.is_bytes != (f.number > 1);
         if (!f.is_bytes)
             continue;
         switch (f.number) {
@@ -300,7 +303,6 @@ static void add_xstep(xplane_reader *x, record *r, const xevent *e)
     const rec_step step = {.begin_ns = e->begin_ns,
                            .end_ns = e->end_ns,
                            .name = intern_add(&r->texts, e->name),
-                           .thread = REC_NONE,
                            .number = number};
     x->no_memory |= step.name == HASH_NONE || !array_push(&r->steps, step);
 }
@@ -385,18 +387,14 @@ static void add_xhost(xplane_reader *x, record *r, const xevent *e, const line_i
     char tid[24];
     const int n = snprintf(tid, sizeof tid, "%llu", (unsigned long long)line->id);
     const bool calls = e->correlation != REC_NO_ID && e->correlation != 0;
-    const rec_host event = {
-        .begin_ns = e->begin_ns,
-        .end_ns = e->end_ns,
-        .id = calls ? e->correlation : REC_NO_ID,
-        .name = intern_add(&r->texts, e->name),
-        .thread = rec_add_thread(r, STR("0"), (str){tid, (size_t)n}),
-        .detail = REC_NONE,
-        .seq = (uint32_t)r->hosts.n,
-        .kind = calls ? REC_CALL : REC_OP,
-    };
-    x->no_memory |= event.name == HASH_NONE || event.thread == REC_NONE ||
-                    !array_push(&r->hosts, event);
+    rec_host event = {.begin_ns = e->begin_ns,
+                      .end_ns = e->end_ns,
+                      .detail = REC_NONE,
+                      .kind = calls ? REC_CALL : REC_OP};
+    if (calls)
+        event.correlation = e->correlation;
+    x->no_memory |= !rec_add_host(r, event, intern_add(&r->texts, e->name),
+                                  rec_add_thread(r, STR("0"), (str){tid, (size_t)n}));
 }
 
 /* Which ranks a host line launches something for; the first rank gets what none has. */
@@ -468,6 +466,7 @@ static bool read_space(xplane_reader *x, str message)
     wire w = wire_open(message);
     wire_field f;
     while (wire_next(&w, &f)) {
+        x->n_foreign += f.number > 4 || !f.is_bytes;
         if (f.number != 1 || !f.is_bytes)
             continue;
         if (!array_push(&x->planes, (plane){.bad = false}) ||
@@ -475,6 +474,7 @@ static bool read_space(xplane_reader *x, str message)
             x->no_memory = true;
             return true;
         }
+        x->n_foreign += x->planes.at[x->planes.n - 1].n_foreign;
     }
     return !w.bad;
 }
@@ -515,6 +515,11 @@ static halley_status read_planes(xplane_reader *x, halley_error *err)
                          "the xplane has no device plane with work: was it recorded on "
                          "a GPU or TPU, in a version with lines \"Stream\" or "
                          "\"XLA Ops\"?");
+    if (x->n_foreign > 0)
+        rec_remark(&x->list->ranks.at[0],
+                   "the xplane is of another version of the format: %llu fields that "
+                   "halley does not know were left out",
+                   (unsigned long long)x->n_foreign);
     for (size_t i = 0; i < x->list->ranks.n && x->list->ranks.n > 1; i++) {
         x->list->ranks.at[i].n_devices = (uint32_t)x->list->ranks.n;
         x->list->ranks.at[i].world = x->list->ranks.n;

@@ -10,6 +10,7 @@
 #include "request/design.h"
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
+#include "request/page.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct estimate_options {
     design_options design;
     double tokens;
     bool explain, strict;
-    const char *trace;
+    const char *trace, *report;
     request_output output;
 } estimate_options;
 
@@ -47,6 +48,7 @@ static const request_option options[] = {
      .metavar = "PREFIX",
      .offset = offsetof(estimate_options, trace),
      .doc = "also write the step as Chakra traces PREFIX.0.et and so on"},
+    REQUEST_REPORT_OPTION(estimate_options, report),
     REQUEST_OUTPUT_OPTIONS(estimate_options, output),
     {0},
 };
@@ -74,13 +76,16 @@ static void write_parts(FILE *to, const halley_estimate *e)
     for (const request_part *p = request_parts; p->key != NULL; p++) {
         const double seconds = p->get(e);
         if (seconds > 1e-9 * e->step_s)
-            fprintf(to, "  %-22s %12s  %5s %%\n", p->title,
+            fprintf(to, "  %-24s %10s  %5s %%\n", p->title,
                     amount(a, seconds, UNITS_TIME),
                     number_fixed(100 * seconds / e->step_s, 1).at);
     }
     fprintf(to, "  forward compute %s, backward compute %s; stage %u sets the pace\n",
             amount(a, e->part_s[HALLEY_PART_FORWARD], UNITS_TIME),
             amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
+    char loss[REPORT_LOSSES_TEXT];
+    request_estimate_losses(loss, e);
+    fprintf(to, "  %s\n", loss);
 }
 
 static const char *name_verdict(const halley_estimate *e)
@@ -144,13 +149,15 @@ static void write_search(FILE *to, const design *d)
     halley_found best;
     const halley_search_answer answer =
         halley_search_any(&best, &d->model, d->cluster, &d->stack, &opts);
-    char plan[160];
+    char plan[256];
     if (answer == HALLEY_SEARCH_NONE) {
         fprintf(to, "  no plan fits: more accelerators or more memory are needed\n");
         return;
     }
     design_describe(plan, sizeof plan, &best.plan);
-    fprintf(to, "  no single change makes it fit; another plan %s: %s\n",
+    fprintf(to,
+            "  no single change makes it fit; another plan %s: %s\n"
+            "  (`halley plan --all` finds the fastest)\n",
             answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
 }
 
@@ -188,7 +195,7 @@ static void write_advice(FILE *to, const design *d)
 static void write_text(const request_call *call, const design *d)
 {
     FILE *to = call->out;
-    char plan[160], a[32];
+    char plan[256], a[32];
     const halley_estimate *e = &d->e;
     design_print_unfit(to, e, d->cluster);
     design_describe(plan, sizeof plan, &d->plan);
@@ -282,10 +289,12 @@ static halley_status explain_json(report_json *j, const design *d, halley_error 
     return HALLEY_OK;
 }
 
-static halley_status write_json(const request_call *call, const design *d,
+/* A page explains every number: `what` is a design. */
+static halley_status write_json(const request_call *call, const void *what,
                                 halley_error *err)
 {
     const estimate_options *o = call->options;
+    const design *const d = what;
     report_json j;
     request_json_begin(&j, call);
     report_json_text(&j, "model", str_from(d->model.name));
@@ -296,14 +305,19 @@ static halley_status write_json(const request_call *call, const design *d,
     if (status == HALLEY_OK)
         status = design_import_json(&j, call, &o->design, err);
     request_estimate_json(&j, &d->e);
+    request_spilled_json(&j, &d->plan, d->e.peak_bytes, d->e.capacity_bytes,
+                         d->e.headroom);
     char verdict[256];
     design_verdict(verdict, &d->e, d->cluster);
     report_json_text(&j, "verdict", str_from(verdict));
+    char loss[REPORT_LOSSES_TEXT];
+    request_estimate_losses(loss, &d->e);
+    report_json_text(&j, "loss", str_from(loss));
     report_numbers_json(&j, &d->n);
     report_error_bar_json(&j, &d->bar);
     write_stages_json(&j, d);
     write_changes_json(&j, d);
-    if (status == HALLEY_OK && o->explain)
+    if (status == HALLEY_OK && (o->explain || o->report != NULL))
         status = explain_json(&j, d, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
@@ -396,6 +410,10 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
     TRY(halley_estimate_check(&d->e, err));
     halley_numbers_run(&d->n, &d->e, &d->model, &d->plan, d->cluster, d->tokens);
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "%s on %s", d->model.name,
+             halley_cluster_name(d->cluster));
+    TRY(request_page_save(call, o->report, "estimate", title, write_json, d, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)

@@ -8,10 +8,11 @@
 #include "request/verbs.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct score_options {
-    bool defaults, unknown, worst, cross_validate, rows;
+    bool defaults, unknown, worst, cross_validate, rows, by_device;
     uint32_t folds;
     const char *stack;
     request_output output;
@@ -55,6 +56,11 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, rows),
      .doc = "every run with its prediction, instead of the sets"},
+    {.name = "by-device",
+     .letter = 'd',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, by_device),
+     .doc = "the error of step times per stack and accelerator, instead of the sets"},
     REQUEST_OUTPUT_OPTIONS(score_options, output),
     {0},
 };
@@ -239,16 +245,141 @@ static void set_json(report_json *j, const halley_score_set *s)
     report_json_end(j);
 }
 
+/* Errors of the step times of runs that have something in common. */
+typedef struct error_group {
+    const halley_score_row *first; /* whose stack and accelerator they have */
+    double *errors;                /* |predicted / measured - 1|, ascending */
+    uint32_t n;
+    double sum, signed_sum;
+} error_group;
+
+static int compare_errors(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_like(const halley_score_row *a, const halley_score_row *b)
+{
+    return strcmp(a->stack, b->stack) == 0 && strcmp(a->npu, b->npu) == 0;
+}
+
+/* The runs that are like `first`, all of them when it is NULL; `errors` has room for the
+ * rows of the score. */
+static error_group collect_errors(const halley_score *score,
+                                  const halley_score_row *first, double *errors)
+{
+    error_group g = {.first = first, .errors = errors};
+    for (uint32_t i = 0; i < score->n_rows; i++) {
+        const halley_score_row *r = &score->rows[i];
+        if (first != NULL && !is_like(r, first))
+            continue;
+        const double error = r->predicted_s / r->measured_s - 1;
+        g.errors[g.n++] = fabs(error);
+        g.sum += fabs(error);
+        g.signed_sum += error;
+    }
+    qsort(g.errors, g.n, sizeof *g.errors, compare_errors);
+    return g;
+}
+
+/* The least error that `share` of the runs do not exceed. */
+static double find_quantile(const error_group *g, double share)
+{
+    const uint32_t rank = (uint32_t)ceil(share * g->n);
+    return g->errors[rank > 0 ? rank - 1 : 0];
+}
+
+static bool is_first_of_kind(const halley_score *score, uint32_t row)
+{
+    for (uint32_t i = 0; i < row; i++)
+        if (is_like(&score->rows[i], &score->rows[row]))
+            return false;
+    return true;
+}
+
+static const report_column device_columns[] = {
+    {"Stack", "stack", REPORT_WORDS, UNITS_COUNT, 0},
+    {"NPU", "npu", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Runs", "scored", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Mean", "mape", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Median", "median_error", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"9 of 10 within", "p90_error", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Bias", "bias", REPORT_QUANTITY, UNITS_SHARE, 0},
+};
+
+static void add_group(report_table *t, const error_group *g)
+{
+    report_table_words(t, str_from(g->first->stack));
+    report_table_words(t, str_from(g->first->npu));
+    report_table_count(t, g->n);
+    report_table_number(t, round_share(g->sum / g->n));
+    report_table_number(t, round_share(find_quantile(g, 0.5)));
+    report_table_number(t, round_share(find_quantile(g, 0.9)));
+    report_table_number(t, round_share(g->signed_sum / g->n));
+}
+
+/* A row per stack and accelerator, in the order of the runs; NULL without memory. */
+static report_table *make_device_table(const halley_score *score)
+{
+    const size_t n_columns = sizeof device_columns / sizeof *device_columns;
+    double *errors = malloc((score->n_rows + 1) * sizeof *errors);
+    report_table *t = errors != NULL ? report_table_new(device_columns, n_columns) : NULL;
+    for (uint32_t i = 0; t != NULL && i < score->n_rows; i++) {
+        if (!is_first_of_kind(score, i))
+            continue;
+        const error_group g = collect_errors(score, &score->rows[i], errors);
+        add_group(t, &g);
+    }
+    free(errors);
+    return t;
+}
+
+static halley_status overall_json(report_json *j, const halley_score *score,
+                                  halley_error *err)
+{
+    double *errors = malloc((score->n_rows + 1) * sizeof *errors);
+    if (errors == NULL)
+        return error_nomem(err);
+    const error_group g = collect_errors(score, NULL, errors);
+    report_json_flat_object(j, "overall");
+    report_json_u64(j, "scored", g.n);
+    if (g.n > 0) {
+        report_json_double(j, "mape", round_share(g.sum / g.n));
+        report_json_double(j, "median_error", round_share(find_quantile(&g, 0.5)));
+        report_json_double(j, "p90_error", round_share(find_quantile(&g, 0.9)));
+        report_json_double(j, "bias", round_share(g.signed_sum / g.n));
+    }
+    report_json_end(j);
+    free(errors);
+    return HALLEY_OK;
+}
+
+static halley_status devices_json(report_json *j, const halley_score *score,
+                                  halley_error *err)
+{
+    report_table *t = make_device_table(score);
+    if (t == NULL)
+        return error_nomem(err);
+    report_table_json(t, j, "by_device");
+    report_table_free(t);
+    return HALLEY_OK;
+}
+
 static halley_status write_json(const request_call *call, const halley_score *score,
                                 halley_error *err)
 {
     report_json j;
     request_json_begin(&j, call);
+    halley_status status = overall_json(&j, score, err);
+    if (status == HALLEY_OK)
+        status = devices_json(&j, score, err);
     report_json_array(&j, "sets");
     for (uint32_t i = 0; i < score->n_sets; i++)
         set_json(&j, &score->sets[i]);
     report_json_end(&j);
-    return request_json_end(&j, call, err);
+    const halley_status ended = request_json_end(&j, call, err);
+    return status != HALLEY_OK ? status : ended;
 }
 
 static const report_column row_columns[] = {
@@ -318,6 +449,9 @@ static halley_status write_score(request_call *call, const halley_score *score,
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->rows)
         return write_rows(call, score, form, err);
+    if (o->by_device)
+        return request_table_write(call, make_device_table(score), "by_device", form,
+                                   err);
     if (form == REPORT_JSON)
         return write_json(call, score, err);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);

@@ -24,6 +24,7 @@ static const request_option options[] = {
     {.name = "output",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .offset = offsetof(convert_options, out),
      .metavar = "FILE",
      .doc = "file to write (default: standard output)"},

@@ -26,6 +26,7 @@ static const request_option options[] = {
      .doc = "count devices and cables and price them without building the network"},
     {.name = "picture",
      .kind = REQUEST_TEXT,
+     .writes = true,
      .offset = offsetof(show_options, picture),
      .metavar = "FILE",
      .doc = "draw the network into FILE, .svg or .html"},

@@ -278,7 +278,10 @@ static halley_status write_many(FILE *to, const halley_link_report *reports, uin
         const uint64_t linked = r->n_host_nodes - r->n_unmatched_host;
         report_table_count(t, i);
         report_table_count(t, r->n_host_nodes);
-        report_table_number(t, (double)linked / (double)r->n_host_nodes);
+        if (r->n_host_nodes > 0)
+            report_table_number(t, (double)linked / (double)r->n_host_nodes);
+        else
+            report_table_empty(t);
         report_table_count(t,
                            r->n_linked_kernels + r->n_linked_copies + r->n_linked_sets);
         report_table_count(t, r->n_no_launch + r->n_no_operator);
@@ -331,9 +334,11 @@ static halley_status write_report(const request_call *call,
                   : write_many(call->out, reports, n, err);
 }
 
-/* Read and link the recordings that the command names. */
+/* Read and link the recordings that the command names; into `sink`, if that is possible.
+ */
 static halley_status link_recordings(halley_trace_set **set, halley_link_report **reports,
-                                     request_call *call, halley_error *err)
+                                     request_call *call, traces_sink *sink,
+                                     halley_error *err)
 {
     const link_options *const o = call->options;
     const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
@@ -345,7 +350,10 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
                                              .pid = o->pid,
                                              .partial = o->partial,
                                              .n_threads = o->threads,
-                                             .watch = call->watch};
+                                             .watch = call->watch,
+                                             .save_as =
+                                                 sink != NULL ? traces_sink_path : NULL,
+                                             .save_context = sink};
     const recordings_input in = {.paths = call->args,
                                  .n_paths = call->n_args,
                                  .is_pattern = o->ranks,
@@ -354,6 +362,30 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
     const halley_status status = recordings_link(set, reports, &in, err);
     request_work_end(call);
     return status;
+}
+
+/* Link and write: at once, or first all and then all. */
+static halley_status link_and_save(halley_trace_set **set, halley_link_report **reports,
+                                   request_call *call, halley_error *err)
+{
+    const link_options *const o = call->options;
+    traces_output output = {.path = o->out,
+                            .form = (traces_form)o->form,
+                            .one = !o->ranks,
+                            .n_threads = o->threads,
+                            .save_groups = traces_save_declared};
+    traces_sink *sink = NULL;
+    TRY(traces_sink_open(&sink, &output, err));
+    halley_status status = link_recordings(set, reports, call, sink, err);
+    const bool is_written = status == HALLEY_OK && traces_sink_is_used(sink);
+    const halley_status closed = traces_sink_close(sink, is_written ? *set : NULL, call,
+                                                   status == HALLEY_OK ? err : NULL);
+    if (status != HALLEY_OK || is_written)
+        return status != HALLEY_OK ? status : closed;
+    output.one = !o->ranks && halley_trace_set_count(*set) == 1;
+    output.save_groups = output.one ? NULL : traces_save_declared;
+    output.groups = *set;
+    return traces_save(*set, &output, call, err);
 }
 
 static halley_status trace_link_run(request_call *call, halley_error *err)
@@ -365,15 +397,7 @@ static halley_status trace_link_run(request_call *call, halley_error *err)
         return request_usage(call, err, "where to? name the output with -o");
     halley_trace_set *set = NULL;
     halley_link_report *reports = NULL;
-    TRY(link_recordings(&set, &reports, call, err));
-    const bool one = !o->ranks && halley_trace_set_count(set) == 1;
-    const traces_output output = {.path = o->out,
-                                  .form = (traces_form)o->form,
-                                  .one = one,
-                                  .n_threads = o->threads,
-                                  .save_groups = one ? NULL : traces_save_declared,
-                                  .groups = set};
-    halley_status status = traces_save(set, &output, call, err);
+    halley_status status = link_and_save(&set, &reports, call, err);
     if (status == HALLEY_OK)
         traces_warn(call, set);
     if (status == HALLEY_OK)

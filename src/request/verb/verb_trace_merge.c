@@ -151,7 +151,7 @@ static halley_status load_sets(set_array *sets, request_call *call, halley_error
 {
     for (size_t i = 0; i < call->n_args; i++) {
         halley_trace_set *set = NULL;
-        TRY(traces_load(&set, call, i, 1, NULL, err));
+        TRY(traces_load(&set, call, i, 1, err));
         if (!array_push(sets, set)) {
             halley_trace_set_free(set);
             return error_nomem(err);

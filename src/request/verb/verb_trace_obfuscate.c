@@ -404,7 +404,7 @@ static halley_status trace_obfuscate_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(share_target(call, o->out, o->force, err));
     halley_trace_set *set;
-    TRY(traces_load(&set, call, 0, call->n_args, NULL, err));
+    TRY(traces_load(&set, call, 0, call->n_args, err));
     char *const beside = o->groups ? NULL : halley_trace_set_groups(set);
     const halley_status status =
         obfuscate_set(call, set, o->groups ? o->groups : beside, err);

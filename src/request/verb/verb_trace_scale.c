@@ -278,7 +278,7 @@ static halley_status trace_scale_run(request_call *call, halley_error *err)
     TRY(read_options(&opts, call, err));
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(share_target(call, o->out, o->force, err));
-    TRY(traces_load(&set, call, 0, call->n_args, NULL, err));
+    TRY(traces_load(&set, call, 0, call->n_args, err));
     const halley_status status = scale_set(call, set, &opts, err);
     halley_trace_set_free(set);
     return status;

@@ -334,7 +334,7 @@ static halley_status trace_slice_run(request_call *call, halley_error *err)
         return request_usage(call, err,
                              "name the output with --out: a file, prefix or folder");
     halley_trace_set *set = NULL;
-    TRY(traces_load(&set, call, 0, call->n_args, NULL, err));
+    TRY(traces_load(&set, call, 0, call->n_args, err));
     const halley_status status = slice_set(call, set, form, err);
     halley_trace_set_free(set);
     return status;

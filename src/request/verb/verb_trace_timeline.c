@@ -22,7 +22,7 @@ static halley_status trace_timeline_run(request_call *call, halley_error *err)
     halley_trace_set *set = NULL;
     if (o->out == NULL)
         return request_usage(call, err, "name the output with -o");
-    TRY(traces_load(&set, call, 0, call->n_args, NULL, err));
+    TRY(traces_load(&set, call, 0, call->n_args, err));
     halley_status status = report_recorded_timeline(set, o->out, err);
     if (status == HALLEY_OK && o->output.json)
         status = traces_written_json(set, call, o->out, err);

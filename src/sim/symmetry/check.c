@@ -102,7 +102,7 @@ static bool collect_links(pair_array *out, checker *c, uint32_t carrier)
     out->n = 0;
     for (uint32_t s = g->shapes_at[carrier]; s < g->shapes_at[carrier + 1]; s++) {
         c->mark++;
-        for (uint64_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
+        for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
             const uint32_t class_id = c->p->links.of[g->hop_links.at[h]];
             if (c->marks[class_id] == c->mark)
                 continue;
@@ -149,7 +149,7 @@ static halley_status sum_shape(checker *c, uint32_t class_id, uint32_t shape)
     const symmetry_graph *g = c->g;
     for (uint32_t i = c->classes_at[class_id]; i < c->classes_at[class_id + 1]; i++) {
         const uint32_t s = g->shapes_at[c->carriers[i]] + shape;
-        for (uint64_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
+        for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
             const uint32_t link = g->hop_links.at[h];
             if (c->counts[link]++ == 0 && !array_push(&c->touched, link))
                 return error_nomem(c->err);

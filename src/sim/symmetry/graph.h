@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #define SYMMETRY_NONE UINT32_MAX
+enum { SYMMETRY_MOST_COEFFICIENTS = 1 << 16 };
 
 typedef struct symmetry_member {
     uint32_t rank, label;
@@ -37,10 +38,10 @@ typedef struct symmetry_graph {
     uint32_t *members_at;      /* by carrier, and one more */
     symmetry_member *members;
     uint32_t *shapes_at; /* by carrier, and one more */
-    uint64_t *hops_at;   /* by shape, and one more */
+    uint32_t *hops_at;   /* by shape, and one more */
     ARRAY(uint32_t) hop_links;
-    ARRAY(uint32_t) hop_coefficients; /* places in `coefficients` */
-    ARRAY(uint64_t) coefficients;     /* different ones */
+    ARRAY(uint16_t) hop_coefficients; /* places in `coefficients` */
+    ARRAY(uint64_t) coefficients;     /* different ones, at most 2^16 */
     uint64_t *link_colours;           /* initial */
 } symmetry_graph;
 

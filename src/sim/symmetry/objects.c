@@ -524,6 +524,17 @@ static bool colour_tags(uint64_t *out, tag_maps *maps, const sim *s,
     return true;
 }
 
+/* The place of a coefficient among the different ones; SYMMETRY_NONE: no memory. */
+static uint32_t place_coefficient(sim_symmetry *y, uint64_t coefficient)
+{
+    uint32_t place = (uint32_t)y->graph.coefficients.n;
+    bool fresh;
+    if (!map64_put(&y->coefficients, coefficient, &place, &fresh) ||
+        (fresh && !array_push(&y->graph.coefficients, coefficient)))
+        return SYMMETRY_NONE;
+    return place;
+}
+
 /* The shape of a call among those of its carrier that came before, or a new one. */
 static halley_status add_shape(sim_symmetry *y, sim *s, const net_bundle *b,
                                net_shape *shape, uint32_t *n_shapes)
@@ -537,14 +548,22 @@ static halley_status add_shape(sim_symmetry *y, sim *s, const net_bundle *b,
     if (!array_reserve(&g->hop_links, shape->n_hops) ||
         !array_reserve(&g->hop_coefficients, shape->n_hops))
         return error_nomem(s->err);
+    uint32_t place = SYMMETRY_NONE;
     for (uint32_t i = 0; i < shape->n_hops; i++) {
-        uint32_t place = (uint32_t)g->coefficients.n;
-        bool fresh;
-        if (!map64_put(&y->coefficients, shape->hops[i].coefficient, &place, &fresh) ||
-            (fresh && !array_push(&g->coefficients, shape->hops[i].coefficient)))
+        const uint64_t coefficient = shape->hops[i].coefficient;
+        if (place == SYMMETRY_NONE || g->coefficients.at[place] != coefficient)
+            place = place_coefficient(y, coefficient);
+        if (place == SYMMETRY_NONE)
             return error_nomem(s->err);
+        if (place >= SYMMETRY_MOST_COEFFICIENTS) {
+            snprintf(
+                y->reason, sizeof y->reason,
+                "collectives and messages put more than %d different shares on links",
+                SYMMETRY_MOST_COEFFICIENTS);
+            return HALLEY_OK;
+        }
         g->hop_links.at[g->hop_links.n++] = shape->hops[i].link;
-        g->hop_coefficients.at[g->hop_coefficients.n++] = place;
+        g->hop_coefficients.at[g->hop_coefficients.n++] = (uint16_t)place;
     }
     ++*n_shapes;
     return HALLEY_OK;
@@ -556,7 +575,7 @@ typedef struct known_shape {
     coll_kind kind;
 } known_shape;
 typedef ARRAY(known_shape) shape_list;
-typedef ARRAY(uint64_t) hop_ends;
+typedef ARRAY(uint32_t) hop_ends;
 
 /* Links and times of all calls of a carrier. */
 static halley_status add_carrier(sim_symmetry *y, sim *s, uint32_t carrier,
@@ -578,7 +597,7 @@ static halley_status add_carrier(sim_symmetry *y, sim *s, uint32_t carrier,
         if (k == known->n) {
             TRY(add_shape(y, s, &b, &shape, &n_shapes));
             if (!array_push(known, (known_shape){shape.key, b.root, b.kind}) ||
-                !array_push(ends, y->graph.hop_links.n))
+                !array_push(ends, (uint32_t)y->graph.hop_links.n))
                 return error_nomem(s->err);
             h = mix_double(mix_double(h, shape.payload), shape.payload_out);
         }
@@ -621,7 +640,8 @@ static halley_status add_carriers(sim_symmetry *y, sim *s)
         g->carrier_colours == NULL || g->shapes_at == NULL || !array_push(&ends, 0)
             ? error_nomem(s->err)
             : start_carrier_colours(y, s);
-    for (uint32_t c = 0; status == HALLEY_OK && c < g->n_carriers; c++)
+    for (uint32_t c = 0; status == HALLEY_OK && y->reason[0] == 0 && c < g->n_carriers;
+         c++)
         status = add_carrier(y, s, c, &known, &ends);
     array_fini(&known);
     g->hops_at = ends.at;
@@ -674,7 +694,7 @@ static halley_status find_objects(sim_symmetry *y, sim *s)
         return HALLEY_OK;
     TRY(colour_ranks(y, s));
     TRY(add_carriers(y, s));
-    return colour_links(y, s);
+    return y->reason[0] == 0 ? colour_links(y, s) : HALLEY_OK;
 }
 
 halley_status sim_symmetry_new(sim_symmetry **out, sim *s)

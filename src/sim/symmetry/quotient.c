@@ -219,7 +219,7 @@ static halley_status make_rank(binder *b, uint32_t class_id)
     const uint32_t *tags = NULL;
     TRY(bind_tags(&tags, b, rank, p));
     s->ranks[class_id] = (sim_rank){.program = p,
-                                    .trace = s->instance.traces[rank],
+                                    .path = sim_instance_path(&s->instance, rank),
                                     .binds = b->binds[class_id],
                                     .tags = tags,
                                     .npu = rank,

@@ -23,13 +23,13 @@ typedef struct refiner {
     const symmetry_graph *g;
     symmetry_mutation mutation;
     symmetry_classes *ranks, *carriers, *links;
-    signature *sums; /* by the object of the sort that is being coloured */
-    uint32_t *marks; /* by colour of a link or of a member: the last that counted it */
+    signature *sums;       /* by the object of the sort that is being coloured */
+    ARRAY(uint32_t) marks; /* by colour of a link or a rank: the last that counted it */
     uint32_t mark;
     uint32_t *slots; /* of the hash table of a round; SYMMETRY_NONE = free */
     size_t n_slots;
     ARRAY(uint32_t) new_first; /* by new colour: first object */
-    uint32_t *new_colour;      /* by object */
+    ARRAY(uint32_t) old_of;    /* by new colour: the old one */
     bool failed;               /* no memory */
     uint32_t round;
 } refiner;
@@ -63,7 +63,7 @@ static uint64_t hash_signature(const signature *s, uint32_t colour)
 }
 
 /* Twice the room in the hash table of new colours. */
-static bool grow_table(refiner *f, const symmetry_classes *c)
+static bool grow_table(refiner *f)
 {
     const size_t n = f->n_slots * 2;
     uint32_t *slots = mem_array(n, sizeof *slots);
@@ -72,7 +72,7 @@ static bool grow_table(refiner *f, const symmetry_classes *c)
     memset(slots, 0xff, n * sizeof *slots);
     for (uint32_t k = 0; k < f->new_first.n; k++) {
         const uint32_t i = f->new_first.at[k];
-        size_t at = hash_signature(&f->sums[i], c->of[i]) & (n - 1);
+        size_t at = hash_signature(&f->sums[i], f->old_of.at[k]) & (n - 1);
         while (slots[at] != SYMMETRY_NONE)
             at = (at + 1) & (n - 1);
         slots[at] = k;
@@ -83,22 +83,22 @@ static bool grow_table(refiner *f, const symmetry_classes *c)
     return true;
 }
 
-/* The new colour of an object; SYMMETRY_NONE: no memory. */
-static uint32_t find_colour(refiner *f, const symmetry_classes *c, uint32_t i)
+/* The new colour of an object of an old one; SYMMETRY_NONE: no memory. */
+static uint32_t find_colour(refiner *f, uint32_t old, uint32_t i)
 {
-    size_t at = hash_signature(&f->sums[i], c->of[i]) & (f->n_slots - 1);
+    size_t at = hash_signature(&f->sums[i], old) & (f->n_slots - 1);
     for (;; at = (at + 1) & (f->n_slots - 1)) {
         const uint32_t colour = f->slots[at];
         if (colour == SYMMETRY_NONE)
             break;
         const uint32_t first = f->new_first.at[colour];
-        if (c->of[first] == c->of[i] && f->sums[first].a == f->sums[i].a &&
+        if (f->old_of.at[colour] == old && f->sums[first].a == f->sums[i].a &&
             f->sums[first].b == f->sums[i].b)
             return colour;
     }
     f->slots[at] = (uint32_t)f->new_first.n;
-    if (!array_push(&f->new_first, i) ||
-        (f->new_first.n * 2 > f->n_slots && !grow_table(f, c)))
+    if (!array_push(&f->new_first, i) || !array_push(&f->old_of, old) ||
+        (f->new_first.n * 2 > f->n_slots && !grow_table(f)))
         return SYMMETRY_NONE;
     return (uint32_t)f->new_first.n - 1;
 }
@@ -113,7 +113,7 @@ static bool take_colours(refiner *f, symmetry_classes *c)
     const bool room = first != NULL && apart != NULL && rounds != NULL;
     for (uint32_t k = 0; room && k < n; k++) {
         first[k] = f->new_first.at[k];
-        const uint32_t old = c->of[first[k]];
+        const uint32_t old = f->old_of.at[k];
         const bool same = c->first[old] == first[k];
         rounds[k] = same ? c->rounds[old] : f->round;
         apart[k] = same ? c->apart_from[old] : c->first[old];
@@ -128,22 +128,28 @@ static bool take_colours(refiner *f, symmetry_classes *c)
     return room;
 }
 
+/* Room for the marks of that many colours. */
+static bool grow_marks(refiner *f, uint32_t n)
+{
+    while (f->marks.n < n)
+        if (!array_push(&f->marks, 0))
+            return false;
+    return true;
+}
+
 /* New colours from the old ones and f->sums; the same number when nothing splits. */
 static void recolour(refiner *f, symmetry_classes *c, uint32_t n)
 {
     memset(f->slots, 0xff, f->n_slots * sizeof *f->slots);
-    f->new_first.n = 0;
+    f->new_first.n = f->old_of.n = 0;
     for (uint32_t i = 0; i < n && !f->failed; i++) {
         if (c->of[i] == SYMMETRY_NONE)
             continue;
-        f->new_colour[i] = find_colour(f, c, i);
-        f->failed = f->new_colour[i] == SYMMETRY_NONE;
+        c->of[i] = find_colour(f, c->of[i], i);
+        f->failed = c->of[i] == SYMMETRY_NONE;
     }
     assert(f->failed || f->new_first.n >= c->n);
-    f->failed = f->failed || !take_colours(f, c);
-    for (uint32_t i = 0; i < n && !f->failed; i++)
-        if (c->of[i] != SYMMETRY_NONE)
-            c->of[i] = f->new_colour[i];
+    f->failed = f->failed || !take_colours(f, c) || !grow_marks(f, c->n);
 }
 
 static void clear_sums(refiner *f, uint32_t n)
@@ -162,7 +168,7 @@ static void colour_links(refiner *f)
             const signature words = draw_words(f->carriers->of[c], shape);
             const signature counts =
                 draw_words(f->carriers->of[c], shape ^ UINT32_C(0x2aaaaaaa));
-            for (uint64_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
+            for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
                 signature *to = &f->sums[g->hop_links.at[h]];
                 if (f->mutation == SYMMETRY_SUMS_AS_SETS) {
                     to->a |= words.a; /* whoever comes often enough counts once */
@@ -190,9 +196,9 @@ static void add_member_set(refiner *f, signature *to, uint32_t carrier)
         const symmetry_member *member = &g->members[m];
         const uint32_t colour = f->ranks->of[member->rank];
         if (member->label != g->members[g->members_at[carrier]].label ||
-            f->marks[colour] == f->mark)
+            f->marks.at[colour] == f->mark)
             continue;
-        f->marks[colour] = f->mark;
+        f->marks.at[colour] = f->mark;
         add_words(to, draw_member(colour, member->label), 1);
     }
 }
@@ -236,11 +242,11 @@ static void add_link_sets(refiner *f, signature *to, uint32_t carrier)
     for (uint32_t s = g->shapes_at[carrier]; s < g->shapes_at[carrier + 1]; s++) {
         const uint32_t label = (s - g->shapes_at[carrier]) | UINT32_C(1) << 31;
         f->mark++;
-        for (uint64_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
+        for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
             const uint32_t colour = f->links->of[g->hop_links.at[h]];
-            if (f->marks[colour] == f->mark)
+            if (f->marks.at[colour] == f->mark)
                 continue;
-            f->marks[colour] = f->mark;
+            f->marks.at[colour] = f->mark;
             add_words(to, draw_words(colour, label), 1);
         }
     }
@@ -312,11 +318,8 @@ static bool init_refiner(refiner *f)
     most = most > g->n_links ? most : g->n_links;
     f->n_slots = 1024;
     f->sums = mem_array(most, sizeof *f->sums);
-    f->marks = mem_array_zero(most, sizeof *f->marks);
     f->slots = mem_array(f->n_slots, sizeof *f->slots);
-    f->new_colour = mem_array(most, sizeof *f->new_colour);
-    return f->sums != NULL && f->marks != NULL && f->slots != NULL &&
-           f->new_colour != NULL &&
+    return f->sums != NULL && f->slots != NULL &&
            start_classes(f, f->ranks, g->rank_colours, g->n_ranks) &&
            start_classes(f, f->carriers, g->carrier_colours, g->n_carriers) &&
            start_classes(f, f->links, g->link_colours, g->n_links);
@@ -362,10 +365,10 @@ halley_status symmetry_refine(symmetry_partition *out, const symmetry_graph *g,
                       count_classes(&out->links, g->n_links);
     out->n_rounds = f.round;
     free(f.sums);
-    free(f.marks);
+    array_fini(&f.marks);
     free(f.slots);
     array_fini(&f.new_first);
-    free(f.new_colour);
+    array_fini(&f.old_of);
     if (room)
         return HALLEY_OK;
     symmetry_partition_fini(out);

@@ -15,9 +15,14 @@ struct halley_builder {
     uint32_t meta_state;
     u64_array meta_values;
     uint32_t max_nodes;
-    const halley_trace *copied; /* whose attributes were copied last */
+    et_stream *stream;               /* where nodes go instead; NULL = into the trace */
+    size_t n_meta_own, n_meta_longs; /* of the text: the metadata's */
+    const halley_trace *copied;      /* whose attributes were copied last */
     u32_array states; /* by its shapes: the same sequence here, or a mark below */
 };
+
+/* Nodes that are written at once. */
+enum { STREAM_NODES = 1024 };
 
 /* Shapes that have not been met, or whose attributes are copied one by one. */
 static const uint32_t not_met = HASH_NONE, one_by_one = HASH_NONE - 1;
@@ -198,10 +203,49 @@ static halley_status close_node(halley_builder *b)
     return status ? fail_build(b, status) : HALLEY_OK;
 }
 
+/* Write the closed nodes and forget them. */
+static halley_status flush_nodes(halley_builder *b)
+{
+    assert(b->stream != NULL && !b->open);
+    b->s.meta.shape = attr_shapes_end(&b->s.shapes, b->meta_state);
+    if (b->s.meta.shape == HASH_NONE || !attr_shapes_flatten(&b->s.shapes))
+        return fail_for_memory(b);
+    b->s.meta.values = b->meta_values.at; /* lent for the call */
+    const halley_status status = et_stream_put(b->stream, &b->s, &b->err);
+    b->s.meta.values = NULL;
+    trace_store_drop_nodes(&b->s, b->n_meta_own, b->n_meta_longs);
+    return status == HALLEY_OK ? HALLEY_OK : fail_build(b, status);
+}
+
+halley_status builder_stream_begin(halley_builder *b, const char *path, halley_error *err)
+{
+    assert(b->s.n == 0 && !b->open && b->meta_values.n > 0);
+    b->n_meta_own = b->s.own.n;
+    b->n_meta_longs = b->s.longs.n;
+    return et_stream_open(&b->stream, path, err);
+}
+
+halley_status builder_stream_end(halley_builder *b, halley_error *err)
+{
+    halley_status status = close_node(b);
+    if (status == HALLEY_OK)
+        status = flush_nodes(b);
+    if (status != HALLEY_OK) {
+        if (err != NULL)
+            *err = b->err;
+        return status;
+    }
+    et_stream *const stream = b->stream;
+    b->stream = NULL;
+    return et_stream_commit(stream, err);
+}
+
 halley_status halley_builder_node(halley_builder *b, uint64_t id, uint32_t type,
                                   halley_bytes name)
 {
     TRY(close_node(b));
+    if (b->stream != NULL && b->s.n == STREAM_NODES)
+        TRY(flush_nodes(b));
     if (b->s.n >= b->max_nodes)
         return fail_build(b, error_set(&b->err, HALLEY_ELIMIT,
                                        "more than %u nodes in one trace", b->max_nodes));
@@ -489,6 +533,7 @@ halley_status builder_finish_as(halley_trace **out, halley_builder *b, const cha
     } else if (err) {
         *err = b->err;
     }
+    et_stream_abort(b->stream);
     trace_store_fini(&b->s);
     array_fini(&b->meta_values);
     array_fini(&b->states);

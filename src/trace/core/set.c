@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "trace/core/rank_file.h"
+#include "trace/core/set_alike.h"
 #include "trace/core/set_files.h"
 #include "trace/core/store.h"
 
@@ -16,6 +17,7 @@ struct halley_trace_set {
     halley_trace **traces; /* by rank; equal ranks point to the same trace */
     char **paths;
     uint32_t n_distinct;
+    trace_alike *alike; /* NULL: every trace is its rank's own */
 };
 
 /* Bytes of small files kept from the search for equal ones until they are decoded. */
@@ -184,6 +186,15 @@ static halley_status load_all(halley_trace_set *set, const trace_files *files,
     return status;
 }
 
+/* Of ranks that are alike, keep what is different. */
+static halley_status load_alike(halley_trace_set *set, const trace_files *files,
+                                const halley_load_opts *opts, halley_error *err)
+{
+    TRY(trace_alike_load(&set->alike, set->traces, files, opts, err));
+    set->n_distinct = trace_alike_count(set->alike);
+    return HALLEY_OK;
+}
+
 static halley_trace_set *new_set(uint32_t n)
 {
     assert(n > 0);
@@ -213,7 +224,9 @@ halley_status halley_trace_set_load(halley_trace_set **out, const char *const *p
     if (!status && !(set = new_set((uint32_t)files.n)))
         status = error_nomem(err);
     if (!status)
-        status = load_all(set, &files, opts, err);
+        status = opts != NULL && opts->differences_only && files.n > 1
+                     ? load_alike(set, &files, opts, err)
+                     : load_all(set, &files, opts, err);
     for (size_t i = 0; i < files.n && !status; i++) {
         set->paths[i] = files.at[i].path;
         files.at[i].path = NULL;
@@ -304,6 +317,7 @@ void halley_trace_set_free(halley_trace_set *set)
     }
     free(set->traces);
     free(set->paths);
+    trace_alike_free(set->alike);
     free(set);
 }
 
@@ -360,6 +374,17 @@ char *halley_trace_set_groups(const halley_trace_set *set)
         return name.at;
     strbuf_fini(&name);
     return NULL;
+}
+
+bool trace_set_alike(trace_alike_rank *out, const halley_trace_set *set, uint32_t rank)
+{
+    assert(rank < set->n);
+    return set->alike != NULL && trace_alike_get(out, set->alike, rank);
+}
+
+bool trace_set_is_whole(const halley_trace_set *set)
+{
+    return set->alike == NULL;
 }
 
 uint32_t halley_trace_set_distinct(const halley_trace_set *set)

@@ -39,6 +39,19 @@ void trace_store_fini(trace_store *s)
     *s = (trace_store){0};
 }
 
+void trace_store_drop_nodes(trace_store *s, size_t n_own, size_t n_longs)
+{
+    assert(n_own <= s->own.n && n_longs <= s->longs.n && s->marks.n == 0);
+    s->own.n = n_own;
+    s->longs.n = n_longs;
+    s->shapes.flat.n = 0;
+    s->data_at.n = s->ctrl_at.n = 1; /* where the first node's dependencies start */
+    s->ids.n = s->types.n = s->names.n = s->starts.n = s->durations.n = 0;
+    s->inputs.n = s->outputs.n = s->data_ids.n = s->ctrl_ids.n = 0;
+    s->shape.n = s->value_at.n = s->values.n = s->extras.n = 0;
+    s->n = 0;
+}
+
 bool column_put_far(u64_array *column, uint32_t i, uint64_t value)
 {
     assert(value != 0 || i < column->n);

@@ -182,6 +182,9 @@ struct halley_trace {
 
 bool trace_store_init(trace_store *s);
 void trace_store_fini(trace_store *s);
+/* Forget all nodes of a store that is being filled, but neither shapes nor metadata, to
+ * which the first bytes of `own` and the first entries of `longs` belong. */
+void trace_store_drop_nodes(trace_store *s, size_t n_own, size_t n_longs);
 bool column_put_far(u64_array *column, uint32_t i, uint64_t value);
 /* Set element i, for the first time or again, of a column whose elements after i are all
  * zero so far. False: no memory. */

@@ -126,6 +126,24 @@ halley_status et_keep_layout(halley_trace *trace, size_t most, halley_error *err
 halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace,
                              halley_error *err);
 
+/*
+ * An .et file that is written while its nodes are built. The store, whose dependencies
+ * are ids still and whose shapes are flattened, has metadata with an attribute and no
+ * unknown fields. Both ends free the stream; abort takes NULL, too.
+ */
+typedef struct et_stream et_stream;
+halley_status et_stream_open(et_stream **out, const char *path, halley_error *err);
+/* All nodes of the store; before the first of them its metadata. */
+halley_status et_stream_put(et_stream *stream, const trace_store *s, halley_error *err);
+halley_status et_stream_commit(et_stream *stream, halley_error *err);
+void et_stream_abort(et_stream *stream);
+/* From here on the builder's nodes go to a file, a few thousand at a time, and are not
+ * part of the trace; its metadata, which is complete, is part of both. */
+halley_status builder_stream_begin(halley_builder *b, const char *path,
+                                   halley_error *err);
+/* The file is complete; nodes that are built after this are the trace's. */
+halley_status builder_stream_end(halley_builder *b, halley_error *err);
+
 /* Copy the attributes of a node whose kinds allow it, all at once: *values are theirs, in
  * their order, to be changed until the next call. NULL: nothing was copied. */
 halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,

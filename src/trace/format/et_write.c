@@ -8,6 +8,8 @@
  */
 #include "trace/format/et.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FLUSH_BYTES = 1 << 20 };
@@ -16,6 +18,7 @@ typedef struct et_writer {
     u8_array buf;
     file_output *to; /* NULL: keep everything in buf */
     const halley_trace *t;
+    bool unfinished; /* dependencies of t's store are ids still */
 } et_writer;
 
 /* Room for n more bytes; where they go, or NULL when memory ran out. */
@@ -88,11 +91,23 @@ static bool put_number(et_writer *w, uint8_t tag, uint64_t value)
     return true;
 }
 
-static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps, uint32_t n)
+/* The id of a dependency: number k of those in `ids`, which became `deps`. */
+static uint64_t get_dep_id(const et_writer *w, const uint32_t *deps, const u64_array *ids,
+                           uint32_t k)
+{
+    const halley_trace *const t = w->t;
+    if (w->unfinished)
+        return ids->at[k];
+    return deps[k] < t->s.n ? halley_node_id(t, deps[k])
+                            : t->dangling.at[deps[k] - t->s.n];
+}
+
+/* Dependencies [first, first + n) of all. */
+static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps,
+                     const u64_array *ids, uint32_t first, uint32_t n)
 {
     if (n == 0)
         return true;
-    const halley_trace *const t = w->t;
     const uint32_t guess = n < 25 ? 1 : 2;
     uint8_t *to = make_output_room(w, (size_t)n * 10 + 16);
     if (!to)
@@ -101,11 +116,8 @@ static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps, uint32_t n
     advance_output(w, to);
     const size_t start = open_length(w, guess);
     to = w->buf.at + start;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t id = deps[i] < t->s.n ? halley_node_id(t, deps[i])
-                                             : t->dangling.at[deps[i] - t->s.n];
-        to = wire_put_varint(to, id);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        to = wire_put_varint(to, get_dep_id(w, deps, ids, first + i));
     advance_output(w, to);
     return close_length(w, start, guess);
 }
@@ -198,14 +210,16 @@ static bool put_node(et_writer *w, uint32_t i)
 {
     const halley_trace *const t = w->t;
     const trace_store *const s = &t->s;
-    const uint32_t *const data = s->data_at.n ? t->data + s->data_at.at[i] : NULL;
-    const uint32_t *const ctrl = s->ctrl_at.n ? t->ctrl + s->ctrl_at.at[i] : NULL;
+    const uint32_t data_at = s->data_at.n ? s->data_at.at[i] : 0;
+    const uint32_t ctrl_at = s->ctrl_at.n ? s->ctrl_at.at[i] : 0;
     const uint64_t *const values = s->values.n ? s->values.at + s->value_at.at[i] : NULL;
     const uint64_t type = (uint64_t)(int64_t)(int32_t)halley_node_type_of(t, i);
     return put_number(w, 1 << 3, halley_node_id(t, i)) && put_name(w, i) &&
            put_number(w, 3 << 3, type) &&
-           put_deps(w, 4 << 3 | WIRE_LEN, ctrl, halley_node_ctrl_count(t, i)) &&
-           put_deps(w, 5 << 3 | WIRE_LEN, data, halley_node_data_count(t, i)) &&
+           put_deps(w, 4 << 3 | WIRE_LEN, t->ctrl, &s->ctrl_ids, ctrl_at,
+                    halley_node_ctrl_count(t, i)) &&
+           put_deps(w, 5 << 3 | WIRE_LEN, t->data, &s->data_ids, data_at,
+                    halley_node_data_count(t, i)) &&
            put_number(w, 6 << 3, column_get(&s->starts, i)) &&
            put_number(w, 7 << 3, column_get(&s->durations, i)) &&
            put_io(w, 8 << 3 | WIRE_LEN, column_get(&s->inputs, i)) &&
@@ -362,4 +376,77 @@ halley_status halley_trace_save_et(const halley_trace *trace, const char *path,
     }
     array_fini(&w.buf);
     return status;
+}
+
+struct et_stream {
+    et_writer w;
+    uint32_t guess; /* bytes of the last length */
+    bool has_meta;  /* the metadata is written */
+};
+
+halley_status et_stream_open(et_stream **out, const char *path, halley_error *err)
+{
+    et_stream *const stream = mem_array_zero(1, sizeof *stream);
+    if (stream == NULL)
+        return error_nomem(err);
+    stream->guess = 1;
+    stream->w.unfinished = true;
+    const halley_status status = file_output_open(&stream->w.to, path, err);
+    if (status != HALLEY_OK)
+        free(stream);
+    else
+        *out = stream;
+    return status;
+}
+
+/* One message with its length before it: the metadata, or node `i`. */
+static bool put_message(et_stream *stream, bool is_meta, uint32_t i)
+{
+    et_writer *const w = &stream->w;
+    if (make_output_room(w, 16) == NULL)
+        return false;
+    const size_t start = open_length(w, stream->guess);
+    if (!(is_meta ? put_meta(w) : put_node(w, i)))
+        return false;
+    const size_t length = w->buf.n - start;
+    assert(length > 0); /* else the file would need write_all's care */
+    if (!close_length(w, start, stream->guess))
+        return false;
+    stream->guess = wire_varint_size(length);
+    return true;
+}
+
+halley_status et_stream_put(et_stream *stream, const trace_store *s, halley_error *err)
+{
+    const halley_trace view = {.s = *s}; /* lent: nothing of it is freed */
+    et_writer *const w = &stream->w;
+    assert(s->meta.present && s->meta.unknown == 0);
+    w->t = &view;
+    bool ok = stream->has_meta || put_message(stream, true, 0);
+    for (uint32_t i = 0; ok && i < s->n; i++)
+        ok = put_message(stream, false, i);
+    w->t = NULL;
+    stream->has_meta = true;
+    if (!ok)
+        return error_nomem(err);
+    file_output_write(w->to, w->buf.at, w->buf.n);
+    w->buf.n = 0;
+    return HALLEY_OK;
+}
+
+halley_status et_stream_commit(et_stream *stream, halley_error *err)
+{
+    const halley_status status = file_output_commit(stream->w.to, err);
+    array_fini(&stream->w.buf);
+    free(stream);
+    return status;
+}
+
+void et_stream_abort(et_stream *stream)
+{
+    if (stream == NULL)
+        return;
+    file_output_abort(stream->w.to);
+    array_fini(&stream->w.buf);
+    free(stream);
 }

@@ -1,0 +1,73 @@
+/*
+ * The verdict on a step: what loses the most time names its kind. A small loss (the
+ * shares are those of recordings, ingest/kernels/top.c) does not name it: then the step
+ * is bound by its largest piece of useful work. The second largest loss is added when it
+ * is worth a look.
+ */
+#include "report/losses.h"
+
+#include "base/number.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Shares of the whole from which a loss names the kind, and from which it is added. */
+static const double first_share = 0.15, second_share = 0.10;
+
+static const char *const kinds[REPORT_N_LOSSES] = {
+    [REPORT_LOSS_NONE] = "compute-bound",
+    [REPORT_LOSS_COMMUNICATION] = "communication-bound",
+    [REPORT_LOSS_BUBBLE] = "bound by the pipeline",
+    [REPORT_LOSS_RECOMPUTE] = "compute-bound with recomputation",
+    [REPORT_LOSS_HOST] = "host-bound",
+    [REPORT_LOSS_MEMORY] = "bound by outer memory",
+    [REPORT_LOSS_OTHER] = "bound by fixed costs",
+};
+
+/* The largest part that is (not) a loss and is not `but`; NULL when none takes time. */
+static const report_loss *find_largest(const report_loss *parts, size_t n, bool is_loss,
+                                       const report_loss *but)
+{
+    const report_loss *largest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if ((parts[i].kind != REPORT_LOSS_NONE) != is_loss || &parts[i] == but ||
+            !(parts[i].seconds > 0))
+            continue;
+        if (largest == NULL || parts[i].seconds > largest->seconds)
+            largest = &parts[i];
+    }
+    return largest;
+}
+
+static double sum_seconds(const report_loss *parts, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += parts[i].seconds > 0 ? parts[i].seconds : 0;
+    return sum;
+}
+
+void report_losses_describe(char to[REPORT_LOSSES_TEXT], const report_loss *parts,
+                            size_t n, const char *whole)
+{
+    const double total = sum_seconds(parts, n);
+    const report_loss *loss = find_largest(parts, n, true, NULL);
+    const report_loss *work = find_largest(parts, n, false, NULL);
+    const bool is_bound = loss != NULL && loss->seconds >= first_share * total;
+    const report_loss *first = is_bound || work == NULL ? loss : work;
+    if (first == NULL) {
+        snprintf(to, REPORT_LOSSES_TEXT, "there is no time to judge");
+        return;
+    }
+    assert(first->kind < REPORT_N_LOSSES && total > 0);
+    const report_loss *second = first == loss ? find_largest(parts, n, true, loss) : loss;
+    const int used =
+        snprintf(to, REPORT_LOSSES_TEXT, "%s: %s %% of %s is %s", kinds[first->kind],
+                 number_fixed(100 * first->seconds / total, 0).at, whole, first->name);
+    if (second == NULL || second->seconds < second_share * total || used < 0 ||
+        used >= REPORT_LOSSES_TEXT)
+        return;
+    snprintf(to + used, REPORT_LOSSES_TEXT - (size_t)used, ". Also %s %% is %s",
+             number_fixed(100 * second->seconds / total, 0).at, second->name);
+}

@@ -1,0 +1,35 @@
+/* report/losses.h - where a step loses time, in one sentence: the verdict of a run. */
+#ifndef REPORT_LOSSES_H
+#define REPORT_LOSSES_H
+
+#include <stddef.h>
+
+typedef enum report_loss_kind {
+    REPORT_LOSS_NONE, /* work that advances the model */
+    REPORT_LOSS_COMMUNICATION,
+    REPORT_LOSS_BUBBLE,
+    REPORT_LOSS_RECOMPUTE,
+    REPORT_LOSS_HOST,
+    REPORT_LOSS_MEMORY, /* transfers to and from outer memory */
+    REPORT_LOSS_OTHER,
+    REPORT_N_LOSSES
+} report_loss_kind;
+
+typedef struct report_loss {
+    report_loss_kind kind;
+    double seconds;
+    const char *name; /* "exposed tensor-parallel communication" */
+} report_loss;
+
+enum { REPORT_LOSSES_TEXT = 320 };
+
+/*
+ * "communication-bound: 18 % of the step is exposed tensor-parallel communication. Also
+ * 3 % pipeline bubble", or "compute-bound: 63 % of the step is matmuls". `whole` is what
+ * shares refer to ("the step", "the critical path"); the seconds of all parts add up to
+ * it. Without any time: "there is no time to judge".
+ */
+void report_losses_describe(char to[REPORT_LOSSES_TEXT], const report_loss *parts,
+                            size_t n, const char *whole);
+
+#endif

@@ -1,0 +1,175 @@
+/* From the options to a running server, and its end. */
+#include "serve/serve.h"
+
+#include "base/clock.h"
+#include "serve/confine.h"
+#include "serve/listen.h"
+#include "serve/random.h"
+#include "serve/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    IDLE_S = 30,             /* a connection on which nothing happens ends */
+    HEAD_BYTES = 32 << 10,   /* of a request, at most */
+    STACK_BYTES = 512 << 10, /* of the thread of a connection */
+    LOOK_MS = 100,           /* between two looks at jobs and connections */
+};
+static const uint64_t usual_upload = 2000000000;
+static const double usual_time_s = 3600;
+
+extern char **environ;
+
+/* A browser on the page; a server without one is of use all the same. */
+static void start_browser(const char *url, const sigset_t *signals)
+{
+    char *const words[] = {(char[]){"xdg-open"}, strdup(url), NULL};
+    posix_spawnattr_t attributes;
+    pid_t child;
+    if (words[1] == NULL || posix_spawnattr_init(&attributes) != 0) {
+        free(words[1]);
+        return;
+    }
+    (void)posix_spawnattr_setsigmask(&attributes, signals);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (posix_spawnp(&child, words[0], NULL, &attributes, words, environ) != 0)
+        fprintf(stderr, "halley: there is no xdg-open to start a browser with; open the "
+                        "address above\n");
+    posix_spawnattr_destroy(&attributes);
+    free(words[1]);
+}
+
+static struct MHD_Daemon *start_daemon(serve_server *s, int fd)
+{
+    return MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
+        NULL, NULL, serve_access, s, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, serve_complete, s, MHD_OPTION_NOTIFY_CONNECTION,
+        serve_connected, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_END);
+}
+
+/* Until a signal to end; meanwhile, what is slow or forgotten is ended. */
+static void watch_server(serve_server *s, const sigset_t *ending)
+{
+    const struct timespec look = {0, LOOK_MS * 1000000L};
+    for (;;) {
+        const int signal = sigtimedwait(ending, NULL, &look);
+        if (signal == SIGCHLD)
+            (void)waitpid(-1, NULL, WNOHANG);
+        else if (signal > 0)
+            return;
+        serve_jobs_tidy(s->jobs, clock_s());
+        serve_connections_reap(&s->connections, clock_s());
+    }
+}
+
+static void stop_server(serve_server *s, struct MHD_Daemon *daemon)
+{
+    atomic_store(&s->stopping, true);
+    serve_jobs_cancel(s->jobs);
+    MHD_stop_daemon(daemon); /* waits for all connections */
+}
+
+static halley_status run_server(serve_server *s, const serve_options *o,
+                                const serve_socket *at, const sigset_t *ending,
+                                halley_error *err)
+{
+    const serve_jobs_options jobs = {.read_only = o->read_only,
+                                     .most_s = o->most_s > 0 ? o->most_s : usual_time_s};
+    TRY(serve_jobs_open(&s->jobs, &jobs, err));
+    struct MHD_Daemon *const daemon = start_daemon(s, at->fd);
+    if (daemon == NULL) {
+        serve_jobs_cancel(s->jobs);
+        serve_jobs_close(s->jobs);
+        return error_set(err, HALLEY_EIO, "cannot start the server: %s", strerror(errno));
+    }
+    watch_server(s, ending);
+    stop_server(s, daemon);
+    serve_jobs_close(s->jobs);
+    return HALLEY_OK;
+}
+
+/* The signals that end the server reach no thread but the one that waits for them. */
+static void hold_signals(sigset_t *held, sigset_t *before)
+{
+    sigemptyset(held);
+    sigaddset(held, SIGINT);
+    sigaddset(held, SIGTERM);
+    sigaddset(held, SIGHUP);
+    sigaddset(held, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, held, before);
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that is gone is no reason to end, */
+    (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that may not grow */
+}
+
+static halley_status announce_server(const serve_server *s, const serve_options *o,
+                                     const serve_socket *at, const sigset_t *before,
+                                     FILE *to, halley_error *err)
+{
+    char url[SERVE_ADDRESS + SERVE_TOKEN + 64];
+    snprintf(url, sizeof url, "http://%s:%u/?token=%s", at->host, (unsigned)at->port,
+             s->token);
+    fprintf(to, "%s\n", url);
+    if (fflush(to) != 0)
+        return error_errno(err, "write the address", errno);
+    if (!at->is_local)
+        fprintf(stderr,
+                "halley: the server can be reached from other machines; its traffic is "
+                "not encrypted, and whoever has the address can use it\n");
+    if (o->open)
+        start_browser(url, before);
+    return HALLEY_OK;
+}
+
+static halley_status open_and_run(serve_server *s, const serve_options *o, FILE *to,
+                                  const sigset_t *ending, const sigset_t *before,
+                                  halley_error *err)
+{
+    serve_socket at;
+    TRY(serve_socket_open(&at, o->listen != NULL ? o->listen : "127.0.0.1", o->port,
+                          SERVE_PORT, err));
+    halley_status status =
+        serve_folder_open(&s->folder, o->folder, o->read_only,
+                          o->max_upload > 0 ? o->max_upload : usual_upload, err);
+    if (status != HALLEY_OK) {
+        close(at.fd);
+        return status;
+    }
+    (void)setenv("SQLITE_TMPDIR", ".", 1); /* temporary tables stay in the folder */
+    status = announce_server(s, o, &at, before, to, err);
+    if (status == HALLEY_OK) {
+        (void)serve_confine(s->folder.fd);
+        status = run_server(s, o, &at, ending, err);
+    }
+    serve_folder_close(&s->folder);
+    return status;
+}
+
+halley_status serve_run(const serve_options *o, FILE *to, halley_error *err)
+{
+    sigset_t ending, before;
+    serve_server *const s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return error_nomem(err);
+    serve_connections_init(&s->connections);
+    hold_signals(&ending, &before);
+    halley_status status = HALLEY_OK;
+    if (!serve_random_hex(s->token))
+        status = error_set(err, HALLEY_EIO, "the system gives no random numbers");
+    if (status == HALLEY_OK)
+        status = open_and_run(s, o, to, &ending, &before, err);
+    serve_connections_fini(&s->connections);
+    free(s);
+    return status;
+}

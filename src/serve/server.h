@@ -1,0 +1,75 @@
+/* serve/server.h - what the parts of a running server share. */
+#ifndef SERVE_SERVER_H
+#define SERVE_SERVER_H
+
+#include "serve/connections.h"
+#include "serve/folder.h"
+#include "serve/jobs.h"
+#include "serve/words.h"
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+enum { SERVE_MAX_BODY = 16 << 20 }; /* bytes of a request document */
+
+typedef struct serve_server {
+    char token[SERVE_TOKEN + 1];
+    serve_folder folder;
+    serve_jobs *jobs;
+    serve_connections connections;
+    atomic_bool stopping;
+} serve_server;
+
+/* One HTTP request. */
+typedef struct serve_exchange serve_exchange;
+typedef enum MHD_Result serve_handler(serve_exchange *x);
+/* A piece of the body; none when it is all there. */
+typedef void serve_receiver(serve_exchange *x, const char *at, size_t n);
+
+struct serve_exchange {
+    serve_server *server;
+    struct MHD_Connection *connection;
+    int place;                /* in the table of connections */
+    const char *method, *url; /* lent for the time of a call */
+    serve_receiver *receive;  /* NULL: a body is ignored */
+    serve_handler *answer;    /* when the request is complete */
+    bool is_answered;         /* before its body came: it is not read */
+    strbuf body;              /* of a request document */
+    bool is_too_long;
+    serve_upload *upload;
+};
+
+/* Routes of the API; each sets x->answer or answers at once. */
+enum MHD_Result serve_request_begin(serve_exchange *x);
+enum MHD_Result serve_events_get(serve_exchange *x);
+enum MHD_Result serve_events_delete(serve_exchange *x);
+enum MHD_Result serve_upload_begin(serve_exchange *x);
+enum MHD_Result serve_files_list(serve_exchange *x);
+enum MHD_Result serve_file_get(serve_exchange *x);
+/* Files of the page, which need no token; MHD_NO and nothing sent when it is none. */
+bool serve_page_find(serve_exchange *x, enum MHD_Result *out);
+
+/* Answers. All have the headers of security. */
+enum MHD_Result serve_answer_json(serve_exchange *x, unsigned status, str json);
+/* {"ok": false, "error": {"code": ..., "message": ...}} */
+enum MHD_Result serve_answer_error(serve_exchange *x, unsigned status, const char *code,
+                                   const char *message);
+/* The status and code that belong to the failure. */
+enum MHD_Result serve_answer_failure(serve_exchange *x, const halley_error *err);
+/* Sends it with the headers of the API, and lets go of it. */
+enum MHD_Result serve_answer_send(serve_exchange *x, unsigned status,
+                                  struct MHD_Response *response);
+void serve_headers_add(struct MHD_Response *response, bool is_page);
+/* The Content-Length of the request; false when it has none, or one that is no number. */
+bool serve_length_find(unsigned long long *out, serve_exchange *x);
+
+/* The handler of the HTTP library, and what ends a request. */
+enum MHD_Result serve_access(void *server, struct MHD_Connection *connection,
+                             const char *url, const char *method, const char *version,
+                             const char *upload, size_t *n_upload, void **exchange);
+void serve_complete(void *server, struct MHD_Connection *connection, void **exchange,
+                    enum MHD_RequestTerminationCode code);
+void serve_connected(void *server, struct MHD_Connection *connection, void **place,
+                     enum MHD_ConnectionNotificationCode code);
+
+#endif

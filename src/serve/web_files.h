@@ -1,0 +1,8 @@
+/* serve/web_files.h - the page of web/, made into text by tools/embed. */
+#ifndef SERVE_WEB_FILES_H
+#define SERVE_WEB_FILES_H
+
+extern const char web_index_html[];
+extern const char web_app_js[];
+
+#endif
