@@ -63,7 +63,7 @@ static halley_status hash_stream(rank_file *f, file_stream *s, halley_error *err
     return status;
 }
 
-halley_status rank_file_hash(rank_file *f, const char *path, halley_error *err)
+halley_status trace_rank_file_hash(rank_file *f, const char *path, halley_error *err)
 {
     assert(path != NULL && f->kept.at == NULL);
     file_stream *s = NULL;
@@ -85,8 +85,8 @@ static halley_status hash_head(rank_file *f, const char *path, halley_error *err
     return status;
 }
 
-halley_status rank_file_scan(rank_file *f, const char *path, size_t keep_most,
-                             halley_error *err)
+halley_status trace_rank_file_scan(rank_file *f, const char *path, size_t keep_most,
+                                   halley_error *err)
 {
     assert(path != NULL);
     struct stat about;
@@ -129,8 +129,9 @@ static halley_status match_streams(bool *same, file_stream *const *files, uint32
     return status;
 }
 
-halley_status rank_file_match(bool *same, const char *with, const char *const *paths,
-                              uint32_t n, halley_error *err)
+halley_status trace_rank_file_match(bool *same, const char *with,
+                                    const char *const *paths, uint32_t n,
+                                    halley_error *err)
 {
     assert(with != NULL && n <= RANK_FILE_BLOCK);
     file_stream *files[RANK_FILE_BLOCK + 1] = {NULL}; /* `with` is the last */
@@ -146,15 +147,16 @@ halley_status rank_file_match(bool *same, const char *with, const char *const *p
     return status;
 }
 
-halley_status rank_file_compare(bool *same, const rank_file *a, const char *path_a,
-                                const rank_file *b, const char *path_b, halley_error *err)
+halley_status trace_rank_file_compare(bool *same, const rank_file *a, const char *path_a,
+                                      const rank_file *b, const char *path_b,
+                                      halley_error *err)
 {
     assert(path_a != NULL && path_b != NULL);
     *same = false;
     if (a->size != b->size || a->hash != b->hash || a->is_large != b->is_large)
         return HALLEY_OK;
     if (a->is_large)
-        return rank_file_match(same, path_a, &path_b, 1, err);
+        return trace_rank_file_match(same, path_a, &path_b, 1, err);
     *same = a->size == 0 || memcmp(a->kept.at, b->kept.at, a->size) == 0;
     return HALLEY_OK;
 }

@@ -39,10 +39,10 @@ static halley_status scan_rank(void *context, size_t i, uint32_t worker,
     const set_job *const j = context;
     rank_file *const r = &j->ranks[i], *const first = &j->ranks[0];
     bool same = false;
-    TRY(rank_file_scan(r, j->files->at[i].path, KEEP_BYTES / j->files->n, err));
+    TRY(trace_rank_file_scan(r, j->files->at[i].path, KEEP_BYTES / j->files->n, err));
     if (i > 0 && !r->is_large)
-        TRY(rank_file_compare(&same, first, j->files->at[0].path, r, j->files->at[i].path,
-                              err));
+        TRY(trace_rank_file_compare(&same, first, j->files->at[0].path, r,
+                                    j->files->at[i].path, err));
     r->same_as = same ? 0 : (uint32_t)i;
     if (same)
         file_input_close(&r->kept);
@@ -73,7 +73,7 @@ static halley_status match_block(void *context, size_t i, uint32_t worker,
         paths[n++] = j->files->at[k].path;
     }
     if (n > 0)
-        TRY(rank_file_match(same, j->files->at[0].path, paths, n, err));
+        TRY(trace_rank_file_match(same, j->files->at[0].path, paths, n, err));
     for (uint32_t k = 0; k < n; k++)
         j->ranks[ranks[k]].same_as = same[k] ? 0 : ranks[k];
     return HALLEY_OK;
@@ -104,7 +104,7 @@ static halley_status hash_rank(void *context, size_t i, uint32_t worker,
     const set_job *const j = context;
     if (!j->ranks[i].has_peer)
         return HALLEY_OK;
-    return rank_file_hash(&j->ranks[i], j->files->at[i].path, err);
+    return trace_rank_file_hash(&j->ranks[i], j->files->at[i].path, err);
 }
 
 static halley_status load_rank(void *context, size_t i, uint32_t worker,
@@ -134,8 +134,9 @@ static halley_status pair_up(const set_job *j, halley_error *err)
         if (!map64_put(&first, r->hash ^ hash_u64(r->size), &other, &fresh))
             status = error_nomem(err);
         else if (!fresh)
-            status = rank_file_compare(&same, &j->ranks[other], j->files->at[other].path,
-                                       r, j->files->at[i].path, err);
+            status =
+                trace_rank_file_compare(&same, &j->ranks[other], j->files->at[other].path,
+                                        r, j->files->at[i].path, err);
         if (same) {
             r->same_as = other;
             file_input_close(&r->kept);
