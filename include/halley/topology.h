@@ -32,6 +32,11 @@ typedef struct halley_topology_options {
 halley_status halley_topology_load(halley_topology **out, const char *path,
                                    const halley_topology_options *options,
                                    halley_error *err);
+/* The network of a cluster: its fabric and what is inside its nodes. The cluster must
+ * have a number of NPUs. */
+halley_status halley_topology_from_cluster(halley_topology **out,
+                                           const halley_cluster *cluster,
+                                           halley_error *err);
 void halley_topology_free(halley_topology *topology); /* NULL is allowed */
 /* Formats that are read; false past the last. Lent, static. */
 int halley_topology_format(size_t i, const char **name, const char **doc);

@@ -153,6 +153,9 @@ typedef struct halley_trace halley_trace; /* reference counted */
 typedef struct halley_load_opts {
     uint32_t n_threads; /* 0 = one per core, for large files */
     uint32_t max_nodes; /* refuse more; 0 = 4294967294 */
+    bool frees_bytes;   /* text is copied and the bytes of an .et file are freed: less
+                           memory where text is the smaller part of it, one thread a file,
+                           and halley_node_offset knows no places (0) */
     /* Of a set whose files differ only in names of groups, peers, roots and tags, keep
      * one trace and the differences: for halley_sim_run, which needs no more.
      * halley_trace_set_get gives the trace of the file that is kept. */

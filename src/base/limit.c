@@ -85,6 +85,8 @@ static halley_status refuse_size(uint64_t n, uint64_t most, bool is_fixed,
 halley_status limit_check_size(uint64_t n, uint64_t most, halley_error *err)
 {
     uint64_t limit = 0;
+    if (n <= smallest_limit && (most == 0 || n <= most))
+        return HALLEY_OK; /* whatever the limit is: thousands of small files ask */
     TRY(limit_memory(&limit, err));
     if (most != 0 && most < limit)
         return n > most ? refuse_size(n, most, true, err) : HALLEY_OK;

@@ -260,8 +260,9 @@ struct halley_cluster {
     const char *graph_text; /* HW_NETWORK_GRAPH: the part `network` of the file */
     bool graph_joins_nodes; /* it joins nodes with a link of their own inside */
     const halley_topology_ops *generator; /* of a program's own; NULL = by graph_text */
-    halley_fabric graph_fabric;           /* its library constants; bandwidth by level */
-    bool plain;                           /* library: plain, bandwidth and latency only */
+    bool has_events;            /* links of the network change while a simulation runs */
+    halley_fabric graph_fabric; /* its library constants; bandwidth by level */
+    bool plain;                 /* library: plain, bandwidth and latency only */
     /* Switches and cables of a network whose topology is known, for n_npus; 0 = not known
      * or without a price. */
     double network_usd, network_w;

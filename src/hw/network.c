@@ -345,8 +345,8 @@ static bool set_levels(hw_network *n)
 }
 
 /* A generator's graph. With nodes of their own, rails leave the switch inside to them. */
-static halley_status build_generated(hw_graph **out, const halley_cluster *c, bool *rails,
-                                     halley_error *err)
+static halley_status build_generated(hw_graph **out, hw_network *n,
+                                     const halley_cluster *c, halley_error *err)
 {
     arena memory = {0};
     conf_file file;
@@ -360,10 +360,10 @@ static halley_status build_generated(hw_graph **out, const halley_cluster *c, bo
                                    : c->n_npus,
                                err);
     TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, err));
-    *rails = str_starts(p.topology, STR("rail-"));
+    n->rails = str_starts(p.topology, STR("rail-"));
     halley_status status =
-        *rails ? hw_graph_complete(&counts, &p, err) : hw_graph_generate(out, &p, err);
-    if (status == HALLEY_OK && *rails) {
+        n->rails ? hw_graph_complete(&counts, &p, err) : hw_graph_generate(out, &p, err);
+    if (status == HALLEY_OK && n->rails) {
         hw_builder b;
         hw_builder_init(&b, "rails");
         p.no_node_switch = true;
@@ -375,6 +375,9 @@ static halley_status build_generated(hw_graph **out, const halley_cluster *c, bo
     }
     if (status == HALLEY_OK)
         status = hw_graph_check_known(*out, err);
+    if (status == HALLEY_OK)
+        status = hw_events_list(&n->changes, *out, p.events, p.n_events, err);
+    n->reroute_s = p.reroute_s;
     if (status != HALLEY_OK) {
         hw_graph_free(*out);
         *out = NULL;
@@ -398,7 +401,7 @@ static halley_status make_generated(hw_network *n, const halley_cluster *c,
 {
     hw_graph *made = NULL;
     n->per_node = c->nodes.npus;
-    const halley_status status = build_generated(&made, c, &n->rails, err);
+    const halley_status status = build_generated(&made, n, c, err);
     if (status != HALLEY_OK) {
         hw_graph_free(made);
         return status;
@@ -497,6 +500,25 @@ halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_e
     return status;
 }
 
+void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps)
+{
+    assert(link < n->graph->n_links && bw_Bps >= 0);
+    n->graph->link_Bps[link] = bw_Bps;
+    if (n->fabric != NULL && link < n->fabric->n_links)
+        n->fabric->link_Bps[link] = bw_Bps;
+}
+
+halley_status hw_network_reroute(hw_network *n, const halley_cluster *c,
+                                 halley_error *err)
+{
+    assert(n->planes == NULL); /* parallel links may differ now */
+    hw_router_free(n->whole);
+    hw_router_free(n->across);
+    hw_router_free(n->inside);
+    n->whole = n->across = n->inside = NULL;
+    return make_routers(n, c, err);
+}
+
 void hw_network_free(hw_network *n)
 {
     if (n == NULL)
@@ -509,6 +531,7 @@ void hw_network_free(hw_network *n)
     hw_graph_free(n->node);
     hw_planes_free(n->planes);
     free(n->level);
+    array_fini(&n->changes);
     array_fini(&n->hops);
     free(n);
 }

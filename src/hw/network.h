@@ -38,9 +38,11 @@ typedef struct hw_network {
     uint32_t first_node_link;   /* link in `graph` */
     bool rails;                 /* NPU r of every node is on rail r */
     bool no_pxn;
-    hw_planes *planes;  /* NULL: every link is used on its own */
-    uint8_t *level;     /* by link: hw_link_level */
-    ARRAY(hw_hop) hops; /* of the last route */
+    hw_planes *planes;       /* NULL: every link is used on its own */
+    uint8_t *level;          /* by link: hw_link_level */
+    hw_change_array changes; /* of links in a run, by time */
+    double reroute_s;        /* until routes avoid what has failed */
+    ARRAY(hw_hop) hops;      /* of the last route */
 } hw_network;
 
 /* *out is the caller's, to free with hw_network_free. For one thread. */
@@ -54,6 +56,11 @@ void hw_network_price(halley_cluster *c);
 /* From now on routes between nodes name parallel links that spraying uses alike by the
  * first of them, if there are such. The fabric on its own is then freed. */
 halley_status hw_network_merge_planes(hw_network *n, halley_error *err);
+/* What a link carries from now on, in both graphs that have it. Routes stay. */
+void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps);
+/* Routes of the links as they are now. */
+halley_status hw_network_reroute(hw_network *n, const halley_cluster *c,
+                                 halley_error *err);
 /* The links from one NPU to another, lent until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);

@@ -519,6 +519,7 @@ halley_status hw_read_graph(const hw_reader *r, const conf_node *map)
     halley_status status = split_map(&own, &memory, map, false, r->err);
     if (status == HALLEY_OK)
         status = hw_generator_read(&p, &memory, r->file, &own, r->err);
+    c->has_events = status == HALLEY_OK && p.n_events > 0;
     arena_fini(&memory);
     return status;
 }

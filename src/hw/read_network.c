@@ -3,6 +3,7 @@
  * bandwidth}, or a topology (hw/read_topology.c). Which of the three it is, is decided
  * here and nowhere else.
  */
+#include "hw/graph/generate.h"
 #include "hw/link.h"
 #include "hw/npu.h"
 #include "hw/schema.h"
@@ -238,7 +239,8 @@ halley_status hw_read_network(const hw_reader *r, const conf_node *node)
     if (node->kind == CONF_LIST)
         return read_dims(r, node);
     if (node->kind == CONF_MAP &&
-        (conf_find(node, "topology") != NULL || conf_find(node, "tiers") != NULL))
+        (conf_find(node, "topology") != NULL || conf_find(node, "tiers") != NULL ||
+         hw_generator_is_short(node)))
         return hw_read_topology(r, node);
     TRY(need_nodes(r, node));
     return read_fabric(r, node);

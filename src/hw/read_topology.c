@@ -236,9 +236,9 @@ static bool has_radix(const conf_node *tiers)
 /* Keys that only the generator of fat trees knows. */
 static bool has_generator_keys(const conf_node *map)
 {
-    static const char *const keys[] = {"links",    "failed",   "planes", "plane-wiring",
-                                       "cost",     "power",    "seed",   "ties",
-                                       "weighted", "polarised"};
+    static const char *const keys[] = {"links",  "failed",  "planes",   "plane-wiring",
+                                       "events", "reroute", "cost",     "power",
+                                       "seed",   "ties",    "weighted", "polarised"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (conf_find(map, keys[i]) != NULL)
             return true;
@@ -252,6 +252,8 @@ halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
     topology_text t = {0};
     const hw_nodes *nodes = &r->c->nodes;
     const conf_node *at = conf_find(map, "topology");
+    if (hw_generator_is_short(map))
+        return hw_read_graph(r, map);
     if (at == NULL)
         return conf_error(r->file, map, r->err, HALLEY_EINVAL,
                           "topology is missing: tiers belong to topology: fat-tree");

@@ -181,6 +181,9 @@ typedef struct net_model {
     /* Links that carried something, in the list's memory; NULL: they are not known one by
      * one. False: no memory. */
     bool (*list_links)(net_link_list *to, const net *n);
+    /* A link that has failed and on which something waits, by name; NULL or false: there
+     * is none. */
+    bool (*find_stalled)(char *to, size_t size, const net *n);
     /* Proofs that the run was right; NULL: there are none. */
     halley_status (*certify)(const net *n, halley_error *err);
 } net_model;
@@ -333,6 +336,10 @@ struct net_link_list {
 static inline bool net_list_links(net_link_list *to, const net *n)
 {
     return n->model->list_links == NULL || n->model->list_links(to, n);
+}
+static inline bool net_find_stalled(char *to, size_t size, const net *n)
+{
+    return n->model->find_stalled != NULL && n->model->find_stalled(to, size, n);
 }
 static inline halley_status net_certify(const net *n, halley_error *err)
 {

@@ -34,7 +34,18 @@ typedef struct net_link {
     bool busy;
 } net_link;
 
+/* How long a link of a dimension is busy with the last size of message, and until when
+ * the message is under way. Collectives send many of one size: the division is made once.
+ */
+typedef struct wire_time {
+    uint64_t bytes;
+    double wire;               /* ticks, with their fraction */
+    uint64_t arrives, is_free; /* whole ticks */
+    bool is_known;
+} wire_time;
+
 struct net_links {
+    wire_time times[CLUSTER_MAX_DIMS];
     net_message *messages;
     uint32_t n_messages, cap_messages, free_message;
     net_link *links;
@@ -228,20 +239,33 @@ static void watch_link(const net_dims *d, uint32_t id, const net_message *m,
     f->watch(d->head.context, owner, is_free, 0);
 }
 
+static const wire_time *get_wire_time(net_dims *d, uint32_t i, uint64_t bytes)
+{
+    wire_time *t = &d->links->times[i];
+    if (t->is_known && t->bytes == bytes)
+        return t;
+    const net_dim *dim = &d->dims[i];
+    const double wire = (double)bytes / dim->bytes_per_tick;
+    *t = (wire_time){.bytes = bytes,
+                     .wire = wire,
+                     .arrives = des_queue_ticks(d->head.queue, dim->latency_ticks + wire),
+                     .is_free = des_queue_ticks(d->head.queue, wire),
+                     .is_known = true};
+    return t;
+}
+
 static void transmit_message(net_dims *d, uint32_t id, uint32_t message)
 {
     net_link *link = &d->links->links[id];
     const net_message *m = &d->links->messages[message];
-    const net_dim *dim = &d->dims[link->dim];
-    const double wire = (double)m->bytes / dim->bytes_per_tick;
+    const wire_time *t = get_wire_time(d, link->dim, m->bytes);
     assert(!link->busy);
     link->busy = true;
     if (d->heat.busy != NULL && link->from != NET_NONE)
         net_heat_add(&d->heat, link->dim * d->head.n_npus + link->from,
-                     d->head.queue->now, ticks_from(wire));
-    const uint64_t arrives =
-        d->head.queue->now + des_queue_ticks(d->head.queue, dim->latency_ticks + wire);
-    const uint64_t is_free = d->head.queue->now + des_queue_ticks(d->head.queue, wire);
+                     d->head.queue->now, ticks_from(t->wire));
+    const uint64_t arrives = d->head.queue->now + t->arrives;
+    const uint64_t is_free = d->head.queue->now + t->is_free;
     if (d->head.folding.watch != NULL)
         watch_link(d, id, m, arrives, is_free);
     des_queue_push(d->head.queue, arrives, encode_arrival(message));

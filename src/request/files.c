@@ -146,8 +146,7 @@ static bool is_path(const char *text)
            strcmp(text, "-") != 0 && strchr(text, '\n') == NULL;
 }
 
-static bool collect_options(const request_call *call, targets *outputs,
-                            named_files *inputs)
+static bool collect_options(const request_call *call, targets *outputs, targets *sources)
 {
     bool ok = true;
     for (const request_option *o = call->verb->options;
@@ -159,21 +158,21 @@ static bool collect_options(const request_call *call, targets *outputs,
                                   o->writes ? find_ending(call) : NULL};
             if (!is_path(words.path))
                 continue;
-            ok = o->writes ? array_push(outputs, words) : add_path(inputs, &words);
+            ok = array_push(o->writes ? outputs : sources, words);
         }
     }
     return ok;
 }
 
 static bool collect_arguments(const request_call *call, targets *outputs,
-                              named_files *inputs)
+                              targets *sources)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < call->n_args; i++) {
         const bool is_output = call->verb->writes_last && i + 1 == call->n_args;
         const target words = {NULL, call->args[i], is_output ? find_ending(call) : NULL};
         if (is_path(words.path))
-            ok = is_output ? array_push(outputs, words) : add_path(inputs, &words);
+            ok = array_push(is_output ? outputs : sources, words);
     }
     return ok;
 }
@@ -344,20 +343,32 @@ halley_status request_files_permit(request_call *call, bool read_only, halley_er
     return HALLEY_OK;
 }
 
-halley_status request_files_check(request_call *call, halley_error *err)
+static halley_status check_outputs(request_call *call, const targets *outputs,
+                                   const targets *sources, halley_error *err)
 {
-    targets outputs = {0};
     named_files inputs = {0}, written = {0};
-    halley_status status = collect_options(call, &outputs, &inputs) &&
-                                   collect_arguments(call, &outputs, &inputs)
-                               ? HALLEY_OK
-                               : error_nomem(err);
-    for (size_t i = 0; i < outputs.n && status == HALLEY_OK; i++)
-        status = check_output(call, &outputs, i, &inputs, &written, err);
-    for (size_t i = 0; i < outputs.n && status == HALLEY_OK; i++)
-        status = check_folder(&outputs.at[i], err);
-    array_fini(&outputs);
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; i < sources->n && status == HALLEY_OK; i++)
+        status = add_path(&inputs, &sources->at[i]) ? HALLEY_OK : error_nomem(err);
+    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
+        status = check_output(call, outputs, i, &inputs, &written, err);
+    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
+        status = check_folder(&outputs->at[i], err);
     array_fini(&inputs);
     array_fini(&written);
+    return status;
+}
+
+halley_status request_files_check(request_call *call, halley_error *err)
+{
+    targets outputs = {0}, sources = {0};
+    halley_status status = collect_options(call, &outputs, &sources) &&
+                                   collect_arguments(call, &outputs, &sources)
+                               ? HALLEY_OK
+                               : error_nomem(err);
+    if (status == HALLEY_OK && outputs.n > 0) /* a set may have thousands of files */
+        status = check_outputs(call, &outputs, &sources, err);
+    array_fini(&outputs);
+    array_fini(&sources);
     return status;
 }

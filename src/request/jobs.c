@@ -41,6 +41,7 @@ static void free_jobs(job_list *l)
 
 static halley_status load_jobs(job_list *l, request_texts names, halley_error *err)
 {
+    const halley_load_opts opts = {.frees_bytes = true};
     l->n = (uint32_t)names.n;
     l->jobs = mem_array_zero(l->n, sizeof *l->jobs);
     l->traces = mem_array_zero(l->n, sizeof(halley_trace_set *));
@@ -51,7 +52,7 @@ static halley_status load_jobs(job_list *l, request_texts names, halley_error *e
     for (uint32_t i = 0; i < l->n; i++) {
         TRY(traces_explain(
             &names.at[i], 1,
-            halley_trace_set_load(&l->traces[i], &names.at[i], 1, NULL, err), err));
+            halley_trace_set_load(&l->traces[i], &names.at[i], 1, &opts, err), err));
         l->groups[i] = halley_trace_set_groups(l->traces[i]);
         l->n_ranks[i] = halley_trace_set_count(l->traces[i]);
         l->jobs[i] = (halley_sim_job){names.at[i], l->traces[i], l->groups[i]};

@@ -2,8 +2,11 @@
  */
 #include "request/topology.h"
 
+#include "base/conf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/number.h"
+#include "request/document.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -293,6 +296,45 @@ halley_status request_topology_table(const request_call *call,
     return request_table_write(call, t, "properties", form, err);
 }
 
+/* A cluster file says what NPU or nodes it has; a file of a network alone does not. */
+static bool is_cluster_file(const char *path)
+{
+    conf_file file;
+    const str name = str_from(path);
+    if (!str_ends(name, STR(".yaml")) && !str_ends(name, STR(".yml")))
+        return false;
+    if (conf_load_table(&file, path, NULL) != HALLEY_OK)
+        return false;
+    const conf_node *root = file.root;
+    const bool is = root->kind == CONF_MAP && conf_find(root, "topology") == NULL &&
+                    conf_find(root, "network") != NULL &&
+                    (conf_find(root, "npu") != NULL || conf_find(root, "nodes") != NULL ||
+                     conf_find(root, "kinds") != NULL);
+    conf_fini(&file);
+    return is;
+}
+
+static halley_status load_cluster_network(halley_topology **out, const char *name,
+                                          halley_error *err)
+{
+    halley_cluster *cluster;
+    TRY(request_cluster_load(&cluster, name, err));
+    const halley_status status = halley_topology_from_cluster(out, cluster, err);
+    if (status != HALLEY_OK)
+        error_prefix(err, name);
+    halley_cluster_free(cluster);
+    return status;
+}
+
+/* A preset, "NAME:N", "FILE:N", or a file that describes a cluster. */
+static bool names_cluster(const request_topology_source *source, const char *path)
+{
+    if (source->format != NULL || strcmp(path, "-") == 0)
+        return false;
+    return file_exists(path) ? is_cluster_file(path)
+                             : strchr(path, '/') == NULL || strrchr(path, ':') != NULL;
+}
+
 halley_status request_topology_load(halley_topology **out,
                                     const request_topology_source *source,
                                     const char *path, halley_error *err)
@@ -301,8 +343,11 @@ halley_status request_topology_load(halley_topology **out,
                                        .topology = source->topology,
                                        .plugin = source->plugin,
                                        .npus_per_nic = source->npus_per_nic};
-    TRY(halley_topology_load(out, path, &o, err));
-    halley_status status = HALLEY_OK;
+    halley_status status = names_cluster(source, path)
+                               ? load_cluster_network(out, path, err)
+                               : halley_topology_load(out, path, &o, err);
+    if (status != HALLEY_OK)
+        return status;
     for (size_t i = 0; status == HALLEY_OK && i < source->links.n; i++)
         status = halley_topology_set_links(*out, source->links.at[i], err);
     if (status != HALLEY_OK) {

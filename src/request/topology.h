@@ -67,6 +67,8 @@ halley_status request_topology_table(const request_call *call,
                                      halley_error *err);
 
 #define REQUEST_TOPOLOGY_FILE                                                            \
+    "CLUSTER is a cluster file or preset, with its number of NPUs (dgx-h100:64): its "   \
+    "fabric and the insides of its nodes are one network. "                              \
     "FILE may be compressed with gzip or zstd. Files of other tools (ns-3 text, htsim, " \
     "InfraGraph, NCCL XML, ibnetdiscover, Slurm, networkx JSON, SimGrid) are "           \
     "recognised "                                                                        \

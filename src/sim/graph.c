@@ -287,9 +287,10 @@ static void issue_ready_nodes(sim *s, uint32_t rank)
         return;
     assert(!s->issuing && s->freed.n == 0);
     s->issuing = true;
-    for (uint32_t node;
-         s->status == HALLEY_OK && (node = s->rules->take_ready(r)) != UINT32_MAX;) {
-        assert(r->n_ready > 0);
+    while (r->n_ready > 0 && s->status == HALLEY_OK) {
+        const uint32_t node = s->rules->take_ready(r);
+        if (node == UINT32_MAX)
+            break;
         r->n_ready--;
         issue_node(s, rank, node);
     }

@@ -33,14 +33,23 @@ void sim_phases_init(sim *s, bool by_key)
         s->phases[CLUSTER_ALGO_RING] = sim_ring_fixed_ops;
 }
 
-uint64_t sim_reduction(sim *s, uint64_t bytes)
+/* Two reads and a write, each cut to whole ticks. */
+static uint64_t get_reduction_ticks(sim *s, uint64_t bytes)
 {
-    /* Two reads and a write, each cut to whole ticks. */
     const double ticks =
         (double)bytes / s->system->mem_Bps * (1e9 * (double)s->ticks_per_ns);
     if (!(s->system->mem_Bps > 0)) /* no bandwidth given: nothing is counted */
         return 3 * ticks_from(ticks);
     return 3 * des_queue_ticks(&s->queue, ticks);
+}
+
+/* Packets of a phase mostly have one size: the division is made once for it. */
+uint64_t sim_reduction(sim *s, uint64_t bytes)
+{
+    sim_reduced *last = &s->reduced;
+    if (bytes != last->bytes || !last->is_known)
+        *last = (sim_reduced){bytes, get_reduction_ticks(s, bytes), true};
+    return last->ticks;
 }
 
 bool sim_early_any(const sim *s, uint32_t op, uint32_t member)

@@ -88,6 +88,16 @@ static bool read_written_number(uint64_t *out, const halley_attr *attr)
     return true;
 }
 
+/* Apart from its caller, which every node passes through: the text would give that a
+ * frame that is checked for overflow. */
+static __attribute__((noinline, format(printf, 4, 0))) halley_status
+refuse_attr(const compiler *c, uint32_t index, sim_attr name, const char *format)
+{
+    char text[128];
+    snprintf(text, sizeof text, format, attr_names[name]);
+    return node_error(c, index, HALLEY_EINVAL, text);
+}
+
 /* A whole number attribute; `found` tells whether the node has it. */
 static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
                                  uint32_t index, sim_attr name)
@@ -101,11 +111,8 @@ static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
         return HALLEY_OK;
     if (c->rules->has_lanes && read_written_number(out, &attr))
         return HALLEY_OK;
-    char text[128];
-    snprintf(text, sizeof text,
-             "attribute %s must be a whole number that is not negative",
-             attr_names[name]);
-    return node_error(c, index, HALLEY_EINVAL, text);
+    return refuse_attr(c, index, name,
+                       "attribute %s must be a whole number that is not negative");
 }
 
 static halley_status read_needed_number(uint64_t *out, const compiler *c, uint32_t index,
@@ -115,10 +122,8 @@ static halley_status read_needed_number(uint64_t *out, const compiler *c, uint32
     TRY(read_number(out, &found, c, index, name));
     if (found)
         return HALLEY_OK;
-    char text[128];
-    snprintf(text, sizeof text, "the node has no attribute %s, which its type needs",
-             attr_names[name]);
-    return node_error(c, index, HALLEY_EINVAL, text);
+    return refuse_attr(c, index, name,
+                       "the node has no attribute %s, which its type needs");
 }
 
 /* Nanoseconds in an attribute of our own go before the schema's microseconds. */

@@ -8,7 +8,11 @@
 
 static halley_status check_native_run(sim *s, uint32_t n_traces, const net_model *model)
 {
-    (void)model;
+    if (s->cluster->has_events && !(model->can & NET_CAN_CHANGE))
+        return error_set(s->err, HALLEY_EINVAL,
+                         "network.events: the network model %s knows no links that "
+                         "change in a run; use --network-model flow",
+                         model->name);
     if (n_traces == s->n_npus)
         return HALLEY_OK;
     return error_set(s->err, HALLEY_EINVAL,

@@ -29,7 +29,9 @@ void sim_fail_memory(sim *s)
         s->status = error_nomem(s->err);
 }
 
-static void take_next_request(sim *s, uint32_t server)
+/* Not inlined: sim_dispatch would need a stack frame, and every event would pay for it.
+ */
+static __attribute__((noinline)) void take_next_request(sim *s, uint32_t server)
 {
     mem_request next;
     if (!mem_next(&s->memory, server, &next))
@@ -357,8 +359,8 @@ static uint32_t find_queue_rank(const sim *s, uint32_t queue)
 }
 
 /* How many events of the run of all ranks an event represents. Those of the network as a
- * whole are one there, too. */
-static uint64_t count_represented(const sim *s, uint64_t event)
+ * whole are one there, too. Not inlined: the loop has other things to keep at hand. */
+static __attribute__((noinline)) uint64_t count_represented(const sim *s, uint64_t event)
 {
     switch (event & NET_KIND_MASK) {
     case SIM_CALLS:
@@ -401,24 +403,33 @@ static halley_status check_wrapped(sim *s)
     return s->rules->wraps ? HALLEY_OK : refuse_long_run(s);
 }
 
+/* The clock has passed the last tick of the run. */
+static halley_status end_run(sim *s)
+{
+    if (s->stop == s->last)
+        return refuse_long_run(s);
+    s->stopped = true;
+    s->queue.now = s->stop;
+    return HALLEY_OK;
+}
+
 /* The loop, made twice: the usual one does not ask whether it is shuffled. */
 static inline __attribute__((always_inline)) halley_status run_loop(sim *s, watcher *look,
                                                                     const bool shuffled)
 {
     des_event e;
+    const uint64_t stop = s->stop;
+    const bool has_classes = s->class_of != NULL;
     while (s->status == HALLEY_OK && !s->queue.failed &&
            (shuffled ? sim_shuffle_pop(s, &e) : des_queue_pop(&s->queue, &e))) {
         assert(e.at == s->queue.now);
         if (s->status != HALLEY_OK) /* at the end of the instant before */
             break;
-        if (e.at > s->stop) {
-            if (s->stop == s->last)
-                return refuse_long_run(s);
-            s->stopped = true;
-            s->queue.now = s->stop;
+        if (e.at > stop) {
+            TRY(end_run(s));
             break;
         }
-        if (s->class_of != NULL)
+        if (has_classes)
             s->n_represented += count_represented(s, e.event);
         sim_dispatch(s, e.event);
         if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(look, s->n_ended))

@@ -221,7 +221,10 @@ halley_status sim_explain_wait(sim *s)
     if (node == SIM_NONE)
         return explain_idle(s, rank, n_stuck);
     strbuf text = {0};
+    char link[200];
     describe_chain(&text, s, rank, node);
+    if (net_find_stalled(link, sizeof link, s->net))
+        strbuf_printf(&text, "; link %s has failed, and there is no other way", link);
     error_set(
         s->err, HALLEY_EDEADLOCK,
         "the simulation cannot finish: rank %u waits forever in %.*s (%u of %u ranks "

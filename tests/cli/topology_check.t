@@ -63,3 +63,17 @@ $ printf '{topology: fully-connected, n: 4000000000}' > bad.yaml && halley topol
 ## a million cables are read
 $ awk 'BEGIN { print 100100, 100, 1000000; for (i = 0; i < 100; i++) printf "%d ", 100000 + i; print ""; for (i = 0; i < 1000000; i++) print i % 100000, 100000 + (int(i / 100000) + i) % 100, "400Gbps 0.0005ms 0" }' > big.txt; halley topology check big.txt
 > big.txt: ns3 of 100000 NPUs, 100 switches and 1000000 cables, connected
+
+## presets, cluster files of another size, the short form of a file
+$ halley topology check dgx-h100:64
+> dgx-h100:64: rails of 64 NPUs, 16 switches and 128 cables, connected
+$ printf 'npu: h100-sxm-80gb\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: fat-tree, link: 400 Gb/s, tiers: [{name: leaf, npus: 16}, {name: spine}]}\n' > my.yaml; halley topology check my.yaml:128
+> my.yaml:128: fat-tree of 128 NPUs, 40 switches and 384 cables, connected
+$ printf '2 0 1\n\n0 1 400Gbps 500ns 0\n' > f.txt; printf 'network: {file: f.txt}\n' > g.yaml; halley topology check g.yaml
+> g.yaml: ns3 of 2 NPUs, 0 switches and 1 cables, connected
+$ halley topology check dgx-h100
+! halley: dgx-h100: the cluster has no number of NPUs, so its network has no size; write NAME:N
+? 1
+$ halley topology check dgx-h200x:8
+! halley: no cluster "dgx-h200x"; did you mean dgx-h200?
+? 1

@@ -42,6 +42,6 @@ $ halley topology compare switch.yaml torus.yaml --json | head -12
 
 ## one network is not a comparison
 $ halley topology compare switch.yaml
-! halley: topology compare needs at least 2 arguments (FILE FILE...), was given 1
+! halley: topology compare needs at least 2 arguments (FILE|CLUSTER FILE|CLUSTER...), was given 1
 ! see 'halley topology compare --help'
 ? 2

@@ -78,3 +78,18 @@ $ halley topology show --csv --json r.yaml
 ! halley: --json and --csv exclude each other
 ! see 'halley topology show --help'
 ? 2
+
+## the network of a preset: fabric and nodes together
+$ halley topology show dgx-h100:16 --no-times
+> property   value
+> topology   rails
+> npu        16
+> switch     10
+> cables     32
+> rates      16 x 50.0 GB/s
+>            16 x 450 GB/s
+> latencies  16 x 3.58 us
+>            16 x 6.20 us
+> diameter   4 links, 2.9333 on average
+> injection  500 GB/s
+> half cut   400 GB/s

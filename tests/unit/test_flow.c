@@ -4,6 +4,7 @@
 #include "base/conf.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/pool.h"
 #include "base/rng.h"
 #include "flow_reference.h"
 #include "net/flow/cases.h"
@@ -198,6 +199,48 @@ static void random_networks_agree_with_the_slow_solver(void **state)
         }
         check_order(&x, results, &r);
     }
+}
+
+enum { THREAD_CASES = 200 };
+
+/* Runs a random case, and compares it with what one thread found. */
+typedef struct thread_job {
+    net_case_result (*first)[64]; /* by case */
+    bool is_first;
+} thread_job;
+
+static halley_status run_on_thread(void *context, size_t i, uint32_t worker,
+                                   halley_error *err)
+{
+    (void)worker;
+    const thread_job *const j = context;
+    random_case *x = malloc(sizeof *x);
+    rng r = rng_seed(i);
+    net_case_result results[64] = {0};
+    make_case(x, &r);
+    halley_status status = net_flow_case_run(results, &x->c, &(net_flow_options){0}, err);
+    for (uint32_t k = 0; status == HALLEY_OK && k < x->c.n_flows; k++) {
+        if (j->is_first)
+            j->first[i][k] = results[k];
+        else if (memcmp(&j->first[i][k].drain_tick, &results[k].drain_tick,
+                        sizeof results[k].drain_tick) != 0 ||
+                 memcmp(&j->first[i][k].rate_Bps, &results[k].rate_Bps,
+                        sizeof results[k].rate_Bps) != 0)
+            status = HALLEY_EINVAL;
+    }
+    free(x);
+    return status;
+}
+
+static void any_number_of_threads_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    static net_case_result first[THREAD_CASES][64];
+    thread_job j = {first, true};
+    assert_int_equal(pool_run(1, THREAD_CASES, run_on_thread, &j, NULL), HALLEY_OK);
+    j.is_first = false;
+    for (uint32_t n = 1; n <= 4; n *= 2)
+        assert_int_equal(pool_run(n, THREAD_CASES, run_on_thread, &j, NULL), HALLEY_OK);
 }
 
 /* One scenario: messages that start when those they depend on have arrived. */
@@ -552,6 +595,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_cases_of_the_oracle_are_met),
         cmocka_unit_test(random_networks_agree_with_the_slow_solver),
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
         cmocka_unit_test(thirty_contention_scenarios_take_their_time),
         cmocka_unit_test(a_million_flows_on_one_link_end_together),
         cmocka_unit_test(very_slow_and_very_fast_links_keep_their_rates),

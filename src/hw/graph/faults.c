@@ -28,8 +28,8 @@ static const conf_field fault_fields[] = {
 };
 
 /* "x0.5", "×0.5", "50 %" or "200 Gb/s". */
-static halley_status read_bandwidth(hw_fault *f, const conf_file *file,
-                                    const conf_node *at, str text, halley_error *err)
+halley_status hw_fault_read_bandwidth(hw_fault *f, const conf_file *file,
+                                      const conf_node *at, str text, halley_error *err)
 {
     static const char times[] = "\xc3\x97"; /* the multiplication sign */
     const bool is_x = text.n > 1 && text.at[0] == 'x';
@@ -52,8 +52,8 @@ static halley_status read_bandwidth(hw_fault *f, const conf_file *file,
         STR_ARG(text));
 }
 
-static halley_status read_ends(hw_fault *f, const conf_file *file, const conf_node *node,
-                               halley_error *err)
+halley_status hw_fault_read_ends(hw_fault *f, const conf_file *file,
+                                 const conf_node *node, halley_error *err)
 {
     if (node->kind == CONF_SCALAR && node->text.n > 0) {
         f->text = node->text;
@@ -80,11 +80,11 @@ static halley_status read_link_fault(hw_fault *f, const conf_file *file,
     TRY(conf_read(&raw, file, node, fault_fields,
                   sizeof fault_fields / sizeof *fault_fields, true, NULL, err));
     *f = (hw_fault){.factor = 1, .latency_s = raw.latency_s, .failed = raw.failed};
-    TRY(read_ends(f, file, raw.between, err));
+    TRY(hw_fault_read_ends(f, file, raw.between, err));
     if (conf_find(node, "latency") != NULL && !(raw.latency_s >= 0))
         return conf_error(file, node, err, HALLEY_EINVAL, "latency must not be negative");
     if (raw.bandwidth.n > 0)
-        TRY(read_bandwidth(f, file, node, raw.bandwidth, err));
+        TRY(hw_fault_read_bandwidth(f, file, node, raw.bandwidth, err));
     else if (!raw.failed && raw.latency_s < 0)
         return conf_error(file, node, err, HALLEY_EINVAL,
                           "an entry of links needs bandwidth, latency or failed: yes");
@@ -177,33 +177,28 @@ static halley_status resolve_ends(name_match ends[2], bool *is_device, const hw_
             return refuse_name(g, f->a, err);
         return find_match(&ends[1], g, f->b) ? HALLEY_OK : refuse_name(g, f->b, err);
     }
-    if (f->failed && find_match(&ends[0], g, f->text)) {
+    if ((f->failed || f->is_device) && find_match(&ends[0], g, f->text)) {
         *is_device = true;
         return HALLEY_OK;
     }
+    if (f->is_device)
+        return refuse_name(g, f->text, err);
     return split_ends(ends, g, f->text) ? HALLEY_OK : refuse_name(g, f->text, err);
 }
 
-static void change_link(hw_graph *g, const hw_fault *f, uint32_t link)
+double hw_fault_rate_Bps(const hw_fault *f, double bw_Bps)
 {
-    if (f->failed) {
-        g->link_Bps[link] = 0;
-        return;
-    }
-    if (f->bw_Bps > 0)
-        g->link_Bps[link] = f->bw_Bps;
-    else if (g->link_Bps[link] > 0)
-        g->link_Bps[link] *= f->factor;
-    if (f->latency_s >= 0)
-        g->link_latency_s[link] = f->latency_s;
+    if (f->failed)
+        return 0;
+    return f->bw_Bps > 0 ? f->bw_Bps : bw_Bps > 0 ? bw_Bps * f->factor : bw_Bps;
 }
 
-static halley_status apply_fault(hw_graph *g, const hw_fault *f, uint32_t *n_changed,
-                                 halley_error *err)
+halley_status hw_fault_find_links(hw_link_array *out, const hw_graph *g,
+                                  const hw_fault *f, halley_error *err)
 {
     name_match ends[2] = {0};
     bool is_device;
-    const uint32_t before = *n_changed;
+    const size_t before = out->n;
     TRY(resolve_ends(ends, &is_device, g, f, err));
     for (uint32_t i = 0; i < g->n_links; i++) {
         const uint32_t from = g->link_from[i], to = g->link_to[i];
@@ -211,12 +206,10 @@ static halley_status apply_fault(hw_graph *g, const hw_fault *f, uint32_t *n_cha
             is_device ? is_match(&ends[0], g, from) || is_match(&ends[0], g, to)
                       : (is_match(&ends[0], g, from) && is_match(&ends[1], g, to)) ||
                             (is_match(&ends[0], g, to) && is_match(&ends[1], g, from));
-        if (!hit)
-            continue;
-        change_link(g, f, i);
-        (*n_changed)++;
+        if (hit && !array_push(out, i))
+            return error_nomem(err);
     }
-    if (*n_changed > before)
+    if (out->n > before)
         return HALLEY_OK;
     return error_set(err, HALLEY_ENOTFOUND, "no link joins %.*s%s%.*s",
                      STR_ARG(f->text.n > 0 ? f->text : f->a),
@@ -224,12 +217,26 @@ static halley_status apply_fault(hw_graph *g, const hw_fault *f, uint32_t *n_cha
                      STR_ARG(f->text.n > 0 ? STR("") : f->b));
 }
 
+static halley_status apply_fault(hw_graph *g, const hw_fault *f, halley_error *err)
+{
+    hw_link_array links = {0};
+    const halley_status status = hw_fault_find_links(&links, g, f, err);
+    for (size_t i = 0; status == HALLEY_OK && i < links.n; i++) {
+        const uint32_t link = links.at[i];
+        g->link_Bps[link] = hw_fault_rate_Bps(f, g->link_Bps[link]);
+        if (f->latency_s >= 0 && !f->failed)
+            g->link_latency_s[link] = f->latency_s;
+    }
+    array_fini(&links);
+    return status;
+}
+
 halley_status hw_faults_apply(hw_graph *g, const hw_fault *faults, uint32_t n,
                               halley_error *err)
 {
-    uint32_t n_changed = 0, n_failed = 0, n_slow = 0;
+    uint32_t n_failed = 0, n_slow = 0;
     for (uint32_t i = 0; i < n; i++)
-        TRY(apply_fault(g, &faults[i], &n_changed, err));
+        TRY(apply_fault(g, &faults[i], err));
     if (n == 0)
         return HALLEY_OK;
     for (uint32_t i = 0; i < g->n_links; i++) {

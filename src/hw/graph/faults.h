@@ -13,6 +13,7 @@
 #ifndef HW_GRAPH_FAULTS_H
 #define HW_GRAPH_FAULTS_H
 
+#include "base/array.h"
 #include "base/conf.h"
 #include "hw/graph/graph.h"
 
@@ -21,6 +22,7 @@ typedef struct hw_fault {
     str a, b; /* ends of links; b empty: all links of device a */
     str text; /* as written, when the ends are still to be told apart */
     bool failed;
+    bool is_device;   /* `text` is a device: all its links */
     double factor;    /* of the bandwidth; 1 = as it was */
     double bw_Bps;    /* 0 = not given */
     double latency_s; /* negative = not given */
@@ -31,6 +33,17 @@ typedef struct hw_fault {
 halley_status hw_faults_read(const hw_fault **out, uint32_t *n, arena *memory,
                              const conf_file *file, const conf_node *links,
                              const conf_node *failed, halley_error *err);
+/* The links of an entry, appended; none is an error. */
+typedef ARRAY(uint32_t) hw_link_array;
+halley_status hw_fault_find_links(hw_link_array *out, const hw_graph *g,
+                                  const hw_fault *f, halley_error *err);
+/* An entry from the words of a file: `between` and `bandwidth` as in `links`. */
+halley_status hw_fault_read_ends(hw_fault *f, const conf_file *file,
+                                 const conf_node *node, halley_error *err);
+halley_status hw_fault_read_bandwidth(hw_fault *f, const conf_file *file,
+                                      const conf_node *at, str text, halley_error *err);
+/* What a link carries under an entry. */
+double hw_fault_rate_Bps(const hw_fault *f, double bw_Bps);
 /* Change the links of a graph. An entry that fits no link is an error. */
 halley_status hw_faults_apply(hw_graph *g, const hw_fault *faults, uint32_t n,
                               halley_error *err);

@@ -9,7 +9,7 @@
 #define HW_GRAPH_GENERATE_H
 
 #include "base/conf.h"
-#include "hw/graph/faults.h"
+#include "hw/graph/events.h"
 #include "hw/graph/graph.h"
 
 enum { HW_MAX_TIERS = 6, HW_MAX_SHIFTS = 16 };
@@ -84,7 +84,10 @@ typedef struct hw_generator_params {
     uint32_t n_devices;
     const hw_fault *faults;
     uint32_t n_faults;
-    uint32_t n_used;    /* of the generator `file`: NPUs that take part; 0 = all */
+    uint32_t n_used; /* of the generator `file`: NPUs that take part; 0 = all */
+    const hw_event *events;
+    uint32_t n_events;
+    double reroute_s;   /* until routes avoid what fails in a run */
     const char *file;   /* of the generator `file`: a topology file of another tool */
     const char *format; /* of it; NULL = by content */
     bool has_link, has_latency; /* link and latency were written */
@@ -133,6 +136,8 @@ double hw_counts_price(const hw_counts *counts, const hw_price_params *price);
 /* The keys that describe a generator, for loaders, help and pages. The members that lists
  * and maps are read into are internal: read with hw_generator_read. */
 const conf_field *hw_generator_fields(size_t *n);
+/* A map without topology that names a file or edges: {file: fabric.json}. */
+bool hw_generator_is_short(const conf_node *map);
 /*
  * Parameters from a map ({topology: NAME, ...}). Keys that the generator does not take
  * are errors. What is lent is lent from `file` and `memory`.

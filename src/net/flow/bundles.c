@@ -226,6 +226,24 @@ static halley_status find_shape(uint32_t *out, bool *fresh, flow_net *f,
     }
 }
 
+/* The links of a call. Where links have failed and no way is left, those it had before:
+ * it waits there until they are back. */
+static halley_status make_class_or_wait(uint32_t *out, flow_net *f, const net_bundle *b,
+                                        const flow_group *group,
+                                        const bundle_loads *loads)
+{
+    halley_status status = make_class(out, f, b, group, loads);
+    if (status == HALLEY_OK || status == HALLEY_ENOMEM || f->intact == NULL)
+        return status;
+    hw_network *const now = f->network;
+    f->network = f->intact;
+    if (f->err != NULL)
+        *f->err = (halley_error){0};
+    status = make_class(out, f, b, group, loads);
+    f->network = now;
+    return status;
+}
+
 static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
 {
     const flow_group *group = get_group(f, b);
@@ -237,7 +255,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
     find_loads(&loads, f, group, b);
     TRY(find_shape(&shape, &fresh, f, b, &loads));
     if (fresh)
-        TRY(make_class(&f->shapes.at[shape].class_id, f, b, group, &loads));
+        TRY(make_class_or_wait(&f->shapes.at[shape].class_id, f, b, group, &loads));
     *out =
         (flow_call){.group = b->group,
                     .bytes = b->bytes,
@@ -284,6 +302,7 @@ static const flow_call *get_call(flow_net *f, const net_bundle *b)
 net_id flow_net_start_bundle(net *n, const net_bundle *b)
 {
     flow_net *f = flow_net_of(n);
+    flow_net_catch_up(f); /* routes may change at this very instant */
     const flow_call *call = get_call(f, b);
     if (call == NULL)
         return NET_NONE;
@@ -291,7 +310,54 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
     return flow_net_start(f, &(flow_transfer){.event = b->event,
                                               .latency_ticks = call->fixed_ticks,
                                               .class_id = call->class_id,
-                                              .bytes = call->volume_bytes});
+                                              .bytes = call->volume_bytes,
+                                              .is_moving = f->intact != NULL,
+                                              .root = b->root,
+                                              .kind = b->kind,
+                                              .group = b->group,
+                                              .group_id = b->id,
+                                              .call_bytes = b->bytes,
+                                              .volume_bytes = call->volume_bytes});
+}
+
+void flow_net_forget_shapes(flow_net *f)
+{
+    map64_fini(&f->shapes_by_key);
+    map64_fini(&f->calls_by_key);
+    f->shapes_by_key = f->calls_by_key = (map64){0};
+    f->shapes.n = f->calls.n = 0;
+}
+
+bool flow_net_move_transfer(flow_net *f, uint32_t transfer)
+{
+    const flow_transfer t = f->transfers.at[transfer];
+    const uint32_t group = map64_find(&f->groups_by_key, t.group);
+    if (group == HASH_NONE)
+        return false;
+    const flow_members *m = &f->groups.at[group].members;
+    const net_bundle b = {.kind = t.kind,
+                          .bytes = t.call_bytes,
+                          .ranks = m->npus,
+                          .n = m->n_members,
+                          .root = t.root,
+                          .group = t.group,
+                          .id = t.group_id,
+                          .event = t.event};
+    const flow_call *call = get_call(f, &b);
+    if (call == NULL || call->class_id == t.class_id)
+        return false;
+    const double left = net_flow_left(f->flow, t.flow) / t.volume_bytes;
+    net_flow_cancel(f->flow, t.flow);
+    flow_transfer *const moved = &f->transfers.at[transfer];
+    moved->class_id = call->class_id;
+    moved->latency_ticks = call->fixed_ticks;
+    moved->volume_bytes = call->volume_bytes;
+    moved->flow =
+        net_flow_start(f->flow, call->class_id,
+                       fmax(left * call->volume_bytes, ldexp(1, -56)), transfer);
+    if (moved->flow == NET_FLOW_NONE)
+        flow_net_fail(f, error_nomem(f->err));
+    return true;
 }
 
 net_id flow_net_start_message(flow_net *f, const net_request *r)

@@ -372,6 +372,23 @@ void net_flow_cancel(net_flow *f, uint32_t flow_id)
         k->dirty = true;
 }
 
+double net_flow_left(net_flow *f, uint32_t flow_id)
+{
+    assert(flow_id < f->flows.n && f->flows.at[flow_id].class_id != NET_FLOW_NONE);
+    const uint32_t class_id = f->flows.at[flow_id].class_id;
+    const flow_class_cold *c = &f->cold.at[class_id];
+    net_u128 target = c->first.target;
+    for (uint32_t i = 0; c->first.flow != flow_id; i++) {
+        assert(i < c->n_more);
+        target = c->more[i].target;
+        if (c->more[i].flow == flow_id)
+            break;
+    }
+    flow_catch_up(f, class_id);
+    const net_u128 served = f->classes.at[class_id].served;
+    return target > served ? ldexp((double)(target - served), -56) : 0;
+}
+
 bool net_flow_change(net_flow *f, uint32_t link, double capacity_Bps)
 {
     assert(link < f->n_links);

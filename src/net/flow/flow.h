@@ -69,6 +69,8 @@ uint32_t net_flow_class_new(net_flow *f, const net_flow_hop *hops, uint32_t n,
 uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t context);
 /* End a flow early. What it has moved so far stays in the statistics. */
 void net_flow_cancel(net_flow *f, uint32_t flow_id);
+/* Bytes that a flow has still to move. */
+double net_flow_left(net_flow *f, uint32_t flow_id);
 /* A new capacity from now on; false: no memory. */
 bool net_flow_change(net_flow *f, uint32_t link, double capacity_Bps);
 /* Solve for all that happened at this instant. False: no memory. */

@@ -56,7 +56,9 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     TRY(hw_network_new(&f->network, c, err));
     const hw_graph *g = f->network->graph;
     TRY(check_links(g, err));
-    TRY(hw_network_merge_planes(f->network, err));
+    if (f->network->changes.n == 0)
+        TRY(hw_network_merge_planes(f->network, err));
+    TRY(flow_net_init_changes(f, c, err));
     if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
                                        (uint64_t)(o->ticks_per_s / 1e7)))
         return error_nomem(err);
@@ -74,6 +76,7 @@ static void flow_close(net *n)
     net_flow_free(f->flow);
     hw_network_free(f->network);
     flow_net_fini_bundles(f);
+    flow_net_fini_changes(f);
     flow_loads_fini(&f->loads);
     net_heat_fini(&f->heat);
     map64_fini(&f->ways_by_pair);
@@ -201,13 +204,12 @@ static void add_heat(flow_net *f, const flow_transfer *t)
     }
 }
 
-/* Move the solver's clock to the queue's; what has left the sender will arrive. */
-static void catch_up(flow_net *f)
+static void advance_solver(flow_net *f, uint64_t tick)
 {
     const net_flow_end *ends;
-    if (net_flow_now(f->flow) == f->head.queue->now)
+    if (net_flow_now(f->flow) == tick)
         return;
-    const uint32_t n = net_flow_advance(f->flow, f->head.queue->now, &ends);
+    const uint32_t n = net_flow_advance(f->flow, tick, &ends);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t id = (uint32_t)ends[i].context;
         flow_transfer *t = &f->transfers.at[id];
@@ -215,24 +217,41 @@ static void catch_up(flow_net *f)
         if (f->heat.busy != NULL)
             add_heat(f, t);
         des_queue_push(f->head.queue, f->head.queue->now + t->latency_ticks, t->event);
+        t->is_moving = false;
         t->next_free = f->free_transfer;
         f->free_transfer = id;
     }
 }
 
+/* Move the solver's clock to the queue's; what has left the sender will arrive. Changes
+ * that nothing under way met are carried out on the way. */
+void flow_net_catch_up(flow_net *f)
+{
+    const uint64_t now = f->head.queue->now;
+    for (uint64_t next; (next = flow_net_next_change(f)) <= now;) {
+        const uint64_t tick = next > net_flow_now(f->flow) ? next : net_flow_now(f->flow);
+        advance_solver(f, tick);
+        flow_net_make_changes(f, tick);
+    }
+    advance_solver(f, now);
+}
+
 net_id flow_net_start(flow_net *f, const flow_transfer *t)
 {
-    catch_up(f);
+    flow_net_catch_up(f);
     const uint32_t id = take_transfer(f);
     if (id != NET_NONE) {
         f->transfers.at[id] = *t;
         f->transfers.at[id].start = f->head.queue->now;
     }
-    if (id == NET_NONE ||
-        net_flow_start(f->flow, t->class_id, t->bytes, id) == NET_FLOW_NONE) {
+    const uint32_t flow = id == NET_NONE
+                              ? NET_FLOW_NONE
+                              : net_flow_start(f->flow, t->class_id, t->bytes, id);
+    if (flow == NET_FLOW_NONE) {
         flow_net_fail(f, error_nomem(f->err));
         return NET_NONE;
     }
+    f->transfers.at[id].flow = flow;
     return id;
 }
 
@@ -267,7 +286,7 @@ static bool flow_flush(net *n)
     flow_net *f = flow_net_of(n);
     if (net_flow_count(f->flow) == 0 && f->timer_at == NET_FLOW_NEVER)
         return false;
-    catch_up(f);
+    flow_net_catch_up(f);
     if (!net_flow_settle(f->flow)) {
         flow_net_fail(f, error_nomem(f->err));
         return false;
@@ -277,7 +296,11 @@ static bool flow_flush(net *n)
         if (status != HALLEY_OK)
             flow_net_fail(f, status);
     }
-    const uint64_t next = net_flow_next(f->flow);
+    uint64_t next = net_flow_next(f->flow);
+    if (net_flow_count(f->flow) > 0) {
+        const uint64_t change = flow_net_next_change(f);
+        next = change < next ? change : next;
+    }
     if (next != f->timer_at) {
         des_timer_cancel(n->queue, f->timer);
         f->timer = next == NET_FLOW_NEVER
@@ -296,7 +319,7 @@ static void flow_event(net *n, uint64_t event)
     (void)event;
     f->timer_at = NET_FLOW_NEVER;
     f->timer = (des_timer){0};
-    catch_up(f);
+    flow_net_catch_up(f);
 }
 
 static uint64_t flow_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
@@ -337,7 +360,7 @@ static net_heat flow_take_heat(net *n)
 
 const net_model net_model_flow = {
     .name = "flow",
-    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES,
+    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE,
     .size = sizeof(flow_net),
     .open = flow_open,
     .close = flow_close,
@@ -357,5 +380,6 @@ const net_model net_model_flow = {
     .describe = flow_net_describe,
     .take_heat = flow_take_heat,
     .list_links = flow_net_list_links,
+    .find_stalled = flow_net_find_stalled,
     .certify = flow_net_certify,
 };

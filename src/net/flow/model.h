@@ -28,7 +28,24 @@ typedef struct flow_transfer {
     uint32_t next_free;
     uint64_t start; /* tick */
     double bytes;
+    /* Where links may change: what is being sent, so that its rest can take another way.
+     */
+    uint32_t flow;
+    bool is_moving; /* it is under way, and has a collective */
+    uint32_t root;
+    coll_kind kind;
+    uint64_t group;
+    int64_t group_id;
+    double call_bytes, volume_bytes; /* of the whole collective */
 } flow_transfer;
+
+/* A link that changes in a run: what it could have carried until `since`. */
+typedef struct flow_offer {
+    uint32_t link;
+    uint64_t since; /* tick */
+    double bytes;
+    double bw_Bps; /* from then on; the graph has what routes know */
+} flow_offer;
 
 /* Members of a group, found once. */
 typedef struct flow_group {
@@ -115,6 +132,10 @@ typedef struct flow_net {
     net_heat heat;            /* by kind of link, NPU that sends */
     ARRAY(flow_owner) owners; /* by class */
     uint64_t n_flushes;
+    /* Links that change (changes.c). */
+    uint32_t next_change, next_reroute; /* of network->changes */
+    hw_network *intact;                 /* as before all changes; NULL: none changes */
+    ARRAY(flow_offer) offers;           /* by link */
     void (*fail)(void *context, halley_status status);
     halley_error *err;
 } flow_net;
@@ -131,6 +152,8 @@ static inline const flow_net *flow_net_of_const(const net *n)
 
 /* model.c */
 void flow_net_fail(flow_net *f, halley_status status);
+/* Move the solver's clock to the queue's. */
+void flow_net_catch_up(flow_net *f);
 /* A flow of a class from now on. */
 net_id flow_net_start(flow_net *f, const flow_transfer *t);
 static inline uint64_t flow_net_ticks(const flow_net *f, double seconds)
@@ -159,6 +182,24 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
 uint32_t flow_net_count_links(const net *n);
 uint64_t flow_net_colour_link(const net *n, uint32_t link);
 void flow_net_fini_bundles(flow_net *f);
+
+/* changes.c: links that change in a run. */
+halley_status flow_net_init_changes(flow_net *f, const halley_cluster *c,
+                                    halley_error *err);
+void flow_net_fini_changes(flow_net *f);
+/* The tick of the next change or of new routes; NET_FLOW_NEVER: none will come. */
+uint64_t flow_net_next_change(const flow_net *f);
+/* Carry out what is due at a tick, to which the solver's clock has come. */
+void flow_net_make_changes(flow_net *f, uint64_t tick);
+/* A link that has failed and on which something waits. */
+bool flow_net_find_stalled(char *to, size_t size, const net *n);
+/* What a link could have carried until now. */
+double flow_net_offered_bytes(const flow_net *f, uint32_t link);
+/* bundles.c: the links of all collectives are to be found anew. */
+void flow_net_forget_shapes(flow_net *f);
+/* Start what is left of a transfer on its links of now; false: it has no way, and stays
+ * where it is. */
+bool flow_net_move_transfer(flow_net *f, uint32_t transfer);
 
 /* report.c: rows of the model. */
 bool flow_net_describe(net_part_use *out, const net *n, uint32_t i);

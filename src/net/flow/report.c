@@ -225,6 +225,15 @@ static void sum_loads(link_tallies *t)
     }
 }
 
+/* Of a link that changed, the mean over the run. */
+static double find_link_Bps(const flow_net *f, uint32_t link)
+{
+    const double seconds = (double)net_flow_now(f->flow) / f->ticks_per_s;
+    if (f->offers.n == 0 || !(seconds > 0))
+        return f->network->graph->link_Bps[link];
+    return flow_net_offered_bytes(f, link) / seconds;
+}
+
 /* Parallel links that are one share what crosses them evenly. */
 static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
                       uint32_t n_alike, const link_tally *t)
@@ -235,7 +244,7 @@ static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
     char from[96], back[96];
     net_link_use use = {
         .kind = arena_printf(&to->memory, "%s", g->kinds[g->link_kind[first]].name),
-        .bw_Bps = g->link_Bps[first],
+        .bw_Bps = find_link_Bps(f, first),
         .bytes = t->payload / n_parallel,
         .wire_bytes = t->wire / n_parallel,
         .n_messages = t->n_messages,
@@ -300,15 +309,14 @@ static halley_status certify_use(const flow_net *f, halley_error *err)
     const hw_graph *g = f->network->graph;
     const uint32_t n_links = count_links(f);
     double *bytes = mem_array(n_links, sizeof *bytes);
-    const double seconds = (double)net_flow_now(f->flow) / f->ticks_per_s;
     char name[128];
     halley_status status = bytes == NULL ? error_nomem(err) : HALLEY_OK;
     if (status == HALLEY_OK)
         net_flow_sum_links(f->flow, bytes);
     for (uint32_t i = 0; status == HALLEY_OK && i < n_links; i++) {
         const uint32_t link = flow_net_first_link(f, i);
-        if (bytes[i] >
-            hw_network_capacity_Bps(f->network, link) * (seconds + 1e-12) * (1 + 1e-9))
+        const double tick_bytes = hw_network_capacity_Bps(f->network, link) * 1e-12;
+        if (bytes[i] > (flow_net_offered_bytes(f, link) + tick_bytes) * (1 + 1e-9))
             status = error_set(err, HALLEY_EINVAL,
                                "internal error: link %s carried more than it can",
                                hw_graph_link_name(g, link, name, sizeof name));

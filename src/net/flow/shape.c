@@ -264,10 +264,9 @@ static halley_status add_star(flow_loads *l, hw_network *net, const flow_members
     return HALLEY_OK;
 }
 
-halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
-                             const coll_load *load, uint32_t root, halley_error *err)
+static halley_status add_pattern(flow_loads *l, hw_network *net, const flow_members *m,
+                                 const coll_load *load, uint32_t root, halley_error *err)
 {
-    assert(l->links.n == 0);
     if (load->pattern == COLL_PATTERN_SEND)
         return add_edge(l, net, m->npus[0], m->npus[1],
                         fmax(load->up_bytes, load->out_bytes), err);
@@ -275,6 +274,18 @@ halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members 
         return add_star(l, net, m, load, root, err);
     TRY(add_inside(l, net, m, load, err));
     return m->n_nodes > 1 ? add_across(l, net, m, load, err) : HALLEY_OK;
+}
+
+halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
+                             const coll_load *load, uint32_t root, halley_error *err)
+{
+    assert(l->links.n == 0);
+    const halley_status status = add_pattern(l, net, m, load, root, err);
+    for (size_t i = 0; status != HALLEY_OK && i < l->links.n; i++)
+        l->bytes[l->links.at[i]] = 0;
+    if (status != HALLEY_OK) /* a member has no way: nothing is left of the others' */
+        l->links.n = 0;
+    return status;
 }
 
 /* Seconds for which the busiest link of a level would be busy at its full capacity. */

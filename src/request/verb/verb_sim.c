@@ -435,11 +435,13 @@ static halley_status load_traces(halley_trace_set **out, const request_call *cal
 {
     const sim_options *o = call->options;
     const halley_load_opts opts = {
+        .frees_bytes = true,
         .differences_only = cluster != NULL && !read_run_options(call).record &&
                             halley_cluster_network_model(cluster) == HALLEY_NETWORK_FLOW};
+    const halley_load_opts whole = {.frees_bytes = true};
     if (o->workload == NULL)
         return traces_load_by(out, call, 0, call->n_args, &opts, err);
-    return halley_trace_set_load(out, &o->workload, 1, NULL, err);
+    return halley_trace_set_load(out, &o->workload, 1, &whole, err);
 }
 
 static sim_astra_files list_astra_files(const sim_options *o)

@@ -59,7 +59,7 @@ static const char *const topology_key[] = {"topology", NULL};
 const request_verb request_verb_topology_check = {
     .name = "topology check",
     .summary = "check that a network can be built and is connected",
-    .arguments = "FILE",
+    .arguments = "FILE|CLUSTER",
     .arg_keys = topology_key,
     .description =
         "Builds the graph of a network and checks it: known keys, sizes that multiply, "

@@ -215,7 +215,7 @@ static const char *const topology_key[] = {"topologies", NULL};
 const request_verb request_verb_topology_compare = {
     .name = "topology compare",
     .summary = "compare sizes, bisection and cost of networks",
-    .arguments = "FILE FILE...",
+    .arguments = "FILE|CLUSTER FILE|CLUSTER...",
     .arg_keys = topology_key,
     .description =
         "Prints the properties of several networks side by side. The times are closed "

@@ -108,7 +108,7 @@ static const char *const topology_key[] = {"topology", NULL};
 const request_verb request_verb_topology_convert = {
     .name = "topology convert",
     .summary = "write a network in the format of another tool",
-    .arguments = "FILE",
+    .arguments = "FILE|CLUSTER",
     .arg_keys = topology_key,
     .description =
         "Reads a network, halley's own or one of another tool (recognised by content, "

@@ -138,7 +138,7 @@ static const char *const topology_key[] = {"topology", NULL};
 const request_verb request_verb_topology_show = {
     .name = "topology show",
     .summary = "describe a network: sizes, bisection, cost and power",
-    .arguments = "FILE",
+    .arguments = "FILE|CLUSTER",
     .arg_keys = topology_key,
     .description =
         "Builds the graph of a network and prints what it is made of: devices by kind, "

@@ -71,6 +71,8 @@ static const char *find_option(const sim *s, const halley_sim_opts *opts)
         return "collectives run step by step";
     if (opts->journal != HALLEY_JOURNAL_NONE)
         return "the order of events is recorded rank by rank";
+    if (s->cluster->has_events)
+        return "links change during the run";
     if (opts->heat)
         return "the use of links over time is recorded per NPU";
     if (system->bus.on || system->rendezvous)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/pool.h"
+#include "trace/core/rank_file.h"
 #include "trace/core/set_alike.h"
 #include "trace/core/set_files.h"
 #include "trace/core/store.h"
@@ -19,12 +20,8 @@ struct halley_trace_set {
     trace_alike *alike; /* NULL: every trace is its rank's own */
 };
 
-/* What is known of a file before it is decoded: enough to see which are worth comparing.
- */
-typedef struct rank_file {
-    uint64_t size, hash;
-    uint32_t same_as; /* a lower rank with the same bytes, or itself */
-} rank_file;
+/* Bytes of small files kept from the search for equal ones until they are decoded. */
+enum { KEEP_BYTES = 1 << 26 };
 
 typedef struct set_job {
     const trace_files *files;
@@ -33,18 +30,81 @@ typedef struct set_job {
     const halley_load_opts *opts;
 } set_job;
 
-static halley_status hash_file(void *context, size_t i, uint32_t worker,
+/* Small files that have rank 0's bytes are done with. */
+static halley_status scan_rank(void *context, size_t i, uint32_t worker,
                                halley_error *err)
 {
     assert(context != NULL);
     (void)worker;
     const set_job *const j = context;
-    file_input in;
-    TRY(file_input_open(&in, j->files->at[i].path, err));
-    j->ranks[i].size = in.n;
-    j->ranks[i].hash = hash_bytes(in.at, in.n, 1);
-    file_input_close(&in);
+    rank_file *const r = &j->ranks[i], *const first = &j->ranks[0];
+    bool same = false;
+    TRY(trace_rank_file_scan(r, j->files->at[i].path, KEEP_BYTES / j->files->n, err));
+    if (i > 0 && !r->is_large)
+        TRY(trace_rank_file_compare(&same, first, j->files->at[0].path, r,
+                                    j->files->at[i].path, err));
+    r->same_as = same ? 0 : (uint32_t)i;
+    if (same)
+        file_input_close(&r->kept);
     return HALLEY_OK;
+}
+
+static halley_status scan_next_rank(void *context, size_t i, uint32_t worker,
+                                    halley_error *err)
+{
+    return scan_rank(context, i + 1, worker, err);
+}
+
+/* Large files of ranks [1 + 8 i, 9 + 8 i) that have rank 0's bytes. */
+static halley_status match_block(void *context, size_t i, uint32_t worker,
+                                 halley_error *err)
+{
+    (void)worker;
+    const set_job *const j = context;
+    const char *paths[RANK_FILE_BLOCK];
+    uint32_t ranks[RANK_FILE_BLOCK], n = 0;
+    bool same[RANK_FILE_BLOCK] = {false};
+    const size_t first = 1 + i * RANK_FILE_BLOCK;
+    for (size_t k = first; k < j->files->n && k < first + RANK_FILE_BLOCK; k++) {
+        if (!j->ranks[k].is_large || !j->ranks[0].is_large ||
+            j->ranks[k].head != j->ranks[0].head)
+            continue;
+        ranks[n] = (uint32_t)k;
+        paths[n++] = j->files->at[k].path;
+    }
+    if (n > 0)
+        TRY(trace_rank_file_match(same, j->files->at[0].path, paths, n, err));
+    for (uint32_t k = 0; k < n; k++)
+        j->ranks[ranks[k]].same_as = same[k] ? 0 : ranks[k];
+    return HALLEY_OK;
+}
+
+/* Large files that begin alike, but not as rank 0's, which has been compared already. */
+static halley_status find_peers(const set_job *j, halley_error *err)
+{
+    map64 first = {0};
+    bool fine = true, fresh;
+    for (uint32_t i = 1; i < j->files->n && fine; i++) {
+        rank_file *const r = &j->ranks[i];
+        uint32_t other = i;
+        if (!r->is_large || r->same_as != i)
+            continue;
+        fine = map64_put(&first, r->head, &other, &fresh);
+        if (fine && !fresh)
+            r->has_peer = j->ranks[other].has_peer = true;
+    }
+    map64_fini(&first);
+    return fine ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status hash_rank(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    (void)worker;
+    const set_job *const j = context;
+    if (!j->ranks[i].has_peer)
+        return HALLEY_OK;
+    return trace_rank_file_hash(&j->ranks[i], j->files->at[i].path, err);
 }
 
 static halley_status load_rank(void *context, size_t i, uint32_t worker,
@@ -53,25 +113,12 @@ static halley_status load_rank(void *context, size_t i, uint32_t worker,
     assert(context != NULL);
     (void)worker;
     const set_job *const j = context;
-    if (j->ranks[i].same_as != i)
+    rank_file *const r = &j->ranks[i];
+    if (r->same_as != i)
         return HALLEY_OK;
-    return halley_trace_load(&j->traces[i], j->files->at[i].path, j->opts, err);
-}
-
-/* Equal size and hash, then equal bytes. */
-static halley_status same_bytes(bool *same, const char *a, const char *b,
-                                halley_error *err)
-{
-    assert(a != NULL && b != NULL);
-    file_input x, y;
-    TRY(file_input_open(&x, a, err));
-    const halley_status status = file_input_open(&y, b, err);
-    if (!status) {
-        *same = x.n == y.n && memcmp(x.at, y.at, x.n) == 0;
-        file_input_close(&y);
-    }
-    file_input_close(&x);
-    return status;
+    if (r->kept.at == NULL)
+        return halley_trace_load(&j->traces[i], j->files->at[i].path, j->opts, err);
+    return trace_load_input(&j->traces[i], &r->kept, j->files->at[i].path, j->opts, err);
 }
 
 static halley_status pair_up(const set_job *j, halley_error *err)
@@ -82,17 +129,35 @@ static halley_status pair_up(const set_job *j, halley_error *err)
         rank_file *const r = &j->ranks[i];
         uint32_t other = i;
         bool fresh, same = false;
-        r->same_as = i;
+        if (r->same_as != i || (r->is_large && !r->has_peer))
+            continue;
         if (!map64_put(&first, r->hash ^ hash_u64(r->size), &other, &fresh))
             status = error_nomem(err);
-        else if (!fresh && j->ranks[other].size == r->size)
+        else if (!fresh)
             status =
-                same_bytes(&same, j->files->at[other].path, j->files->at[i].path, err);
-        if (same)
+                trace_rank_file_compare(&same, &j->ranks[other], j->files->at[other].path,
+                                        r, j->files->at[i].path, err);
+        if (same) {
             r->same_as = other;
+            file_input_close(&r->kept);
+        }
     }
     map64_fini(&first);
     return status;
+}
+
+/* Which ranks have the same bytes. */
+static halley_status find_equal(const set_job *j, uint32_t n_threads, halley_error *err)
+{
+    const size_t n = j->files->n;
+    set_job job = *j;
+    TRY(scan_rank(&job, 0, 0, err));
+    TRY(pool_run(n_threads, n - 1, scan_next_rank, &job, err));
+    TRY(pool_run(n_threads, (n - 1 + RANK_FILE_BLOCK - 1) / RANK_FILE_BLOCK, match_block,
+                 &job, err));
+    TRY(find_peers(&job, err));
+    TRY(pool_run(n_threads, n, hash_rank, &job, err));
+    return pair_up(&job, err);
 }
 
 static halley_status load_all(halley_trace_set *set, const trace_files *files,
@@ -108,11 +173,11 @@ static halley_status load_all(halley_trace_set *set, const trace_files *files,
         return error_nomem(err);
     halley_status status = HALLEY_OK;
     if (files->n > 1)
-        status = pool_run(given.n_threads, files->n, hash_file, &j, err);
-    if (!status && files->n > 1)
-        status = pair_up(&j, err);
+        status = find_equal(&j, given.n_threads, err);
     if (!status)
         status = pool_run(given.n_threads, files->n, load_rank, &j, err);
+    for (size_t i = 0; i < files->n; i++)
+        file_input_close(&j.ranks[i].kept);
     for (uint32_t i = 0; i < files->n && !status; i++) {
         set->n_distinct += j.ranks[i].same_as == i;
         if (j.ranks[i].same_as != i)

@@ -186,6 +186,7 @@ halley_status trace_alike_load(trace_alike **out, halley_trace **traces,
     a->differences = mem_array_zero(a->n, sizeof *a->differences);
     alike_job j = {.to = a, .traces = traces, .files = files, .opts = *opts};
     j.opts.n_threads = 1;
+    j.opts.frees_bytes = false; /* differences are found in the bytes */
     halley_status status =
         a->decoded_of != NULL && a->differences != NULL ? HALLEY_OK : error_nomem(err);
     for (uint32_t i = 0; status == HALLEY_OK && i < a->n; i++)

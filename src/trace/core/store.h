@@ -221,6 +221,10 @@ halley_status trace_store_close_node(trace_store *s, uint64_t id, int32_t type,
 halley_status trace_finish(halley_trace **out, trace_store *s, file_input *in,
                            const char *path, halley_trace_form form, halley_error *err);
 
+/* halley_trace_load of bytes that were read already; takes `in`, also on failure. */
+halley_status trace_load_input(halley_trace **out, file_input *in, const char *path,
+                               const halley_load_opts *opts, halley_error *err);
+
 /* Desc of a node's i-th attribute and its value, without decoding text: for bulk readers.
  */
 static inline const attr_shape *trace_shape_of(const halley_trace *t, uint32_t node)

@@ -16,10 +16,17 @@
  */
 typedef struct et_decoder {
     trace_store *s;
-    const uint8_t *base;
+    const uint8_t *base; /* of the bytes in memory */
+    uint64_t skipped;    /* bytes of the file before them */
     halley_error *err;
     bool foreign; /* the bytes are not the input's: copy, do not refer */
+    bool copies;  /* the bytes go when they are decoded: copy text, keep no places */
 } et_decoder;
+
+static inline uint64_t et_offset(const et_decoder *d, const uint8_t *at)
+{
+    return d->skipped + (uint64_t)(at - d->base);
+}
 
 /* Bytes that usually stand together, and are joined when they do not. {0} is empty. */
 typedef struct byte_run {
@@ -63,6 +70,23 @@ halley_status et_first_is_meta(bool *out, const uint8_t *at, size_t n, halley_er
 halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint8_t *end,
                              size_t *n);
 
+/* The metadata, if the file has them: then *at moves on. *why: what kept the first
+ * message, which is no good node either, from being metadata. */
+halley_status et_read_first(const et_decoder *d, const uint8_t **at, const uint8_t *end,
+                            halley_error *why);
+/* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. The
+ * columns will hold what is in `n_room` bytes from *at on. */
+halley_status et_read_nodes(const et_decoder *d, const uint8_t **at, const uint8_t *stop,
+                            const uint8_t *end, size_t n_room, uint32_t max_nodes);
+
+/* What the first bytes of a file say: JSON, or packed by a program (NULL: by none that is
+ * known). */
+bool et_looks_like_json(const file_input *in);
+const char *et_packer_of(const file_input *in);
+/* A file in pieces, with a copy of its text: needs no more memory than the columns. *out
+ * is NULL when the file is no .et of today's schema, or when that cannot be seen. */
+halley_status et_read_stream(halley_trace **out, const char *path,
+                             const halley_load_opts *opts, halley_error *err);
 /* Whole files. `in` is taken, also on failure. */
 halley_status et_read(halley_trace **out, file_input *in, const char *path,
                       const halley_load_opts *opts, halley_error *err);

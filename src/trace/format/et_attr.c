@@ -10,6 +10,17 @@
 
 #include <string.h>
 
+/* Text: apart, as the address of a local costs its function a check of the frame. */
+static __attribute__((noinline)) bool guess_text(const et_decoder *d, const uint8_t *p,
+                                                 const uint8_t *end)
+{
+    const uint8_t *bytes;
+    size_t length;
+    text_ref ref;
+    return wire_len(&p, end, &bytes, &length) && p == end &&
+           et_text(d, &ref, bytes, length) == HALLEY_OK && array_push(&d->s->values, ref);
+}
+
 static bool guess_kind(const et_decoder *d, uint32_t *state, const uint8_t *at, size_t n)
 {
     attr_shapes *const shapes = &d->s->shapes;
@@ -22,13 +33,10 @@ static bool guess_kind(const et_decoder *d, uint32_t *state, const uint8_t *at, 
     const halley_attr_kind kind = (halley_attr_kind)desc->kind;
     uint64_t bits = 0;
     if (kind == HALLEY_ATTR_STRING || kind == HALLEY_ATTR_BYTES) {
-        const uint8_t *bytes;
-        size_t length;
-        if (!wire_len(&p, end, &bytes, &length))
+        if (!guess_text(d, p, end))
             return false;
-        bits = trace_text_ref(d->s, (uint64_t)(bytes - d->base), length, false);
-        if (bits == 0)
-            return false;
+        *state = from->next_state;
+        return true;
     } else if (halley_attr_is_list(kind)) {
         return false;
     } else if (kind == HALLEY_ATTR_DOUBLE || kind == HALLEY_ATTR_FIXED64 ||
@@ -165,8 +173,8 @@ static halley_status keep_fields(const et_decoder *d, attr_fields *f, uint32_t *
     return HALLEY_OK;
 }
 
-static halley_status parse_attr(const et_decoder *d, uint32_t *state, const uint8_t *at,
-                                size_t n)
+static __attribute__((noinline)) halley_status
+parse_attr(const et_decoder *d, uint32_t *state, const uint8_t *at, size_t n)
 {
     attr_fields f = {0};
     const uint8_t *const start = at, *const end = at + n;
@@ -176,7 +184,7 @@ static halley_status parse_attr(const et_decoder *d, uint32_t *state, const uint
     if (!status)
         status = keep_fields(d, &f, state);
     if (status == HALLEY_EFORMAT) /* a merged list has no place of its own */
-        error_at_offset(d->err, (uint64_t)(start - d->base));
+        error_at_offset(d->err, et_offset(d, start));
     byte_run_fini(&f.bytes);
     byte_run_fini(&f.unknown);
     return status;

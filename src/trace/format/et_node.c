@@ -186,7 +186,7 @@ halley_status et_read_node(const et_decoder *d, const uint8_t *at, size_t n)
     if (!status)
         status = keep_node(d, &f);
     if (status == HALLEY_EFORMAT) /* a merged message has no place of its own */
-        error_at_offset(d->err, (uint64_t)(at - d->base));
+        error_at_offset(d->err, et_offset(d, at));
     if (status && f.id)
         error_at_node(d->err, f.id);
     byte_run_fini(&f.inputs);

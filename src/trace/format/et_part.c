@@ -58,18 +58,20 @@ halley_status et_bad(const et_decoder *d, const uint8_t *at, const char *format,
     va_end(args);
     error_set(d->err, HALLEY_EFORMAT, "%s", text);
     if (!d->foreign) /* else the caller knows a place in the file */
-        error_at_offset(d->err, (uint64_t)(at - d->base));
+        error_at_offset(d->err, et_offset(d, at));
     return HALLEY_EFORMAT;
 }
 
 halley_status et_text(const et_decoder *d, text_ref *out, const uint8_t *at, size_t n)
 {
-    const uint64_t offset = (uint64_t)(at - d->base);
+    const uint64_t offset = d->copies ? d->s->own.n : et_offset(d, at);
     if (offset > TEXT_MAX_OFFSET)
         return error_set(
             d->err, HALLEY_ELIMIT,
             "the file is too large: text beyond 512 GiB cannot be addressed");
-    const text_ref ref = trace_text_ref(d->s, offset, n, false);
+    const text_ref ref = d->copies
+                             ? trace_text_copy(d->s, (str){(const char *)at, n}, (str){0})
+                             : trace_text_ref(d->s, offset, n, false);
     if (ref == 0)
         return error_nomem(d->err);
     *out = ref;

@@ -67,14 +67,12 @@ static void foresee_size(trace_store *s, double times)
     for (size_t i = 0; i < N_NARROW; i++)
         fine &= array_reserve(narrow[i], (size_t)((double)narrow[i]->n * times * 1.03));
     fine &= array_reserve(&s->types, (size_t)((double)s->types.n * times * 1.03));
+    fine &= array_reserve(&s->own, (size_t)((double)s->own.n * times * 1.03));
     (void)fine;
 }
 
-/* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. The
- * columns will later hold what is before `room_to`. */
-static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
-                                const uint8_t *stop, const uint8_t *room_to,
-                                const uint8_t *end, uint32_t max_nodes)
+halley_status et_read_nodes(const et_decoder *d, const uint8_t **at, const uint8_t *stop,
+                            const uint8_t *end, size_t n_room, uint32_t max_nodes)
 {
     trace_store *const s = d->s;
     const uint8_t *const begin = *at;
@@ -82,7 +80,7 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
         const uint8_t *const start = *at;
         size_t n = 0;
         if (s->n == SAMPLE && start > begin)
-            foresee_size(s, (double)(room_to - start) / (double)(start - begin));
+            foresee_size(s, (double)n_room / (double)(start - begin) - 1);
         TRY(et_read_length(d, at, end, &n));
         if (n == 0)
             return et_bad(
@@ -92,11 +90,11 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
         if (s->n >= max_nodes) {
             error_set(d->err, HALLEY_ELIMIT, "more than %u nodes in one trace",
                       max_nodes);
-            error_at_offset(d->err, (uint64_t)(start - d->base));
+            error_at_offset(d->err, et_offset(d, start));
             return HALLEY_ELIMIT;
         }
-        const node_mark mark = {(uint64_t)(start - d->base), s->n};
-        if (s->n % MARK_EVERY == 0 && !array_push(&s->marks, mark))
+        const node_mark mark = {et_offset(d, start), s->n};
+        if (s->n % MARK_EVERY == 0 && !d->copies && !array_push(&s->marks, mark))
             return error_nomem(d->err);
         TRY(et_read_node(d, *at, n));
         *at += n;
@@ -160,9 +158,10 @@ static halley_status read_share(void *context, size_t i, uint32_t worker,
     const et_decoder d = {.s = part->s, .base = j->base, .err = i == 0 ? err : NULL};
     part->reached = part->start;
     const uint8_t *const room_to = i == 0 ? j->end : part->stop; /* others are appended */
-    const halley_status status = part->start ? read_nodes(&d, &part->reached, part->stop,
-                                                          room_to, j->end, j->max_nodes)
-                                             : HALLEY_EFORMAT;
+    halley_status status = HALLEY_EFORMAT;
+    if (part->start)
+        status = et_read_nodes(&d, &part->reached, part->stop, j->end,
+                               (size_t)(room_to - part->start), j->max_nodes);
     part->done = status == HALLEY_OK;
     return i == 0 ? status : HALLEY_OK;
 }
@@ -468,8 +467,8 @@ halley_status et_first_is_meta(bool *out, const uint8_t *at, size_t n, halley_er
  * stays, and *why says what kept it from being metadata. A node without id and with a
  * short name can pass for metadata with unknown fields, so that is looked at twice.
  */
-static halley_status read_first(const et_decoder *d, const uint8_t **at,
-                                const uint8_t *end, halley_error *why)
+halley_status et_read_first(const et_decoder *d, const uint8_t **at, const uint8_t *end,
+                            halley_error *why)
 {
     const uint8_t *const start = *at;
     size_t n = 0;
@@ -501,10 +500,11 @@ static halley_status read_all(const et_decoder *d, const file_input *in,
         return error_set(d->err, HALLEY_EFORMAT,
                          "the file is empty; a trace has at least a metadata message");
     halley_error no_meta = {0};
-    TRY(read_first(d, &at, end, &no_meta));
-    if (opts->n_threads != 1)
+    TRY(et_read_first(d, &at, end, &no_meta));
+    if (opts->n_threads != 1 && !d->copies)
         TRY(read_in_shares(d, &at, end, opts->n_threads, max_nodes));
-    const halley_status status = read_nodes(d, &at, end, end, end, max_nodes);
+    const halley_status status =
+        et_read_nodes(d, &at, end, end, (size_t)(end - at), max_nodes);
     /* Neither metadata nor a node: it was meant to be metadata. */
     if (status == HALLEY_EFORMAT && d->s->n == 0 && no_meta.code)
         *d->err = no_meta;
@@ -515,11 +515,16 @@ halley_status et_read(halley_trace **out, file_input *in, const char *path,
                       const halley_load_opts *opts, halley_error *err)
 {
     trace_store s;
-    const et_decoder d = {.s = &s, .base = in->at, .err = err};
+    const et_decoder d = {
+        .s = &s, .base = in->at, .err = err, .copies = opts->frees_bytes};
     halley_status status = trace_store_init(&s) ? HALLEY_OK : error_nomem(err);
     s.base = in->at;
     if (!status)
         status = read_all(&d, in, opts);
+    if (!status && d.copies) {
+        file_input_close(in);
+        s.base = NULL;
+    }
     if (!status)
         return trace_finish(out, &s, in, path, HALLEY_FORM_ET, err);
     trace_store_fini(&s);

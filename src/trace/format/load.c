@@ -28,7 +28,7 @@ static bool is_et_like_json(const file_input *in)
     return in->n > 123 && memcmp(in->at, "{\n\"", 3) == 0 && in->at[3 + 34] == 0x12;
 }
 
-static bool looks_like_json(const file_input *in)
+bool et_looks_like_json(const file_input *in)
 {
     const uint8_t first = first_byte(in);
     if ((first != '{' && first != '[') || is_et_like_json(in))
@@ -64,7 +64,7 @@ static halley_status read_any(halley_trace **out, file_input *in, const char *pa
 {
     const halley_load_opts none = {0};
     opts = opts ? opts : &none;
-    if (looks_like_json(in)) {
+    if (et_looks_like_json(in)) {
         const halley_status strange = refuse_json(in, path, err);
         if (strange == HALLEY_OK)
             return json_trace_read(out, in, path, opts, err);
@@ -83,7 +83,7 @@ static halley_status read_any(halley_trace **out, file_input *in, const char *pa
 }
 
 /* Which program packed a file that only it can unpack; NULL: none that is known. */
-static const char *packer_of(const file_input *in)
+const char *et_packer_of(const file_input *in)
 {
     static const struct {
         const char *name, *start;
@@ -98,13 +98,13 @@ static const char *packer_of(const file_input *in)
     return NULL;
 }
 
-halley_status halley_trace_load(halley_trace **out, const char *path,
-                                const halley_load_opts *opts, halley_error *err)
+halley_status trace_load_input(halley_trace **out, file_input *in, const char *path,
+                               const halley_load_opts *opts, halley_error *err)
 {
-    file_input in = {0};
-    TRY(file_input_open(&in, path, err));
-    const char *const packer = packer_of(&in);
-    halley_status status = read_any(out, &in, path, opts, err);
+    const char *const packer = et_packer_of(in);
+    file_input taken = *in;
+    *in = (file_input){0};
+    halley_status status = read_any(out, &taken, path, opts, err);
     if (packer && status == HALLEY_EFORMAT)
         status = error_set(err, HALLEY_EFORMAT,
                            "packed by %s, which is not read: unpack it (gzip is read)",
@@ -112,6 +112,24 @@ halley_status halley_trace_load(halley_trace **out, const char *path,
     if (status)
         error_at_file(err, path);
     return status;
+}
+
+halley_status halley_trace_load(halley_trace **out, const char *path,
+                                const halley_load_opts *opts, halley_error *err)
+{
+    file_input in = {0};
+    if (opts != NULL && opts->frees_bytes) {
+        halley_trace *trace = NULL;
+        const halley_status status = et_read_stream(&trace, path, opts, err);
+        if (status)
+            error_at_file(err, path);
+        if (status || trace != NULL) {
+            *out = status ? *out : trace;
+            return status;
+        }
+    }
+    TRY(file_input_open(&in, path, err));
+    return trace_load_input(out, &in, path, opts, err);
 }
 
 halley_status halley_trace_parse(halley_trace **out, const void *at, size_t n,

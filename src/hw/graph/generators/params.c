@@ -39,8 +39,7 @@ static const conf_field fields[] = {
     {.key = "topology",
      .type = CONF_TYPE_TEXT,
      .offset = offsetof(hw_raw_params, p.topology),
-     .required = true,
-     .doc = "name of the generator"},
+     .doc = "name of the generator (may be left out with file and with edges)"},
     QUANTITY("link", UNITS_BANDWIDTH, link_Bps, LEAST_RATE, MOST_RATE,
              "rate of a cable, one direction (default 400 Gb/s)"),
     QUANTITY("latency", UNITS_TIME, latency_s, 0, 1, "latency of a cable (default 0)"),
@@ -108,6 +107,11 @@ static const conf_field fields[] = {
     FIELD("failed", CONF_TYPE_NODE, failed,
           "switches, NICs, NPUs and links that have failed: [spine2, leaf0 - spine1]; "
           "routes avoid them"),
+    FIELD("events", CONF_TYPE_NODE, events,
+          "links that change while a simulation runs: a list of {at: 2 s, link: leaf0 - "
+          "spine1 (or device: spine2), bandwidth: 0 (or x0.5, a rate), for: 10 s}"),
+    QUANTITY("reroute", UNITS_TIME, reroute_s, 0, 1e5,
+             "of events: how long until routes avoid what has failed (default 0)"),
     FIELD("file", CONF_TYPE_TEXT, file,
           "of file: a topology file of another tool, relative to this file"),
     FIELD("format", CONF_TYPE_TEXT, format, "of file: its format (default: by content)"),
@@ -118,7 +122,8 @@ static const conf_field fields[] = {
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 /* Keys that every generator takes. */
 static const char common_keys[] = " topology link latency node-link node-latency "
-                                  "switch-latency cost power links failed ";
+                                  "switch-latency cost power links failed "
+                                  "events reroute ";
 
 const conf_field *hw_generator_fields(size_t *n)
 {
@@ -396,6 +401,12 @@ static halley_status normalise_keys(conf_node *copy, arena *memory, const conf_n
     return HALLEY_OK;
 }
 
+bool hw_generator_is_short(const conf_node *map)
+{
+    return map->kind == CONF_MAP && conf_find(map, "topology") == NULL &&
+           (conf_find(map, "file") != NULL || conf_find(map, "edges") != NULL);
+}
+
 /* A key of another generator is as wrong as an unknown one. */
 static halley_status check_keys(const hw_params_source *in, const conf_node *map,
                                 const hw_generator *row, halley_error *err)
@@ -441,6 +452,11 @@ halley_status hw_generator_read(hw_generator_params *out, arena *memory,
                           "a network must be a map, such as {topology: ring, n: 8}");
     TRY(normalise_keys(&copy, memory, map, err));
     TRY(conf_read(&raw, file, &copy, fields, N_FIELDS, true, NULL, err));
+    if (raw.p.topology.n == 0 && hw_generator_is_short(&copy))
+        raw.p.topology = conf_find(&copy, "file") != NULL ? STR("file") : STR("edges");
+    if (raw.p.topology.n == 0)
+        return conf_error(file, map, err, HALLEY_EINVAL,
+                          "key \"topology\" is missing: name of the generator");
     const hw_generator *row = hw_generator_find(raw.p.topology);
     if (row != NULL)
         TRY(check_keys(&in, &copy, row, err));
@@ -450,6 +466,7 @@ halley_status hw_generator_read(hw_generator_params *out, arena *memory,
     TRY(read_file_name(&raw, &in, err));
     TRY(hw_faults_read(&raw.p.faults, &raw.p.n_faults, memory, file, raw.links,
                        raw.failed, err));
+    TRY(hw_events_read(&raw.p.events, &raw.p.n_events, memory, file, raw.events, err));
     raw.p.has_link = conf_find(&copy, "link") != NULL;
     raw.p.has_latency = conf_find(&copy, "latency") != NULL;
     *out = raw.p;

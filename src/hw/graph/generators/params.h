@@ -10,6 +10,7 @@ typedef struct hw_raw_params {
     const conf_node *dims, *shifts, *m, *w, *parallel, *tiers, *sizes;
     const conf_node *edges, *switches, *devices, *cost, *power;
     const conf_node *links, *failed; /* faults */
+    const conf_node *events;
     str file, format;
     bool node_switch, merge;
 } hw_raw_params;
