@@ -10,6 +10,7 @@
 #   make coverage   what the tests reach             make bench     speed and memory
 #   make cases      published clusters: published, halley, error
 #   make python-test  the Python package        make wheel     dist/halley-*.whl
+#   make web-test   the pages of halley serve, in Chromium
 #   make install    PREFIX=/usr/local DESTDIR=       make clean
 
 PREFIX ?= /usr/local
@@ -19,12 +20,12 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz torture sbom bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python
+.PHONY: all demo test check asan tsan fuzz torture sbom bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python setup-web web-test
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
 
-setup-build setup-test setup-dev setup-python:
+setup-build setup-test setup-dev setup-python setup-web:
 	@tools/setup $(@:setup-%=%)
 
 build/build.ninja: | setup-build
@@ -79,6 +80,9 @@ cases: all
 
 python-test: all | setup-python
 	@tools/python-test build
+
+web-test: all | setup-web
+	@tools/web-test build
 
 wheel: all
 	@tools/setup python

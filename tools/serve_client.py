@@ -3,6 +3,7 @@
 Everything is raw bytes over sockets, so that requests may be as wrong as tests want."""
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -13,13 +14,14 @@ import time
 class Server:
     """A running server; `with Server(program) as server`. Its folder is removed at the end."""
 
-    def __init__(self, program, *options, folder=None, prefix=(), env=None):
+    def __init__(self, program, *options, folder=None, file_bytes=None):
         self.own = tempfile.TemporaryDirectory(prefix='halley-serve-') if folder is None else None
         self.folder = folder or self.own.name
         self.errors = tempfile.TemporaryFile(mode='w+')
         self.process = subprocess.Popen(
-            [*prefix, program, 'serve', '--port', str(free_port()), '--folder', self.folder, *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, env=env)
+            [program, 'serve', '--port', str(free_port()), '--folder', self.folder, *options],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            preexec_fn=None if file_bytes is None else lambda: limit_files(file_bytes))
         line = self.process.stdout.readline().strip()
         if '/?token=' not in line:
             self.errors.seek(0)
@@ -32,7 +34,15 @@ class Server:
         return self
 
     def __exit__(self, *_):
+        if self.process.returncode is not None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=60)
+        self.errors.seek(0)
+        errors = self.errors.read()
         self.stop()
+        if code != 0:  # also what a sanitizer found
+            raise SystemExit(f'the server ended with {code}: {errors}')
 
     def stop(self, number=signal.SIGTERM):
         """End it; its exit code."""
@@ -97,6 +107,11 @@ class Server:
         while self.measure()[1] > n_threads and time.time() < end:
             time.sleep(0.1)
         return self.measure()
+
+
+def limit_files(n_bytes):
+    """No file may grow beyond this, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
 
 def free_port():

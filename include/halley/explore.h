@@ -82,6 +82,14 @@ typedef struct halley_objective {
 
 const char *halley_study_name(const halley_study *study);
 const char *halley_study_text(const halley_study *study); /* the file, as it was read */
+const char *halley_study_description(const halley_study *study); /* "" = none */
+/* What money was counted with, of each cluster that the study names, in words: false past
+ * the last. */
+typedef struct halley_study_price {
+    char name[HALLEY_NAME]; /* of the cluster */
+    char words[320];        /* "node 309,600 USD; 0.1 USD/kWh; ..." */
+} halley_study_price;
+bool halley_study_prices(halley_study_price *out, const halley_study *study, uint32_t i);
 /* The model of the study as its file states it, before anything varies. */
 const halley_model *halley_study_model(const halley_study *study);
 /* "plan.tp 64, system small": what the baseline sets; "" without one. */

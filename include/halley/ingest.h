@@ -144,14 +144,15 @@ bool halley_text_recognise(const char *path);
 halley_status halley_text_load(halley_trace_set **out, const char *path,
                                const halley_text_opts *opts, halley_error *err);
 
-/* Does the file start as MSCCL's XML does? */
+/* Does the file start as MSCCL's XML or an execution plan of MSCCL++ (JSON) does? */
 bool halley_msccl_recognise(const char *path);
 /*
  * A collective algorithm of MSCCL as traces of sends, receives and reductions, one a GPU,
  * for `n_bytes` of data: all that an all-reduce or all-to-all has on one GPU, all that an
  * all-gather makes, all that a reduce-scatter takes. They are what a cluster file's
  * `custom` and ASTRA-sim's `…-implementation-custom` want. On success *out is the
- * caller's. Errors name file and line.
+ * caller's. Errors name file and line, or the operation of a plan. Plans that use switch
+ * channels (NVLS) are refused.
  */
 halley_status halley_msccl_load(halley_trace_set **out, const char *path,
                                 uint64_t n_bytes, halley_error *err);

@@ -39,10 +39,12 @@ halley_status halley_report_sim_path(char **out, const halley_result *result,
 /* A row per rank as CSV. */
 halley_status halley_report_sim_ranks(char **out, const halley_result *result,
                                       halley_error *err);
-/* When everything ran, for Perfetto; needs recorded nodes. */
+/* When everything ran, for Perfetto; needs recorded nodes. `expand` lists ranks
+ * ("0-7,64") or is "all"; NULL: one rank of each symmetry class, with those it
+ * represents. */
 halley_status halley_report_sim_timeline(const char *path, const halley_result *result,
                                          const halley_trace_set *traces,
-                                         halley_error *err);
+                                         const char *expand, halley_error *err);
 /* How busy links were over time: SVG when the path ends in .svg, else CSV. Needs a result
  * with heat (halley_sim_opts.heat). */
 halley_status halley_report_sim_heat(const char *path, const halley_result *result,

@@ -21,7 +21,11 @@ typedef struct halley_sim_opts {
     bool no_fold;    /* run every rank, also those that do the same as others */
     bool all_links;  /* list every link, also where thousands are alike */
     bool times_only; /* do not follow what lies in the NPUs' own memory */
-    double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
+    /* For tests: not 0 = what happens at one instant in a random order of this seed,
+     * which must not change the result. Refused where it may: where no ranks are folded.
+     */
+    uint64_t shuffle;
+    double stop_s; /* simulated time after which the run ends as it is; 0 = never */
     const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
     const char *recorded_on;   /* the device of recordings; NULL = what they say */
     /* A network model of your own in the place of `network`; halley/network.h. Lent. */
@@ -160,8 +164,7 @@ typedef struct halley_path_step {
  * is the caller's, to free().
  */
 halley_status halley_result_path(halley_path_step **out, size_t *n,
-                                 const halley_result *result,
-                                 const halley_trace_set *traces, halley_error *err);
+                                 const halley_result *result, halley_error *err);
 
 /* Ranks in the order in which they finished: the i-th of them. */
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "edit/scale.h"
 #include "halley/trace_attr.h"
+#include "trace/core/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,24 +45,6 @@ typedef struct number_kinds {
     bool has_device, has_backward, failed;
 } number_kinds;
 
-static str find_text_attr(const halley_trace *t, uint32_t node, const char *name)
-{
-    halley_attr a;
-    return halley_node_find_attr(&a, t, node, name) && a.kind == HALLEY_ATTR_STRING
-               ? (str){a.bytes.at, a.bytes.n}
-               : STR("");
-}
-
-static int64_t find_i64_attr(const halley_trace *t, uint32_t node, const char *name,
-                             int64_t otherwise)
-{
-    halley_attr a;
-    int64_t value;
-    return halley_node_find_attr(&a, t, node, name) && halley_attr_to_i64(&a, &value)
-               ? value
-               : otherwise;
-}
-
 static bool is_on_host(const halley_trace *t, uint32_t node)
 {
     trace_roles r;
@@ -74,7 +57,7 @@ static bool is_comm_node(const halley_trace *t, uint32_t node)
     const uint32_t type = halley_node_type_of(t, node);
     return type == HALLEY_NODE_COLL || type == HALLEY_NODE_SEND ||
            type == HALLEY_NODE_RECV ||
-           str_starts(find_text_attr(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS),
+           str_starts(trace_find_text(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS),
                       STR("comm."));
 }
 
@@ -100,7 +83,7 @@ static bool is_called_backward(const number_kinds *k, uint32_t node, bool *has_o
     for (uint32_t i = find_call_parent(k->t, node);
          i != HALLEY_NO_NODE && steps++ < MOST_CALLERS; i = find_call_parent(k->t, i)) {
         const halley_bytes name = halley_node_name(k->t, i);
-        const int64_t tid = find_i64_attr(k->t, i, HALLEY_ATTR_NAME_TID, -1);
+        const int64_t tid = trace_find_i64(k->t, i, HALLEY_ATTR_NAME_TID, -1);
         *has_origin = true;
         if (is_backward_name((str){name.at, name.n}) ||
             map64_find(&k->backward_tids, (uint64_t)tid) == 1)
@@ -111,7 +94,7 @@ static bool is_called_backward(const number_kinds *k, uint32_t node, bool *has_o
 
 static bool is_optimizer_work(const halley_trace *t, uint32_t node)
 {
-    if (str_eq(find_text_attr(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS), STR("optimizer")))
+    if (str_eq(trace_find_text(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS), STR("optimizer")))
         return true;
     uint32_t steps = 0;
     for (uint32_t i = node; i != HALLEY_NO_NODE && steps++ < MOST_CALLERS;
@@ -126,12 +109,12 @@ static bool is_optimizer_work(const halley_trace *t, uint32_t node)
 static void find_backward_threads(number_kinds *k)
 {
     for (uint32_t i = 0; i < halley_trace_count(k->t); i++) {
-        const bool undoes = find_i64_attr(k->t, i, "fw_tid", 0) != 0 ||
-                            find_i64_attr(k->t, i, "fw_parent", 0) != 0;
+        const bool undoes = trace_find_i64(k->t, i, "fw_tid", 0) != 0 ||
+                            trace_find_i64(k->t, i, "fw_parent", 0) != 0;
         if (!undoes)
             continue;
         k->has_backward = true;
-        const int64_t tid = find_i64_attr(k->t, i, HALLEY_ATTR_NAME_TID, -1);
+        const int64_t tid = trace_find_i64(k->t, i, HALLEY_ATTR_NAME_TID, -1);
         k->failed |= tid >= 0 && !map64_set(&k->backward_tids, (uint64_t)tid, 1);
     }
 }
@@ -140,15 +123,15 @@ static void find_backward_threads(number_kinds *k)
 static void forget_shared_threads(number_kinds *k)
 {
     for (uint32_t i = 0; i < halley_trace_count(k->t); i++) {
-        const bool numbered = find_i64_attr(k->t, i, "seq_id", -1) >= 0;
-        const bool undoes = find_i64_attr(k->t, i, "fw_tid", 0) != 0 ||
-                            find_i64_attr(k->t, i, "fw_parent", 0) != 0;
+        const bool numbered = trace_find_i64(k->t, i, "seq_id", -1) >= 0;
+        const bool undoes = trace_find_i64(k->t, i, "fw_tid", 0) != 0 ||
+                            trace_find_i64(k->t, i, "fw_parent", 0) != 0;
         const halley_bytes name = halley_node_name(k->t, i);
         const bool is_step = str_starts((str){name.at, name.n}, STR("ProfilerStep"));
         if (is_step && !undoes && !numbered)
-            k->failed |=
-                !map64_set(&k->backward_tids,
-                           (uint64_t)find_i64_attr(k->t, i, HALLEY_ATTR_NAME_TID, -1), 0);
+            k->failed |= !map64_set(
+                &k->backward_tids,
+                (uint64_t)trace_find_i64(k->t, i, HALLEY_ATTR_NAME_TID, -1), 0);
     }
 }
 
@@ -165,12 +148,12 @@ static recorded_comm describe_comm(const number_kinds *k, uint32_t node)
     static const char *const reducing[] = {
         "all_reduce", "reduce_scatter", "all_to_all",         "dispatch",
         "combine",    "send",           "collective_permute", NULL};
-    const str pg = find_text_attr(k->t, node, HALLEY_ATTR_NAME_PG_NAME);
-    const str class_name = find_text_attr(k->t, node, HALLEY_ATTR_NAME_KERNEL_CLASS);
-    const int64_t type = find_i64_attr(k->t, node, HALLEY_ATTR_NAME_COMM_TYPE, -1);
+    const str pg = trace_find_text(k->t, node, HALLEY_ATTR_NAME_PG_NAME);
+    const str class_name = trace_find_text(k->t, node, HALLEY_ATTR_NAME_KERNEL_CLASS);
+    const int64_t type = trace_find_i64(k->t, node, HALLEY_ATTR_NAME_COMM_TYPE, -1);
     recorded_comm c = {.node = node,
                        .group = pg.n > 0 ? hash_bytes(pg.at, pg.n, 1) | 1 : 0,
-                       .n_bytes = (uint64_t)find_i64_attr(k->t, node, "comm_size", 0)};
+                       .n_bytes = (uint64_t)trace_find_i64(k->t, node, "comm_size", 0)};
     c.in_backward = is_called_backward(k, node, &c.has_origin);
     c.reduces = type >= 0
                     ? type != HALLEY_COLL_ALL_GATHER && type != HALLEY_COLL_BROADCAST
@@ -243,7 +226,7 @@ static halley_status refuse_unsure(const number_kinds *k, uint32_t node,
 
 static uint64_t find_comm_stream(const number_kinds *k, const recorded_comm *c)
 {
-    return (uint64_t)find_i64_attr(k->t, c->node, HALLEY_ATTR_NAME_STREAM, -1);
+    return (uint64_t)trace_find_i64(k->t, c->node, HALLEY_ATTR_NAME_STREAM, -1);
 }
 
 /* What was launched before the recording began carries what everything else on its stream

@@ -566,7 +566,7 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     TRY(slices(e, s, w, &bars, err));
     TRY(explore_refused(e, s, w, err));
     TRY(explore_answer(e, s, w, &bars, err));
-    return explore_verify(e, s, w, r->look.watch, err);
+    return explore_verify(e, w, r->threads, r->look.watch, err);
 }
 
 halley_status halley_explore_run(halley_exploration **out, const halley_study *study,

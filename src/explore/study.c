@@ -638,7 +638,8 @@ static halley_status read_study(halley_study *s, halley_error *err)
     TRY(conf_read(&t, &s->file, s->file.root, study_fields,
                   sizeof study_fields / sizeof *study_fields, true, NULL, err));
     s->name = arena_copy(&s->memory, t.name);
-    if (!s->name)
+    s->description = arena_copy(&s->memory, t.description);
+    if (s->name == NULL || s->description == NULL)
         return error_nomem(err);
     s->verify = t.verify;
     s->fits = !t.allow_unfit;

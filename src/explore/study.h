@@ -69,7 +69,7 @@ struct halley_study {
     arena memory;
     conf_file file;
     explore_loader loader;
-    const char *name, *text, *baseline_text;
+    const char *name, *text, *description, *baseline_text;
     uint64_t hash;       /* of the text */
     explore_design base; /* every fixed value set */
     uint32_t n_fixed, n_axes, n_derived, n_where, n_goals, n_baseline, n_questions;

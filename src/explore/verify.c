@@ -9,12 +9,15 @@
 #include "explore/verify.h"
 
 #include "base/array.h"
+#include "base/pool.h"
+#include "base/watch.h"
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
 #include "hw/cluster.h"
 #include "hw/count.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,16 +133,69 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
     return HALLEY_OK;
 }
 
-halley_status explore_verify(halley_exploration *e, const halley_study *s,
-                             explore_worker *w, const halley_watch *watch,
+typedef struct verify_job {
+    halley_exploration *e;
+    explore_worker *workers;   /* by thread */
+    const halley_watch *watch; /* the caller's; NULL = none */
+    pthread_mutex_t lock;      /* looks come one at a time */
+    uint32_t n, n_done;
+} verify_job;
+
+/* What one of several simulations reports is a design of many. */
+static bool look_at_designs(void *context, const halley_progress *progress)
+{
+    verify_job *j = context;
+    (void)progress;
+    pthread_mutex_lock(&j->lock);
+    const bool goes_on =
+        watch_look(j->watch, "verifying", "designs", j->n_done, (double)j->n);
+    pthread_mutex_unlock(&j->lock);
+    return goes_on;
+}
+
+static halley_status verify_task(void *context, size_t i, uint32_t worker,
+                                 halley_error *err)
+{
+    verify_job *j = context;
+    const halley_watch watch = {look_at_designs, j};
+    TRY(verify_one(&j->e->verified[i], &j->workers[worker], &j->e->best[i], &watch, err));
+    pthread_mutex_lock(&j->lock);
+    j->n_done++;
+    pthread_mutex_unlock(&j->lock);
+    return HALLEY_OK;
+}
+
+/* Simulations share nothing, so their number at a time changes no result. */
+static halley_status verify_all(verify_job *j, const explore_worker *w, uint32_t threads,
+                                halley_error *err)
+{
+    j->workers = mem_array(threads, sizeof *j->workers);
+    if (j->workers == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < threads; i++) {
+        explore_worker_init(&j->workers[i], w->study);
+        j->workers[i].exact = w->exact;
+        j->workers[i].relaxed = w->relaxed;
+    }
+    pthread_mutex_init(&j->lock, NULL);
+    const halley_status status = pool_run(threads, j->n, verify_task, j, err);
+    pthread_mutex_destroy(&j->lock);
+    free(j->workers);
+    return status;
+}
+
+halley_status explore_verify(halley_exploration *e, const explore_worker *w,
+                             uint32_t threads, const halley_watch *watch,
                              halley_error *err)
 {
-    assert(e->n_best > 0 || s->verify == 0);
-    const uint32_t n = s->verify < e->n_best ? s->verify : e->n_best;
-    e->verified = mem_array_zero(n, sizeof *e->verified);
+    const uint32_t wanted = w->study->verify;
+    assert(e->n_best > 0 || wanted == 0);
+    verify_job j = {.e = e, .watch = watch, .n = wanted < e->n_best ? wanted : e->n_best};
+    e->verified = mem_array_zero(j.n, sizeof *e->verified);
     if (!e->verified)
         return error_nomem(err);
-    for (uint32_t i = 0; i < n; i++)
-        TRY(verify_one(&e->verified[e->n_verified++], w, &e->best[i], watch, err));
+    if (j.n > 0)
+        TRY(verify_all(&j, w, threads < j.n ? threads : j.n, err));
+    e->n_verified = j.n;
     return HALLEY_OK;
 }

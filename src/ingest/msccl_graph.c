@@ -8,6 +8,7 @@
  */
 #include "halley/ingest.h"
 #include "ingest/msccl.h"
+#include "ingest/mscclpp/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -167,6 +168,22 @@ static halley_status make_all(halley_trace_set **out, maker *m, halley_error *er
     return status;
 }
 
+/* How much of a file says what it is. */
+enum { HEAD = 4096 };
+
+/* A plan of MSCCL++, which is JSON. */
+static halley_status load_plan(halley_trace_set **out, const msccl_algorithm *a,
+                               const char *path, uint64_t n_bytes, halley_error *err)
+{
+    mpp_plan plan = {0};
+    halley_status status =
+        mpp_parse(&plan, (str){(const char *)a->in.at, a->in.n}, path, n_bytes, err);
+    if (status == HALLEY_OK)
+        status = mpp_make_traces(out, &plan, err);
+    mpp_fini(&plan);
+    return status;
+}
+
 halley_status halley_msccl_load(halley_trace_set **out, const char *path,
                                 uint64_t n_bytes, halley_error *err)
 {
@@ -174,7 +191,13 @@ halley_status halley_msccl_load(halley_trace_set **out, const char *path,
         return error_set(err, HALLEY_EINVAL,
                          "an algorithm of MSCCL needs the size of the data it is for");
     msccl_algorithm a = {0};
-    halley_status status = msccl_read(&a, path, err);
+    TRY(file_input_open(&a.in, path, err));
+    if (mpp_recognise((str){(const char *)a.in.at, a.in.n < HEAD ? a.in.n : HEAD})) {
+        const halley_status loaded = load_plan(out, &a, path, n_bytes, err);
+        msccl_fini(&a);
+        return loaded;
+    }
+    halley_status status = msccl_parse(&a, path, err);
     if (status == HALLEY_OK) {
         maker m = {.a = &a,
                    .chunk_bytes = n_bytes / a.n_chunks + (n_bytes % a.n_chunks != 0),
@@ -190,12 +213,13 @@ halley_status halley_msccl_load(halley_trace_set **out, const char *path,
 
 bool halley_msccl_recognise(const char *path)
 {
-    char start[4096];
+    char start[HEAD];
     FILE *const f = fopen(path, "re");
     if (f == NULL)
         return false;
     const size_t n = fread(start, 1, sizeof start, f);
     fclose(f);
     const str text = str_trim((str){start, n});
-    return n > 0 && str_starts(text, STR("<")) && str_contains(text, STR("<algo"));
+    return n > 0 && (mpp_recognise(text) ||
+                     (str_starts(text, STR("<")) && str_contains(text, STR("<algo"))));
 }

@@ -60,12 +60,12 @@ static int compare_seconds(const void *a, const void *b)
 
 /* Sum the steps by kind; returns how many kinds. */
 static uint32_t sum_kinds(share *to, const halley_path_step *steps, size_t n,
-                          const halley_result *result, const halley_trace_set *traces)
+                          const halley_result *result, const report_traces *traces)
 {
     uint32_t n_kinds = 0;
     for (size_t i = 0; i < n; i++) {
         const char *kind =
-            find_step_kind(halley_trace_set_get(traces, steps[i].rank), steps[i].node);
+            find_step_kind(report_traces_like(traces, steps[i].rank), steps[i].node);
         uint32_t k = 0;
         while (k < n_kinds && strcmp(to[k].kind, kind) != 0)
             k++;
@@ -140,12 +140,12 @@ static size_t keep_longest(halley_path_step *steps, size_t n, size_t most)
 
 static report_table *make_step_table(const halley_path_step *steps, size_t n,
                                      const halley_result *result,
-                                     const halley_trace_set *traces)
+                                     const report_traces *traces)
 {
     const double per_s = halley_result_ticks_per_s(result);
     report_table *t = report_table_new(step_columns, 7);
     for (size_t i = 0; t != NULL && i < n; i++) {
-        const halley_trace *trace = halley_trace_set_get(traces, steps[i].rank);
+        const halley_trace *trace = report_traces_like(traces, steps[i].rank);
         const halley_bytes name = halley_node_name(trace, steps[i].node);
         report_table_number(t, (double)steps[i].begin / per_s);
         report_table_number(t, (double)(steps[i].end - steps[i].begin) / per_s);
@@ -194,25 +194,25 @@ static void describe_shares(char to[REPORT_LOSSES_TEXT], const share *shares, ui
 }
 
 halley_status report_sim_verdict(char to[REPORT_LOSSES_TEXT], const halley_result *result,
-                                 const halley_trace_set *traces, halley_error *err)
+                                 const report_traces *traces, halley_error *err)
 {
     halley_path_step *steps;
     size_t n;
     share shares[MOST_KINDS];
-    TRY(halley_result_path(&steps, &n, result, traces, err));
+    TRY(halley_result_path(&steps, &n, result, err));
     describe_shares(to, shares, sum_kinds(shares, steps, n, result, traces));
     free(steps);
     return HALLEY_OK;
 }
 
 halley_status report_sim_explain_json(report_json *j, const halley_result *result,
-                                      const halley_trace_set *traces, bool whole,
+                                      const report_traces *traces, bool whole,
                                       halley_error *err)
 {
     halley_path_step *steps;
     size_t n;
     share shares[MOST_KINDS];
-    TRY(halley_result_path(&steps, &n, result, traces, err));
+    TRY(halley_result_path(&steps, &n, result, err));
     const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
     report_json_object(j, "critical_path");
     report_json_u64(j, "steps", n);
@@ -255,14 +255,13 @@ static void write_classes(const halley_result *result, FILE *to)
         fprintf(to, "and %u more\n", y.n_ranks - MOST_CLASSES);
 }
 
-halley_status report_sim_explain(const halley_result *result,
-                                 const halley_trace_set *traces, FILE *to,
-                                 halley_error *err)
+halley_status report_sim_explain(const halley_result *result, const report_traces *traces,
+                                 FILE *to, halley_error *err)
 {
     halley_path_step *steps;
     size_t n;
     share shares[MOST_KINDS];
-    TRY(halley_result_path(&steps, &n, result, traces, err));
+    TRY(halley_result_path(&steps, &n, result, err));
     const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
     halley_status status = write_text_table(make_share_table(shares, n_kinds), to, err);
     if (status == HALLEY_OK) {

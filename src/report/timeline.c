@@ -2,7 +2,9 @@
  * report/timeline.c - every node of a run: as CSV rows, and as Chrome trace events. In
  * the timeline a process is a rank and a thread a kind of work, or the thread or stream
  * that was recorded, and for collectives the group; nodes that would overlap in it stand
- * in further threads, for slices of one thread must not. A counter shows the NPU's
+ * in further threads, for slices of one thread must not. Of ranks that are alike only
+ * the first has a process, which names the others, unless they are asked for. A counter
+ * shows the NPU's
  * memory. A send and the receive that it meets are joined by a flow. Which receive that
  * is follows from counting: the k-th send of a key (tag, sender, receiver, bytes) meets
  * the k-th receive of it. Recorded times, where there are any, become processes of their
@@ -28,7 +30,11 @@ typedef struct lane {
 /* A writer of one file. */
 typedef struct writer {
     const halley_result *result;
-    const halley_trace_set *traces;
+    const report_traces *traces;
+    const halley_trace *trace; /* of the rank that is being written */
+    halley_trace *made;        /* the same, when it is ours */
+    const uint8_t *written;    /* by rank: does it have a process? NULL = all */
+    bool has_others;           /* more than one rank of some class has one */
     file_output *to;
     strbuf text;           /* one row at a time */
     double per_s, per_us;  /* ticks */
@@ -58,7 +64,7 @@ typedef void row_writer(writer *w, uint32_t rank, uint32_t node,
 static void csv_row(writer *w, uint32_t rank, uint32_t node,
                     const halley_node_times *times)
 {
-    const halley_trace *t = halley_trace_set_get(w->traces, rank);
+    const halley_trace *t = w->trace;
     strbuf_printf(&w->text, "%u,%" PRIu64 ",", rank, halley_node_id(t, node));
     strbuf_csv(&w->text, find_event_name(t, node));
     strbuf_printf(&w->text, ",%s,%s,%" PRIu64 ",",
@@ -71,11 +77,45 @@ static void csv_row(writer *w, uint32_t rank, uint32_t node,
     flush_events(w);
 }
 
+/* The lowest rank of the class of a rank. */
+static uint32_t find_first_alike(const halley_result *result, uint32_t rank)
+{
+    return halley_result_class(result, halley_result_class_of(result, rank)).rank;
+}
+
+static bool is_written(const writer *w, uint32_t rank)
+{
+    return w->written == NULL || w->written[rank] != 0;
+}
+
+/* The process that a peer is in: its own, or that of the rank which represents it. */
+static uint64_t find_process(const writer *w, uint64_t peer)
+{
+    return peer >= halley_result_ranks(w->result) || is_written(w, (uint32_t)peer)
+               ? peer
+               : find_first_alike(w->result, (uint32_t)peer);
+}
+
+static uint64_t find_peer(const halley_trace *t, uint32_t node)
+{
+    const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
+    return tracks_attr(t, node, sends ? "comm_dst" : "comm_src");
+}
+
+/* Where some ranks are there besides those that represent them, an arrow needs both of
+ * its ends. */
+static bool has_both_ends(const writer *w, const halley_trace *t, uint32_t node)
+{
+    const uint64_t peer = find_peer(t, node);
+    return !w->has_others || peer >= halley_result_ranks(w->result) ||
+           is_written(w, (uint32_t)peer);
+}
+
 /* The flow between a send and its receive: equal numbers on both ends, never 0. */
 static uint64_t flow_of(writer *w, const halley_trace *t, uint32_t rank, uint32_t node)
 {
     const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
-    const uint64_t peer = tracks_attr(t, node, sends ? "comm_dst" : "comm_src");
+    const uint64_t peer = find_process(w, find_peer(t, node));
     const uint64_t from = sends ? rank : peer, to = sends ? peer : rank;
     const uint64_t parts[] = {from, to, tracks_attr(t, node, "comm_tag"),
                               tracks_attr(t, node, "comm_size")};
@@ -137,7 +177,7 @@ static uint32_t new_lane(writer *w, uint32_t rank, uint64_t track, str group,
 static uint32_t find_event_lane(writer *w, uint32_t rank, uint32_t node,
                                 const halley_node_times *times)
 {
-    const halley_trace *t = halley_trace_set_get(w->traces, rank);
+    const halley_trace *t = w->trace;
     const uint64_t track = tracks_of(t, node);
     const str group = group_of(t, node);
     const uint64_t key = hash_bytes(group.at, group.n, track + 1);
@@ -166,7 +206,7 @@ static void flow_event(writer *w, uint32_t rank, uint32_t node, uint32_t tid,
 {
     /* A receive's arrow must end inside its slice. */
     const uint64_t end = times->end > times->begin ? times->end - 1 : times->end;
-    const halley_trace *t = halley_trace_set_get(w->traces, rank);
+    const halley_trace *t = w->trace;
     const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
     begin_event(w);
     strbuf_printf(
@@ -177,6 +217,39 @@ static void flow_event(writer *w, uint32_t rank, uint32_t node, uint32_t tid,
         sends ? "" : "\"bp\":\"e\",");
     strbuf_double(&w->text, (double)(sends ? times->begin : end) / w->per_us);
     strbuf_add_char(&w->text, '}');
+}
+
+/* Ranks of a class as ranges: "0-7,64-71". */
+static void add_ranges(strbuf *to, const halley_result *result, uint32_t class_id)
+{
+    const uint32_t n = halley_result_ranks(result);
+    bool first = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (halley_result_class_of(result, i) != class_id)
+            continue;
+        uint32_t last = i;
+        while (last + 1 < n && halley_result_class_of(result, last + 1) == class_id)
+            last++;
+        strbuf_printf(to, last > i ? "%s%u-%u" : "%s%u", first ? "" : ",", i, last);
+        first = false;
+        i = last;
+    }
+}
+
+/* Whom the rank represents, if others are left out. */
+static void add_alike(writer *w, uint32_t rank)
+{
+    const uint32_t id = halley_result_class_of(w->result, rank);
+    const halley_rank_class c = halley_result_class(w->result, id);
+    if (w->written == NULL || c.rank != rank || c.n_ranks < 2)
+        return;
+    begin_event(w);
+    strbuf_printf(&w->text,
+                  "{\"ph\":\"M\",\"pid\":%u,\"tid\":0,\"name\":\"process_labels\","
+                  "\"args\":{\"labels\":\"%u alike\",\"alike\":%u,\"ranks\":\"",
+                  rank, c.n_ranks, c.n_ranks);
+    add_ranges(&w->text, w->result, id);
+    strbuf_add(&w->text, STR("\"}}"));
 }
 
 /* A rank's process, and its memory over time. */
@@ -190,6 +263,7 @@ static void open_rank(writer *w, uint32_t rank)
     map64_fini(&w->first_lanes);
     begin_event(w);
     tracks_add_name(&w->text, rank, 0, "process_name", str_from(name));
+    add_alike(w, rank);
     flush_events(w);
     for (size_t i = 0; i < n; i++) {
         begin_event(w);
@@ -206,7 +280,7 @@ static void open_rank(writer *w, uint32_t rank)
 static void timeline_row(writer *w, uint32_t rank, uint32_t node,
                          const halley_node_times *times)
 {
-    const halley_trace *t = halley_trace_set_get(w->traces, rank);
+    const halley_trace *t = w->trace;
     const uint32_t type = halley_node_type_of(t, node);
     const uint32_t tid = find_event_lane(w, rank, node, times);
     const tracks_event event = {.pid = rank,
@@ -216,7 +290,8 @@ static void timeline_row(writer *w, uint32_t rank, uint32_t node,
                                     (double)(times->end - times->begin) / w->per_us};
     begin_event(w);
     tracks_add_node(&w->text, t, node, &event);
-    if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
+    if ((type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV) &&
+        has_both_ends(w, t, node))
         flow_event(w, rank, node, tid, times);
     flush_events(w);
 }
@@ -239,7 +314,7 @@ static int compare_starts(const void *a, const void *b, void *context)
 
 static void write_rank_events(writer *w, uint32_t rank, row_writer *row)
 {
-    const uint32_t n = halley_trace_count(halley_trace_set_get(w->traces, rank));
+    const uint32_t n = halley_trace_count(w->trace);
     by_begin by = {w->result, rank};
     for (uint32_t i = 0; i < n; i++)
         w->order[i] = i;
@@ -252,7 +327,7 @@ static void write_rank_events(writer *w, uint32_t rank, row_writer *row)
 }
 
 static halley_status writer_open(writer *w, const halley_result *result,
-                                 const halley_trace_set *traces, const char *path,
+                                 const report_traces *traces, const char *path,
                                  halley_error *err)
 {
     uint32_t most = 0;
@@ -262,7 +337,7 @@ static halley_status writer_open(writer *w, const halley_result *result,
                   .per_s = halley_result_ticks_per_s(result),
                   .per_us = halley_result_ticks_per_s(result) / 1e6};
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
-        const uint32_t n = halley_trace_count(halley_trace_set_get(traces, i));
+        const uint32_t n = halley_trace_count(report_traces_like(traces, i));
         most = n > most ? n : most;
     }
     w->order = mem_array(most, sizeof *w->order);
@@ -274,40 +349,52 @@ static halley_status writer_open(writer *w, const halley_result *result,
     return status;
 }
 
-static halley_status writer_close(writer *w, halley_error *err)
+static halley_status writer_close(writer *w, halley_status status, halley_error *err)
 {
+    halley_trace_free(w->made);
     strbuf_fini(&w->text);
     map64_fini(&w->sends);
     map64_fini(&w->receives);
     map64_fini(&w->first_lanes);
     array_fini(&w->lanes);
     free(w->order);
-    if (!w->no_memory)
+    if (status == HALLEY_OK && !w->no_memory)
         return file_output_commit(w->to, err);
     file_output_abort(w->to);
-    return error_nomem(err);
+    return status != HALLEY_OK ? status : error_nomem(err);
 }
 
-halley_status report_sim_nodes(const halley_result *result,
-                               const halley_trace_set *traces, const char *path,
-                               halley_error *err)
+/* From now on events are of that rank. */
+static halley_status open_trace(writer *w, uint32_t rank, halley_error *err)
+{
+    halley_trace_free(w->made);
+    w->made = NULL;
+    return report_traces_open(&w->trace, &w->made, w->traces, rank, err);
+}
+
+halley_status report_sim_nodes(const halley_result *result, const report_traces *traces,
+                               const char *path, halley_error *err)
 {
     writer w;
     TRY(writer_open(&w, result, traces, path, err));
     file_output_str(w.to, STR("rank,node,name,type,track,bytes,begin_s,end_s\n"));
-    for (uint32_t i = 0; i < halley_result_ranks(result); i++)
-        write_rank_events(&w, i, csv_row);
-    return writer_close(&w, err);
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; status == HALLEY_OK && i < halley_result_ranks(result); i++) {
+        status = open_trace(&w, i, err);
+        if (status == HALLEY_OK)
+            write_rank_events(&w, i, csv_row);
+    }
+    return writer_close(&w, status, err);
 }
 
 /* The recordings next to the run, as processes of their own. */
 static halley_status write_recorded(writer *w, halley_error *err)
 {
     const uint32_t n = halley_result_ranks(w->result);
-    for (uint32_t i = 0; i < n; i++) {
-        const halley_trace *const t = halley_trace_set_get(w->traces, i);
+    for (uint32_t i = 0; i < n && w->traces->roles == NULL; i++) {
+        const halley_trace *const t = halley_trace_set_get(w->traces->set, i);
         char name[48];
-        if (!report_recorded_has(t))
+        if (!is_written(w, i) || !report_recorded_has(t))
             continue;
         snprintf(name, sizeof name, "rank %u, recorded", i);
         TRY(report_recorded_rank(w->to, t, (uint64_t)n + i, str_from(name), &w->first,
@@ -316,21 +403,85 @@ static halley_status write_recorded(writer *w, halley_error *err)
     return HALLEY_OK;
 }
 
+/* The text up to a character, which is taken away with it. */
+static str cut_at(str *rest, char end)
+{
+    const char *found = memchr(rest->at, end, rest->n);
+    const str part = {rest->at, found == NULL ? rest->n : (size_t)(found - rest->at)};
+    const size_t n = part.n + (found != NULL);
+    *rest = (str){rest->at + n, rest->n - n};
+    return part;
+}
+
+/* The ranks that a list names; false: it is none. `to` may be NULL. */
+static bool read_ranks(uint8_t *to, str list, uint32_t n)
+{
+    while (list.n > 0) {
+        const str part = cut_at(&list, ',');
+        str last = part;
+        const str first = cut_at(&last, '-');
+        uint64_t a, b;
+        if (!str_to_u64(first, &a) || !str_to_u64(last.n > 0 ? last : first, &b) ||
+            a > b || b >= n || part.n == first.n + 1)
+            return false;
+        for (uint64_t i = a; to != NULL && i <= b; i++)
+            to[i] = 1;
+    }
+    return true;
+}
+
+bool report_sim_expand_is(const char *expand, uint32_t n_ranks)
+{
+    return expand == NULL || strcmp(expand, "all") == 0 ||
+           (expand[0] != 0 && read_ranks(NULL, str_from(expand), n_ranks));
+}
+
+/* One rank of each class, and those that were asked for. NULL: all, or no memory. */
+static uint8_t *choose_ranks(const halley_result *result, const char *expand)
+{
+    const uint32_t n = halley_result_ranks(result);
+    uint8_t *written = mem_array_zero(n, 1);
+    for (uint32_t i = 0; written != NULL && i < n; i++)
+        written[i] = find_first_alike(result, i) == i;
+    if (written != NULL && expand != NULL)
+        (void)read_ranks(written, str_from(expand), n);
+    return written;
+}
+
+static halley_status write_ranks(writer *w, halley_error *err)
+{
+    for (uint32_t i = 0; i < halley_result_ranks(w->result); i++) {
+        if (!is_written(w, i))
+            continue;
+        TRY(open_trace(w, i, err));
+        open_rank(w, i);
+        write_rank_events(w, i, timeline_row);
+    }
+    return write_recorded(w, err);
+}
+
 halley_status report_sim_timeline(const halley_result *result,
-                                  const halley_trace_set *traces, const char *path,
-                                  halley_error *err)
+                                  const report_traces *traces, const char *path,
+                                  const char *expand, halley_error *err)
 {
     writer w;
-    TRY(writer_open(&w, result, traces, path, err));
-    file_output_str(w.to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
-    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
-        open_rank(&w, i);
-        write_rank_events(&w, i, timeline_row);
+    uint8_t *written = NULL;
+    if (expand == NULL || strcmp(expand, "all") != 0) {
+        written = choose_ranks(result, expand);
+        if (written == NULL)
+            return error_nomem(err);
     }
-    const halley_status status = write_recorded(&w, err);
-    file_output_str(w.to, STR("\n]}\n"));
-    w.no_memory |= status != HALLEY_OK;
-    return writer_close(&w, err);
+    halley_status status = writer_open(&w, result, traces, path, err);
+    if (status == HALLEY_OK) {
+        w.written = written;
+        w.has_others = written != NULL && expand != NULL;
+        file_output_str(w.to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
+        status = write_ranks(&w, err);
+        file_output_str(w.to, STR("\n]}\n"));
+        status = writer_close(&w, status, err);
+    }
+    free(written);
+    return status;
 }
 
 halley_status report_sim_memory(const halley_result *result, const char *path,

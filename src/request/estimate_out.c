@@ -124,6 +124,14 @@ static void write_memory_json(report_json *j, const halley_estimate *e)
     report_json_double(j, "headroom", e->headroom);
 }
 
+void request_spilled_json(report_json *j, const halley_plan *plan, double device_bytes,
+                          double capacity_bytes, double headroom)
+{
+    const double spilled = device_bytes - (1 - headroom) * capacity_bytes;
+    if (plan->spread && spilled > 0)
+        report_json_double(j, "spilled_bytes", spilled);
+}
+
 void request_estimate_json(report_json *j, const halley_estimate *e)
 {
     assert(e->step_s > 0);

@@ -28,6 +28,10 @@ const char *request_memory_key(char to[32], halley_memory memory);
 /* {"tp": 8, ...} with every key that has a value; reads back as the same plan. */
 halley_status request_plan_json(report_json *j, const char *key, const halley_plan *plan,
                                 halley_error *err);
+/* "spilled_bytes", where the plan spreads classes over two memories: how much of
+ * device_bytes is in the outer one. */
+void request_spilled_json(report_json *j, const halley_plan *plan, double device_bytes,
+                          double capacity_bytes, double headroom);
 /* The members of an estimate that every verb writes, from step_s to cost_usd. */
 void request_estimate_json(report_json *j, const halley_estimate *e);
 

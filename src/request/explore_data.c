@@ -3,6 +3,7 @@
 #include "report/numbers.h"
 #include "request/estimate_out.h"
 #include "request/explore_out.h"
+#include "request/page.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,9 +33,16 @@ static void write_metrics(report_json *j, const halley_candidate *c)
     report_json_end(j);
 }
 
-static void candidate_json(report_json *j, const char *key, const halley_study *s,
+typedef struct explore_outcome {
+    const halley_study *study;
+    const halley_exploration *e;
+    bool with_text; /* the study as it was read */
+} explore_outcome;
+
+static void candidate_json(report_json *j, const char *key, const explore_outcome *o,
                            const halley_candidate *c, bool is_base)
 {
+    const halley_study *const s = o->study;
     report_json_object(j, key);
     if (c->id != UINT64_MAX) /* the baseline is no design of the study */
         report_json_u64(j, "id", c->id);
@@ -59,18 +67,20 @@ static void candidate_json(report_json *j, const char *key, const halley_study *
     write_metrics(j, c);
     report_json_bool(j, "fits", c->fits);
     report_json_double(j, "capacity_bytes", c->capacity_bytes);
+    request_spilled_json(j, &c->plan, c->metrics[HALLEY_METRIC_MEMORY], c->capacity_bytes,
+                         o->e->headroom);
     report_json_text(j, "schedule_time", str_from(c->schedule_walked ? "walk" : "form"));
     report_error_bar_json(j, &c->error_bar);
     report_json_text(j, "limit", str_from(c->limit));
     report_json_end(j);
 }
 
-static void list_json(report_json *j, const char *key, const halley_study *s,
+static void list_json(report_json *j, const char *key, const explore_outcome *o,
                       const halley_candidate *list, uint32_t n)
 {
     report_json_array(j, key);
     for (uint32_t i = 0; i < n; i++)
-        candidate_json(j, NULL, s, &list[i], false);
+        candidate_json(j, NULL, o, &list[i], false);
     report_json_end(j);
 }
 
@@ -139,16 +149,16 @@ static void roofline_json(report_json *j, const halley_roofline *r)
 }
 
 /* The best for each value of an axis; where it moves the roof, the layer under it. */
-static void slices_json(report_json *j, const halley_study *s,
-                        const halley_exploration *e)
+static void slices_json(report_json *j, const explore_outcome *o)
 {
+    const halley_exploration *const e = o->e;
     report_json_array(j, "slices");
     for (uint32_t i = 0; i < e->n_slices; i++) {
         const halley_slice *slice = &e->slices[i];
         report_json_object(j, NULL);
         report_json_text(j, "parameter",
-                         str_from(halley_study_axis(s, slice->axis)->name));
-        list_json(j, "best", s, slice->best, slice->n);
+                         str_from(halley_study_axis(o->study, slice->axis)->name));
+        list_json(j, "best", o, slice->best, slice->n);
         if (slice->roofline) {
             report_json_array(j, "roofline");
             for (uint32_t k = 0; k < slice->n; k++)
@@ -206,12 +216,32 @@ static void refused_json(report_json *j, const halley_study *s,
     report_json_end(j);
 }
 
-halley_status explore_write_json(const request_call *call, const halley_study *s,
-                                 const halley_exploration *e, halley_error *err)
+static void prices_json(report_json *j, const halley_study *s)
 {
+    halley_study_price price;
+    report_json_array(j, "prices");
+    for (uint32_t i = 0; halley_study_prices(&price, s, i); i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "name", str_from(price.name));
+        report_json_text(j, "words", str_from(price.words));
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static halley_status write_outcome(const request_call *call, const void *what,
+                                   halley_error *err)
+{
+    const explore_outcome *const found = what;
+    const halley_study *const s = found->study;
+    const halley_exploration *const e = found->e;
     report_json j;
     request_json_begin(&j, call);
     report_json_text(&j, "study", str_from(halley_study_name(s)));
+    if (halley_study_description(s)[0] != '\0')
+        report_json_text(&j, "description", str_from(halley_study_description(s)));
+    if (found->with_text)
+        report_json_text(&j, "study_text", str_from(halley_study_text(s)));
     report_json_double(&j, "designs", e->n_designs);
     report_json_u64(&j, "evaluated", e->n_evaluated);
     report_json_u64(&j, "feasible", e->n_feasible);
@@ -226,13 +256,13 @@ halley_status explore_write_json(const request_call *call, const halley_study *s
         report_json_end(&j);
     }
     report_json_end(&j);
-    list_json(&j, "best", s, e->best, e->n_best);
-    list_json(&j, "front", s, e->front, e->n_front);
+    list_json(&j, "best", found, e->best, e->n_best);
+    list_json(&j, "front", found, e->front, e->n_front);
     if (e->has_baseline)
-        candidate_json(&j, "baseline", s, &e->baseline, true);
+        candidate_json(&j, "baseline", found, &e->baseline, true);
     axes_json(&j, s, e);
     heats_json(&j, s, e);
-    slices_json(&j, s, e);
+    slices_json(&j, found);
     sensitivities_json(&j, s, e);
     report_json_array(&j, "verified");
     for (uint32_t i = 0; i < e->n_verified; i++) {
@@ -241,7 +271,8 @@ halley_status explore_write_json(const request_call *call, const halley_study *s
         report_json_u64(&j, "id", e->best[i].id);
         report_json_double(&j, "estimated_s", v->done ? v->estimated_s : NAN);
         report_json_double(&j, "simulated_s", v->done ? v->simulated_s : NAN);
-        report_json_text(&j, "note", str_from(v->note));
+        if (v->note[0] != '\0')
+            report_json_text(&j, "note", str_from(v->note));
         report_json_end(&j);
     }
     report_json_end(&j);
@@ -254,7 +285,23 @@ halley_status explore_write_json(const request_call *call, const halley_study *s
     }
     report_json_end(&j);
     refused_json(&j, s, e);
+    prices_json(&j, s);
     return request_json_end(&j, call, err);
+}
+
+halley_status explore_write_json(const request_call *call, const halley_study *s,
+                                 const halley_exploration *e, halley_error *err)
+{
+    return write_outcome(call, &(explore_outcome){s, e, false}, err);
+}
+
+halley_status explore_write_page(const request_call *call, const char *path,
+                                 const halley_study *s, const halley_exploration *e,
+                                 halley_error *err)
+{
+    const explore_outcome what = {s, e, true};
+    return request_page_save(call, path, "explore", halley_study_name(s), write_outcome,
+                             &what, err);
 }
 
 halley_status explore_write_csv(const halley_study *s, const halley_exploration *e,

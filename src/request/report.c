@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/strbuf_stream.h"
 #include "halley/version.h"
-#include "report/explore_page.h"
+#include "report/explore_plots.h"
 #include "report/recorded.h"
 #include "report/sim.h"
 #include "request/explore_out.h"
@@ -42,7 +42,7 @@ halley_status halley_report_explore_page(const char *path, const halley_study *s
                                          const halley_exploration *exploration,
                                          halley_error *err)
 {
-    return report_explore_page(path, study, exploration, HALLEY_VERSION, err);
+    return explore_write_page(&(request_call){0}, path, study, exploration, err);
 }
 
 halley_status halley_report_explore_figures(const char *folder, const halley_study *study,
@@ -76,7 +76,9 @@ halley_status halley_report_sim_path(char **out, const halley_result *result,
 {
     text_stream s;
     TRY(open_text(&s, err));
-    return close_text(out, &s, report_sim_explain(result, traces, s.to, err), err);
+    return close_text(
+        out, &s, report_sim_explain(result, &(report_traces){traces, NULL}, s.to, err),
+        err);
 }
 
 halley_status halley_report_sim_ranks(char **out, const halley_result *result,
@@ -89,9 +91,14 @@ halley_status halley_report_sim_ranks(char **out, const halley_result *result,
 
 halley_status halley_report_sim_timeline(const char *path, const halley_result *result,
                                          const halley_trace_set *traces,
-                                         halley_error *err)
+                                         const char *expand, halley_error *err)
 {
-    return report_sim_timeline(result, traces, path, err);
+    if (!report_sim_expand_is(expand, halley_result_ranks(result)))
+        return error_set(err, HALLEY_EINVAL,
+                         "expand: expected \"all\" or a list of ranks below %u, for "
+                         "example 0-7,64",
+                         halley_result_ranks(result));
+    return report_sim_timeline(result, &(report_traces){traces, NULL}, path, expand, err);
 }
 
 halley_status halley_report_sim_heat(const char *path, const halley_result *result,

@@ -13,12 +13,11 @@
 #include "report/plan_sim.h"
 #include "report/sim.h"
 #include "request/estimate_out.h"
+#include "request/page.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* More ranks than this have no critical path unless --explain asks for it. */
-enum { MOST_PATH_RANKS = 1024 };
 /* A difference to the closed form above which the busiest link is named. */
 static const double notable_difference = 0.02;
 
@@ -30,13 +29,11 @@ typedef struct plan_run {
     halley_plan plan;
     halley_estimate e;
     halley_template *roles;
-    halley_trace_set *traces; /* all ranks, where something needs them; else NULL */
     halley_result *result;
     double programs_s, step_s; /* without and with the waiting for each other */
     uint32_t rank;             /* of the slowest stage, the first */
     double parts[REPORT_PLAN_N_PARTS];
     bool path_is_finish; /* the critical path was found, and ends with the run */
-    bool has_path;
 } plan_run;
 
 static const char *amount(char to[32], double value, units_kind kind)
@@ -58,23 +55,12 @@ static halley_status check_path(plan_run *p, halley_error *err)
 {
     halley_path_step *path;
     size_t n;
-    if (p->traces == NULL)
-        return HALLEY_OK;
-    TRY(halley_result_path(&path, &n, p->result, p->traces, err));
+    TRY(halley_result_path(&path, &n, p->result, err));
     const double end =
         n > 0 ? (double)path[n - 1].end / halley_result_ticks_per_s(p->result) : 0;
-    p->has_path = true;
-    p->path_is_finish =
-        n > 0 && path[0].begin == 0 && fabs(end - p->programs_s) <= 1e-9 * p->programs_s;
+    p->path_is_finish = n > 0 && fabs(end - p->programs_s) <= 1e-9 * p->programs_s;
     free(path);
     return HALLEY_OK;
-}
-
-static bool needs_traces(const plan_run *p)
-{
-    const sim_plan_options *o = p->o;
-    return o->explain || o->timeline != NULL || o->per_node != NULL ||
-           halley_template_ranks(p->roles) <= MOST_PATH_RANKS;
 }
 
 static halley_status simulate_roles(plan_run *p, halley_error *err)
@@ -83,8 +69,6 @@ static halley_status simulate_roles(plan_run *p, halley_error *err)
     opts.record = true;
     TRY(halley_plan_template(&p->roles, &p->model, &p->plan, p->cluster, &p->stack, err));
     TRY(halley_sim_run_template(&p->result, p->roles, p->cluster, &opts, err));
-    if (needs_traces(p))
-        TRY(halley_template_traces(&p->traces, p->roles, err));
     const double meeting = p->e.part_s[HALLEY_PART_MEETING];
     p->programs_s = report_plan_finish(p->result);
     p->step_s = p->programs_s * (p->e.step_s / (p->e.step_s - meeting));
@@ -199,13 +183,12 @@ static halley_status write_text(const request_call *call, const plan_run *p,
             (unsigned long long)halley_result_events(p->result),
             (unsigned long long)halley_result_events_represented(p->result));
     fprintf(to, "certificate: no link above 100 %%, all bytes arrived%s\n",
-            !p->has_path        ? ""
-            : p->path_is_finish ? ", critical path = finish"
-                                : "; the critical path does not reach the finish");
+            p->path_is_finish ? ", critical path = finish"
+                              : "; the critical path does not reach the finish");
     if (!p->o->explain)
         return HALLEY_OK;
     fputc('\n', to);
-    return report_sim_explain(p->result, p->traces, to, err);
+    return report_sim_explain(p->result, &(report_traces){.roles = p->roles}, to, err);
 }
 
 static void write_parts_json(report_json *j, const plan_run *p)
@@ -223,8 +206,7 @@ static void write_certificate_json(report_json *j, const plan_run *p)
     report_json_flat_object(j, "certificate");
     report_json_bool(j, "links_within_capacity", true);
     report_json_bool(j, "bytes_conserved", true);
-    if (p->has_path)
-        report_json_bool(j, "path_is_finish", p->path_is_finish);
+    report_json_bool(j, "path_is_finish", p->path_is_finish);
     report_json_end(j);
 }
 
@@ -249,16 +231,17 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
     describe_losses(verdict, p);
     report_json_text(j, "verdict", str_from(verdict));
     TRY(report_sim_hottest_json(j, "links", p->result, err));
-    if (p->has_path)
-        TRY(report_sim_explain_json(j, p->result, p->traces, p->o->explain, err));
+    TRY(report_sim_explain_json(j, p->result, &(report_traces){.roles = p->roles},
+                                p->o->explain, err));
     write_certificate_json(j, p);
     return p->o->per_rank ? report_sim_ranks_json(j, "rank_rows", p->result, err)
                           : HALLEY_OK;
 }
 
-static halley_status write_json(const request_call *call, const plan_run *p,
+static halley_status write_json(const request_call *call, const void *what,
                                 halley_error *err)
 {
+    const plan_run *const p = what;
     report_json j;
     request_json_begin(&j, call);
     const halley_status status = write_members_json(&j, p, err);
@@ -270,16 +253,21 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
                                     halley_error *err)
 {
     const sim_plan_options *o = p->o;
+    const report_traces traces = {.roles = p->roles};
     if (o->per_node != NULL)
-        TRY(report_sim_nodes(p->result, p->traces, o->per_node, err));
+        TRY(report_sim_nodes(p->result, &traces, o->per_node, err));
     if (o->heat != NULL)
         TRY(report_sim_heat(p->result, o->heat, err));
     if (o->links != NULL)
         TRY(report_sim_links(p->result, o->links, err));
     if (o->timeline != NULL)
-        TRY(report_sim_timeline(p->result, p->traces, o->timeline, err));
+        TRY(report_sim_timeline(p->result, &traces, o->timeline, o->expand, err));
     for (uint32_t i = 0; i < halley_result_warning_count(p->result); i++)
         request_note(call, "warning: %s", halley_result_warning(p->result, i));
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "A step of %s on %s", p->model.name,
+             halley_cluster_name(p->cluster));
+    TRY(request_page_save(call, o->report, "sim", title, write_json, p, err));
     if (o->json)
         return write_json(call, p, err);
     if (o->csv || o->per_rank)
@@ -287,9 +275,25 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
     return write_text(call, p, err);
 }
 
+halley_status sim_plan_check_expand(request_call *call, const char *expand,
+                                    const char *timeline, uint32_t n_ranks,
+                                    halley_error *err)
+{
+    if (expand != NULL && timeline == NULL)
+        return request_usage(call, err, "--expand needs --timeline");
+    if (report_sim_expand_is(expand, n_ranks))
+        return HALLEY_OK;
+    return request_usage(call, err,
+                         "--expand: expected all or a list of ranks below %u, for "
+                         "example 0-7,64, not %s",
+                         n_ranks, expand);
+}
+
 static halley_status run_design(request_call *call, plan_run *p, halley_error *err)
 {
     TRY(design_plan(&p->plan, &p->model, p->cluster, call, p->o->design, err));
+    TRY(sim_plan_check_expand(call, p->o->expand, p->o->timeline,
+                              halley_cluster_npus(p->cluster), err));
     halley_estimate_run(&p->e, &p->model, &p->plan, p->cluster, &p->stack);
     TRY(halley_estimate_check(&p->e, err));
     const halley_status status = simulate_roles(p, err);
@@ -314,7 +318,6 @@ halley_status sim_plan_run(request_call *call, const sim_plan_options *o,
         if (status == HALLEY_OK)
             status = run_design(call, p, err);
         halley_result_free(p->result);
-        halley_trace_set_free(p->traces);
         halley_template_free(p->roles);
         halley_model_fini(&p->model);
         halley_cluster_free(p->cluster);

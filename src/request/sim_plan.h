@@ -9,7 +9,8 @@
 typedef struct sim_plan_options {
     const design_options *design;
     bool json, csv, per_rank, explain;
-    const char *timeline, *per_node, *heat, *links; /* files; NULL = none */
+    const char *timeline, *per_node, *heat, *links, *report; /* files; NULL = none */
+    const char *expand; /* ranks of the timeline; NULL = one of each class */
     halley_sim_opts run;
 } sim_plan_options;
 
@@ -18,5 +19,10 @@ halley_status sim_plan_run(request_call *call, const sim_plan_options *o,
                            halley_status (*set_up)(request_call *, halley_cluster *,
                                                    halley_error *),
                            halley_error *err);
+
+/* --expand is a list of ranks, and there is a timeline for it. */
+halley_status sim_plan_check_expand(request_call *call, const char *expand,
+                                    const char *timeline, uint32_t n_ranks,
+                                    halley_error *err);
 
 #endif

@@ -28,6 +28,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "coll/algo.h"
 #include "des/queue.h"
 #include "halley/sim.h"
@@ -252,11 +253,11 @@ typedef struct sim_group {
 
 typedef struct sim_rank {
     const sim_program *program;
-    const char *path; /* of its trace; lent */
-    const sim_bind *binds;     /* by name */
-    const uint32_t *tags;      /* by place of a tag */
-    uint32_t npu;              /* the one that is run */
-    uint32_t n_alike;          /* NPUs that it represents */
+    const char *path;      /* of its trace; lent */
+    const sim_bind *binds; /* by name */
+    const uint32_t *tags;  /* by place of a tag */
+    uint32_t npu;          /* the one that is run */
+    uint32_t n_alike;      /* NPUs that it represents */
     sim_local local;
     sim_lanes lanes;   /* native rules */
     uint32_t *waiting; /* by node: parents not done, or one of the marks above */
@@ -306,6 +307,14 @@ typedef struct sim_bus sim_bus;             /* bus.c */
 typedef struct sim_interfere sim_interfere; /* interfere.c */
 typedef struct sim_symmetry sim_symmetry;   /* symmetry/symmetry.h */
 
+/* For tests (shuffle.c). */
+typedef struct sim_shuffle {
+    bool on;
+    rng random;
+    ARRAY(uint64_t) events; /* of the present instant */
+    size_t next;            /* the first that has not been carried out */
+} sim_shuffle;
+
 struct sim {
     des_queue queue;
     const halley_cluster *cluster;
@@ -317,6 +326,7 @@ struct sim {
     uint32_t n_npus;
     uint32_t n_ranks;         /* that are run: all, or one of each symmetry class */
     const uint32_t *class_of; /* by NPU: the rank that is run for it; NULL = itself */
+    sim_shuffle shuffle;
     sim_group *groups;
     uint32_t n_groups;
     uint64_t ticks_per_ns;
@@ -484,6 +494,10 @@ void sim_traffic_sort(sim *s);
 
 /* Recording: what a node has to do with other ranks. */
 void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link);
+
+/* shuffle.c: a list in a random order; the next event in one. */
+void sim_shuffle_list(sim *s, uint32_t *list, size_t n);
+bool sim_shuffle_pop(sim *s, des_event *out);
 
 /* result.c */
 halley_status sim_result_new(halley_result **out, sim *s);

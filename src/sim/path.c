@@ -1,57 +1,107 @@
 /*
  * sim/path.c - the critical path: from the node that ended last, back to what it waited
  * for. A receive waited for its send if that began later; a collective for the member
- * that came last; any node for the last of its dependencies, or, when those had all ended
- * before, for the node that ended on its rank at that moment and made room.
+ * that came last; any node for the first of its dependencies that ended when it began,
+ * or, when those had all ended before, for the node that ended on its rank at that moment
+ * and made room.
+ *
+ * Where one rank was run for many, the path is that of one of them: it starts at the
+ * lowest rank of the class that ended last, goes from a receive to the rank that sent to
+ * this one, and from a collective to the lowest member of its group that is of the late
+ * class.
  */
 #include "base/hash.h"
 #include "sim/result.h"
 
+#include <string.h>
+
 typedef ARRAY(halley_path_step) steps;
 
+/* Who a node of a program waits for, and where nodes of the trace are in it. */
+typedef struct waits {
+    uint32_t *place; /* by index in the trace */
+    uint32_t *at;    /* by place, and one more: in `on` */
+    uint32_t *on;    /* places, rising */
+} waits;
+
 typedef struct walker {
-    const halley_result *result;
-    const halley_trace_set *traces;
+    const sim *s;
     uint32_t **by_end; /* by rank: nodes by when they ended, made when first asked for */
+    waits *waits;      /* by program of the instance, the same */
     map64 last;        /* stream -> index in lasts */
     ARRAY(uint64_t) lasts; /* rank << 32 | node that came last to a stream */
     steps path;
 } walker;
 
+/* A place on the way: a node of a rank that was run, and the rank it is taken for. */
+typedef struct spot {
+    uint32_t rank, node; /* node: by index in the trace */
+    uint32_t npu;
+} spot;
+
 static uint64_t begin_of(const walker *w, uint32_t rank, uint32_t node)
 {
-    return w->result->nodes[rank][node];
+    return w->s->ranks[rank].begins[node];
 }
 
 static uint64_t end_of(const walker *w, uint32_t rank, uint32_t node)
 {
-    return w->result->nodes[rank][w->result->n_nodes[rank] + node];
+    return w->s->ranks[rank].ends[node];
 }
 
 static uint64_t link_of(const walker *w, uint32_t rank, uint32_t node)
 {
-    return w->result->nodes[rank][2 * (size_t)w->result->n_nodes[rank] + node];
+    return w->s->ranks[rank].links[node];
 }
 
-static const halley_trace *get_trace(const walker *w, uint32_t rank)
+static uint32_t count_nodes(const walker *w, uint32_t rank)
 {
-    return halley_trace_set_get(w->traces, w->result->npus[rank]);
+    return w->s->ranks[rank].program->n;
 }
 
-static bool is_collective(const walker *w, uint32_t rank, uint32_t node)
+/* Lists of whom nodes wait for, from those of who waits for them: count, sum up, fill. */
+static bool list_waits(waits *out, const sim_program *p)
 {
-    return halley_node_type_of(get_trace(w, rank), node) == HALLEY_NODE_COLL;
+    const uint32_t n_edges = p->nodes[p->n].first_child;
+    out->place = mem_array(p->n, sizeof *out->place);
+    out->at = mem_array_zero((size_t)p->n + 2, sizeof *out->at);
+    out->on = mem_array(n_edges, sizeof *out->on);
+    if (out->place == NULL || out->at == NULL || out->on == NULL)
+        return false;
+    for (uint32_t i = 0; i < n_edges; i++)
+        out->at[p->children[i] + 2]++;
+    for (uint32_t i = 0; i < p->n; i++) {
+        out->place[p->nodes[i].trace_index] = i;
+        out->at[i + 2] += out->at[i + 1];
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = p->nodes[i].first_child; k < p->nodes[i + 1].first_child; k++)
+            out->on[out->at[p->children[k] + 1]++] = i;
+    return true;
+}
+
+/* NULL: no memory. */
+static const waits *get_waits(walker *w, uint32_t rank)
+{
+    const sim_instance *in = &w->s->instance;
+    waits *of = &w->waits[in->program_of[w->s->ranks[rank].npu]];
+    if (of->place == NULL &&
+        !list_waits(of, in->programs.at[in->program_of[w->s->ranks[rank].npu]]))
+        return NULL;
+    return of;
 }
 
 /* Who came last to every collective. */
 static bool find_lasts(walker *w)
 {
-    for (uint32_t rank = 0; rank < w->result->n_run; rank++) {
-        for (uint32_t i = 0; i < w->result->n_nodes[rank]; i++) {
+    for (uint32_t rank = 0; rank < w->s->n_ranks; rank++) {
+        const sim_program *p = w->s->ranks[rank].program;
+        for (uint32_t k = 0; k < p->n; k++) {
+            const uint32_t i = p->nodes[k].trace_index;
             const uint64_t link = link_of(w, rank, i);
             uint32_t at = (uint32_t)w->lasts.n;
             bool fresh;
-            if (link == 0 || !is_collective(w, rank, i))
+            if (link == 0 || p->nodes[k].type != HALLEY_NODE_COLL)
                 continue;
             if (!map64_put(&w->last, link, &at, &fresh))
                 return false;
@@ -86,7 +136,7 @@ static const uint32_t *nodes_by_end(walker *w, uint32_t rank)
 {
     if (w->by_end[rank] != NULL)
         return w->by_end[rank];
-    const uint32_t n = w->result->n_nodes[rank];
+    const uint32_t n = count_nodes(w, rank);
     uint32_t *order = mem_array(n, sizeof *order);
     by_end by = {w, rank};
     for (uint32_t i = 0; order != NULL && i < n; i++)
@@ -101,7 +151,7 @@ static const uint32_t *nodes_by_end(walker *w, uint32_t rank)
 static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
 {
     const uint32_t *order = nodes_by_end(w, rank);
-    uint32_t lo = 0, hi = w->result->n_nodes[rank];
+    uint32_t lo = 0, hi = count_nodes(w, rank);
     *out = HALLEY_NO_NODE;
     if (order == NULL)
         return false;
@@ -112,7 +162,7 @@ static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
         else
             hi = middle;
     }
-    for (; lo < w->result->n_nodes[rank] && end_of(w, rank, order[lo]) == at; lo++) {
+    for (; lo < count_nodes(w, rank) && end_of(w, rank, order[lo]) == at; lo++) {
         if (begin_of(w, rank, order[lo]) < at) {
             *out = order[lo];
             break;
@@ -121,95 +171,129 @@ static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
     return true;
 }
 
-/* The dependency that ended last, if it ended just when the node began. */
-static uint32_t last_dependency(const walker *w, uint32_t rank, uint32_t node)
+/* The first dependency that ended just when the node began, or HALLEY_NO_NODE. False: no
+ * memory. */
+static bool find_dependency(uint32_t *out, walker *w, const spot *at)
 {
-    const halley_trace *t = get_trace(w, rank);
-    const uint32_t n_data = halley_node_data_count(t, node);
-    const uint32_t n = n_data + halley_node_ctrl_count(t, node);
-    for (uint32_t i = 0; i < n; i++) {
-        const halley_dep dep = i < n_data ? halley_node_data(t, node, i)
-                                          : halley_node_ctrl(t, node, i - n_data);
-        if (dep.index != HALLEY_NO_NODE &&
-            end_of(w, rank, dep.index) == begin_of(w, rank, node))
-            return dep.index;
+    const waits *of = get_waits(w, at->rank);
+    const sim_program *p = w->s->ranks[at->rank].program;
+    *out = HALLEY_NO_NODE;
+    if (of == NULL)
+        return false;
+    const uint32_t place = of->place[at->node];
+    for (uint32_t i = of->at[place]; i < of->at[place + 1]; i++) {
+        const uint32_t node = p->nodes[of->on[i]].trace_index;
+        if (end_of(w, at->rank, node) == begin_of(w, at->rank, at->node)) {
+            *out = node;
+            break;
+        }
     }
-    return HALLEY_NO_NODE;
+    return true;
 }
 
-/* What held a node up from another rank, if that was later than its own begin. */
-static bool find_other(const walker *w, uint32_t *rank, uint32_t *node, halley_why *why)
+static uint32_t get_class(const sim *s, uint32_t npu)
 {
-    const uint64_t link = link_of(w, *rank, *node);
-    if (link == 0)
+    return s->class_of == NULL ? npu : s->class_of[npu];
+}
+
+/* The lowest member of the group of a collective that is of that class. */
+static uint32_t find_member(const walker *w, const sim_node *n, uint32_t npu,
+                            uint32_t class_id)
+{
+    const sim_instance *in = &w->s->instance;
+    if (n->a == SIM_NO_NAME || in->values == NULL)
+        return w->s->ranks[class_id].npu; /* of all ranks, the first of its class */
+    const cluster_group *g = &in->groups[in->values[npu][n->a]];
+    for (uint32_t i = 0; i < g->n; i++)
+        if (get_class(w->s, g->ranks[i]) == class_id)
+            return g->ranks[i];
+    return w->s->ranks[class_id].npu;
+}
+
+/* What held a node up from another rank, if that was later than its own begin. False:
+ * nothing, or no memory. */
+static bool find_other(walker *w, spot *at, halley_why *why)
+{
+    const sim *s = w->s;
+    const uint64_t link = link_of(w, at->rank, at->node);
+    const waits *of = link == 0 ? NULL : get_waits(w, at->rank);
+    if (of == NULL)
         return false;
-    const bool coll = is_collective(w, *rank, *node);
+    const sim_node *n = &s->ranks[at->rank].program->nodes[of->place[at->node]];
+    const bool coll = n->type == HALLEY_NODE_COLL;
     const uint64_t other = coll ? w->lasts.at[map64_find(&w->last, link)] : link - 1;
-    const uint32_t other_rank = (uint32_t)(other >> 32), other_node = (uint32_t)other;
-    if (begin_of(w, other_rank, other_node) <= begin_of(w, *rank, *node))
+    const uint32_t rank = (uint32_t)(other >> 32), node = (uint32_t)other;
+    assert(rank < s->n_ranks);
+    if (begin_of(w, rank, node) <= begin_of(w, at->rank, at->node))
         return false;
-    assert(other_rank < w->result->n_run);
-    *rank = other_rank;
-    *node = other_node;
+    at->npu = coll ? find_member(w, n, at->npu, rank) : s->instance.values[at->npu][n->a];
+    assert(get_class(s, at->npu) == rank);
+    at->rank = rank;
+    at->node = node;
     *why = coll ? HALLEY_WHY_MEMBER : HALLEY_WHY_MESSAGE;
     return true;
 }
 
-static halley_status walk_back(walker *w, uint32_t rank, uint32_t node, halley_error *err)
+static bool add_step(walker *w, const spot *at, uint64_t begin, uint64_t end,
+                     halley_why why)
 {
-    uint64_t end = end_of(w, rank, node);
+    return array_push(&w->path, (halley_path_step){at->npu, at->node, begin, end, why});
+}
+
+static halley_status walk_back(walker *w, spot at, halley_error *err)
+{
+    uint64_t end = end_of(w, at.rank, at.node);
     halley_why why = HALLEY_WHY_START;
     for (;;) {
-        const uint32_t was_rank = rank, was_node = node;
+        const spot was = at;
         uint32_t before;
-        if (find_other(w, &rank, &node, &why)) {
+        if (find_other(w, &at, &why)) {
             /* This step is what passed since the other began. */
-            const uint64_t begin = begin_of(w, rank, node);
-            if (!array_push(&w->path,
-                            (halley_path_step){was_rank, was_node, begin, end, why}))
+            const uint64_t begin = begin_of(w, at.rank, at.node);
+            if (!add_step(w, &was, begin, end, why))
                 return error_nomem(err);
             end = begin;
             if (why == HALLEY_WHY_MESSAGE) /* the send's own time has been counted */
                 continue;
         }
-        const uint64_t begin = begin_of(w, rank, node);
-        before = last_dependency(w, rank, node);
+        const uint64_t begin = begin_of(w, at.rank, at.node);
+        if (!find_dependency(&before, w, &at))
+            return error_nomem(err);
         why = before == HALLEY_NO_NODE ? HALLEY_WHY_ROOM : HALLEY_WHY_DEPENDS;
-        if (before == HALLEY_NO_NODE && !find_ended_at(&before, w, rank, begin))
+        if (before == HALLEY_NO_NODE && !find_ended_at(&before, w, at.rank, begin))
             return error_nomem(err);
         if (before == HALLEY_NO_NODE || begin == 0)
             why = HALLEY_WHY_START;
-        if (end > begin &&
-            !array_push(&w->path, (halley_path_step){rank, node, begin, end, why}))
+        if (end > begin && !add_step(w, &at, begin, end, why))
             return error_nomem(err);
         if (why == HALLEY_WHY_START)
             return HALLEY_OK;
-        node = before;
+        at.node = before;
         end = begin;
     }
 }
 
-static void last_node(const walker *w, uint32_t *rank, uint32_t *node)
+/* The lowest rank of those that ended last, and its first node that ended then. */
+static spot find_last_node(const walker *w)
 {
     uint64_t most = 0;
-    *rank = *node = 0;
-    for (uint32_t r = 0; r < w->result->n_run; r++) {
-        for (uint32_t i = 0; i < w->result->n_nodes[r]; i++) {
+    spot at = {0, 0, w->s->ranks[0].npu};
+    for (uint32_t r = 0; r < w->s->n_ranks; r++)
+        for (uint32_t i = 0; i < count_nodes(w, r); i++) {
             const uint64_t end = end_of(w, r, i);
             if (end != UINT64_MAX && end > most) {
                 most = end;
-                *rank = r;
-                *node = i;
+                at = (spot){r, i, w->s->ranks[r].npu};
             }
         }
-    }
+    return at;
 }
 
 /* Did a rank begin then? */
-static bool is_start(const halley_result *result, uint64_t at)
+static bool is_start(const sim *s, uint64_t at)
 {
-    for (uint32_t i = 0; result->starts != NULL && i < result->n_ranks; i++)
-        if (result->starts[i] == at)
+    for (uint32_t i = 0; s->system->late_s != NULL && i < s->n_npus; i++)
+        if (sim_late_ticks(s, i) == at)
             return true;
     return at == 0;
 }
@@ -218,9 +302,8 @@ static bool is_start(const halley_result *result, uint64_t at)
  * of a rank to the end of the last node. */
 static halley_status certify_path(const walker *w, uint64_t finish, halley_error *err)
 {
-    uint64_t at = w->path.n > 0 && is_start(w->result, w->path.at[0].begin)
-                      ? w->path.at[0].begin
-                      : 0;
+    uint64_t at =
+        w->path.n > 0 && is_start(w->s, w->path.at[0].begin) ? w->path.at[0].begin : 0;
     for (size_t i = 0; i < w->path.n; i++) {
         const halley_path_step *step = &w->path.at[i];
         if (step->begin != at || step->end < step->begin)
@@ -239,40 +322,62 @@ static halley_status certify_path(const walker *w, uint64_t finish, halley_error
 
 static halley_status find_path(walker *w, halley_error *err)
 {
-    uint32_t rank, node;
-    w->by_end = mem_array_zero(w->result->n_run, sizeof *w->by_end);
-    if (w->by_end == NULL || !find_lasts(w))
+    const sim *s = w->s;
+    w->by_end = mem_array_zero(s->n_ranks, sizeof *w->by_end);
+    w->waits = mem_array_zero(s->instance.programs.n, sizeof *w->waits);
+    if (w->by_end == NULL || w->waits == NULL || !find_lasts(w))
         return error_nomem(err);
-    last_node(w, &rank, &node);
-    TRY(walk_back(w, rank, node, err));
-    for (size_t i = 0; i < w->path.n; i++) /* who was run for others, by its own number */
-        w->path.at[i].rank = w->result->npus[w->path.at[i].rank];
+    const spot last = find_last_node(w);
+    TRY(walk_back(w, last, err));
     for (size_t i = 0, k = w->path.n; i + 1 < k; i++, k--) {
         const halley_path_step swapped = w->path.at[i];
         w->path.at[i] = w->path.at[k - 1];
         w->path.at[k - 1] = swapped;
     }
-    return w->result->stopped ? HALLEY_OK : certify_path(w, end_of(w, rank, node), err);
+    return s->stopped ? HALLEY_OK : certify_path(w, end_of(w, last.rank, last.node), err);
+}
+
+static void free_walker(walker *w)
+{
+    for (uint32_t i = 0; w->by_end != NULL && i < w->s->n_ranks; i++)
+        free(w->by_end[i]);
+    for (size_t i = 0; w->waits != NULL && i < w->s->instance.programs.n; i++) {
+        free(w->waits[i].place);
+        free(w->waits[i].at);
+        free(w->waits[i].on);
+    }
+    free(w->by_end);
+    free(w->waits);
+    map64_fini(&w->last);
+    array_fini(&w->lasts);
+}
+
+halley_status sim_path_find(halley_result *r, const sim *s)
+{
+    walker w = {.s = s};
+    r->path_status = find_path(&w, &r->path_error);
+    free_walker(&w);
+    r->path.at = w.path.at;
+    r->path.n = w.path.n;
+    return r->path_status == HALLEY_ENOMEM ? error_nomem(s->err) : HALLEY_OK;
 }
 
 halley_status halley_result_path(halley_path_step **out, size_t *n,
-                                 const halley_result *result,
-                                 const halley_trace_set *traces, halley_error *err)
+                                 const halley_result *result, halley_error *err)
 {
-    if (result->n_ranks == 0 || result->nodes[0] == NULL)
+    if (!result->has_path)
         return error_set(err, HALLEY_EINVAL, "the run has not recorded its nodes");
-    walker w = {.result = result, .traces = traces};
-    const halley_status status = find_path(&w, err);
-    for (uint32_t i = 0; w.by_end != NULL && i < result->n_run; i++)
-        free(w.by_end[i]);
-    free(w.by_end);
-    map64_fini(&w.last);
-    array_fini(&w.lasts);
-    if (status != HALLEY_OK) {
-        array_fini(&w.path);
-        return status;
+    if (result->path_status != HALLEY_OK) {
+        if (err != NULL)
+            *err = result->path_error;
+        return result->path_status;
     }
-    *out = w.path.at;
-    *n = w.path.n;
+    halley_path_step *copy = mem_array(result->path.n, sizeof *copy);
+    if (copy == NULL)
+        return error_nomem(err);
+    if (result->path.n > 0)
+        memcpy(copy, result->path.at, result->path.n * sizeof *copy);
+    *out = copy;
+    *n = result->path.n;
     return HALLEY_OK;
 }

@@ -353,6 +353,9 @@ static halley_status fill_result(halley_result *r, sim *s)
         r->finishers = s->finishers;
         s->finishers = NULL;
     }
+    r->has_path = s->ranks[0].begins != NULL;
+    if (r->has_path)
+        TRY(sim_path_find(r, s));
     for (uint32_t i = 0; i < s->n_ranks; i++) {
         read_rank(&r->ranks[i], &s->ranks[i]);
         r->nodes[i] = s->ranks[i].begins;
@@ -393,6 +396,7 @@ void halley_result_free(halley_result *result)
     free(result->levels);
     free(result->nodes);
     free(result->n_nodes);
+    free(result->path.at);
     array_fini(&result->traffic);
     array_fini(&result->parts);
     array_fini(&result->remarks);

@@ -32,6 +32,13 @@ struct halley_result {
     uint64_t *
         *nodes; /* by rank that was run: begins, ends, links; NULL when not recorded */
     uint32_t *n_nodes; /* by rank that was run */
+    bool has_path;     /* nodes were recorded, and the critical path was looked for */
+    halley_status path_status;
+    halley_error path_error; /* why there is none */
+    struct {
+        halley_path_step *at;
+        size_t n;
+    } path;
     struct sim_levels {
         halley_memory_level *at;
         size_t n;
@@ -45,5 +52,9 @@ static inline uint32_t sim_result_run(const halley_result *r, uint32_t rank)
     assert(rank < r->n_ranks);
     return r->class_of == NULL ? rank : r->class_of[rank];
 }
+
+/* path.c: before the records of the run become the result's. Fails for want of memory
+ * only. */
+halley_status sim_path_find(halley_result *r, const sim *s);
 
 #endif

@@ -183,6 +183,8 @@ static bool flush_native_instant(void *context)
     sim *s = context;
     if (s->awake.n == 0)
         return s->flush_network != NULL && s->flush_network(s->net);
+    if (s->shuffle.on)
+        sim_shuffle_list(s, s->awake.at, s->awake.n);
     for (size_t i = 0; i < s->awake.n && s->status == HALLEY_OK; i++)
         go_on_in_lanes(s, s->awake.at[i]);
     s->awake.n = 0;

@@ -240,9 +240,23 @@ const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *
     return word == NULL ? NULL : net_model_find(word);
 }
 
+/* Events may come in any order where ranks could be folded. */
+static halley_status check_shuffle(const sim *s, const halley_sim_opts *opts)
+{
+    halley_sim_opts folds = *opts;
+    char reason[sizeof s->unfolded];
+    folds.no_fold = false;
+    if (!s->shuffle.on || s->n_npus < 2 ||
+        sim_symmetry_is_possible(s, &folds, reason, sizeof reason))
+        return HALLEY_OK;
+    return error_set(s->err, HALLEY_EINVAL,
+                     "shuffle: the order of events may count here: %s", reason);
+}
+
 /* One rank of each symmetry class is run, or all of them. */
 static halley_status fold_run(sim *s, const halley_sim_opts *opts)
 {
+    TRY(check_shuffle(s, opts));
     if (s->fold != NULL)
         return sim_bind_ranks(s);
     if (sim_symmetry_is_possible(s, opts, s->unfolded, sizeof s->unfolded)) {
@@ -385,15 +399,13 @@ static halley_status check_wrapped(sim *s)
     return s->rules->wraps ? HALLEY_OK : refuse_long_run(s);
 }
 
-static halley_status run_events(sim *s, const halley_sim_opts *opts)
+/* The loop, made twice: the usual one does not ask whether it is shuffled. */
+static inline __attribute__((always_inline)) halley_status run_loop(sim *s, watcher *look,
+                                                                    const bool shuffled)
 {
     des_event e;
-    watcher look;
-    watcher_init(&look, opts->watch, "simulating", "nodes", (double)s->n_nodes);
-    if (watcher_is_cancelled(&look))
-        return watcher_error(&look, s->err);
-    TRY(start_ranks(s));
-    while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
+    while (s->status == HALLEY_OK && !s->queue.failed &&
+           (shuffled ? sim_shuffle_pop(s, &e) : des_queue_pop(&s->queue, &e))) {
         assert(e.at == s->queue.now);
         if (s->status != HALLEY_OK) /* at the end of the instant before */
             break;
@@ -407,9 +419,20 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
         if (s->class_of != NULL)
             s->n_represented += count_represented(s, e.event);
         sim_dispatch(s, e.event);
-        if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(&look, s->n_ended))
-            return watcher_error(&look, s->err);
+        if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(look, s->n_ended))
+            return watcher_error(look, s->err);
     }
+    return HALLEY_OK;
+}
+
+static halley_status run_events(sim *s, const halley_sim_opts *opts)
+{
+    watcher look;
+    watcher_init(&look, opts->watch, "simulating", "nodes", (double)s->n_nodes);
+    if (watcher_is_cancelled(&look))
+        return watcher_error(&look, s->err);
+    TRY(start_ranks(s));
+    TRY(s->shuffle.on ? run_loop(s, &look, true) : run_loop(s, &look, false));
     if (s->class_of == NULL)
         s->n_represented = s->n_events;
     if (s->queue.failed && s->status == HALLEY_OK)
@@ -462,6 +485,7 @@ static void free_run(sim *s)
     free(s->finishers);
     array_fini(&s->freed);
     array_fini(&s->awake);
+    array_fini(&s->shuffle.events);
     array_fini(&s->traffic);
     map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
@@ -497,6 +521,8 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
              .fold = fold,
              .lists_links = opts->all_links,
              .err = err};
+    s.shuffle =
+        (sim_shuffle){.on = opts->shuffle != 0, .random = rng_seed(opts->shuffle)};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
     s.last = s.rules->wraps ? UINT64_MAX : TICKS_LAST;

@@ -90,11 +90,13 @@ $ halley explore s.yaml --resume
 
 ## the page stands alone
 $ printf 'name: "s & <t>"\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8], plan.pp: [1, 2]}\nobjective: [{minimize: step-time}, {minimize: memory}]\n' > s.yaml
-$ halley explore s.yaml --report s.html --plots figures > /dev/null; grep -c 'src=\|href=\|@import' s.html
+$ halley explore s.yaml --report s.html --plots figures > /dev/null; sed '/^<script/,$d' s.html | grep -c 'src=\|href=\|@import\|url(http'
 > 0
 ? 1
-$ grep -o '<h1>.*</h1>' s.html; ls figures
-> <h1>s &amp; &lt;t&gt;</h1>
+$ grep -o '<title>.*</title>' s.html; grep -c "script-src 'sha256-" s.html; grep -o '"study": ".*"' s.html; ls figures
+> <title>s &amp; &lt;t&gt;</title>
+> 1
+> "study": "s & \u003ct>"
 > breakdown-by-1.svg
 > breakdown-by-2.svg
 > breakdown.svg
@@ -161,9 +163,9 @@ $ halley explore s.yaml | grep '^Baseline'
 
 ## a layer under the roofline, where the bandwidth of memory varies
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512, tp: 8}\nvary: {cluster.npu.memory.hbm.bandwidth: [200 GB/s, 2 TB/s]}\n' > s.yaml
-$ halley explore s.yaml --report s.html --plots figures > /dev/null; ls figures | grep roof; grep -c 'roof at 2.00 TB/s' s.html
+$ halley explore s.yaml --report s.html --plots figures > /dev/null; ls figures | grep roof; grep -c '"roofline": ' s.html
 > roofline-by-1.svg
-> {*}
+> 1
 
 ## every key of the schema is one that study files take, and the manual names it
 $ halley explore --schema > schema; query -k schema /properties '/$defs/search/properties' '/$defs/range/properties' '/$defs/results' > keys; halley help --man study | sed 's/\\-/-/g' > page; for k in $(cat keys); do grep -q "^.B $k$" page || echo "missing: $k"; done

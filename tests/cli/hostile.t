@@ -97,3 +97,18 @@ $ sed -i s/4611686018427387904/1125899906842624/ t.json; halley sim t.json -c dg
 ? 1
 $ sed -i s/1125899906842624/1099511627776/ t.json; halley sim t.json -c dgx-h100:1 | head -n 1
 > 12.7 days on 1 rank
+
+## names cannot leave the data of a report
+$ printf 'name: "</script><script>alert(1)</script><!--"\nlayers: 4\nhidden: 512\nheads: 8\nvocab: 1000\n' > m.yaml
+$ halley estimate -m m.yaml -c dgx-h100:8 --report e.html > /dev/null; halley plan -m m.yaml -c dgx-h100:8 --report p.html > /dev/null; halley sim -m m.yaml -c dgx-h100:8 --global-batch 8 --report s.html > /dev/null; grep -c '<script' e.html p.html s.html; grep -c 'alert(1)</script' e.html p.html s.html
+> e.html:3
+> p.html:3
+> s.html:3
+> e.html:0
+> p.html:0
+> s.html:0
+? 1
+$ for f in e p s; do grep -o "default-src 'none'; script-src 'sha256-[^']*' 'sha256-[^']*'; style-src 'sha256-[^']*'" $f.html | wc -l; done
+> 1
+> 1
+> 1

@@ -413,6 +413,16 @@ $ halley trace convert one.json one.et; halley sim one.et -c dgx-h100:1 --json |
 > [{"name": "chakra.mem.bytes", "int64Val": "5"}]
 ! halley: warning: nodes of types that halley does not know take their recorded duration
 
+## sets of the symbolic generators (STAGE, STG) run: groups in PREFIX.json, sizes as "524288.0"
+$ for r in 0 1; do printf '{"metadata": {"attr": [{"name": "schema", "stringVal": "symbolic_tensor_network"}]}, "nodes": [{"id": "1", "name": "y@0_COMP", "type": "COMP_NODE", "attr": [{"name": "inputs", "stringList": {"values": ["x@0Batch/dp,Dmodel", "524288.0"]}}, {"name": "outputs", "stringList": {"values": ["y@0Batch/dp,Dmodel", "524288.0"]}}, {"name": "num_ops", "int64Val": "1000000"}, {"name": "tensor_size", "uint64Val": "524288"}]}, {"id": "2", "name": "alone", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}, {"name": "pg_name", "stringVal": "%s"}]}, {"id": "3", "name": "both", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}, {"name": "pg_name", "stringVal": "1"}]}]}' $((r + 2)) > $r.json; halley trace convert $r.json w.$r.et; done; printf '{"1": [0, 1], "2": [0], "3": [1]}' > w.json
+$ halley trace check w; halley sim w -c dgx-h100:2 | head -1
+> w: 2 ranks, 0 errors, 0 warnings, 0 notes
+> 17.7 us on 2 ranks
+# a size that is none is left out of the statistics of memory, and the run goes on
+$ sed 's/"524288.0"\]/"many"]/' 0.json > bad.json; halley trace convert bad.json w.0.et --force; halley sim w -c dgx-h100:2 | head -1
+> 17.7 us on 2 ranks
+! halley: warning: lists of tensors without readable sizes are left out of the memory statistics
+
 ## messages of an algorithm may be so many chunks of the collective's data
 $ for r in 0 1; do o=$((1 - r)); m() { printf '{"id": "%s", "name": "m", "type": "COMM_%s_NODE", "dataDeps": [%s], "attr": [{"name": "comm_tag", "int32Val": %s}, {"name": "comm_%s", "int32Val": %s}, {"name": "msg_chunk_cnt", "int32Val": 1}, {"name": "msg_chunk_idx", "int32Val": %s}, {"name": "total_chunk_cnt", "int32Val": 2}]}' $1 $2 "$3" $4 $5 $o $6; }; { printf '{"metadata": {"version": "1"}, "nodes": ['; m 1 SEND '' $r dst $r; printf ,; m 2 RECV '' $o src $o; printf ,; m 3 SEND '"2"' $((2 + r)) dst $r; printf ,; m 4 RECV '"2"' $((2 + o)) src $o; printf ']}'; } > ar.json; halley trace convert ar.json ar.$r.et; done
 $ printf 'name: x\nnpus: 2\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: ring, size: 2, bandwidth: 50 GB/s, latency: 500 ns}\nsystem: {custom: {all-reduce: ar}, network-model: free}\n' > x.yaml; for n in 1 4; do halley trace gen all-reduce -n 2 --size "$n MiB" -o c > made; halley sim c -c x.yaml --json | query - /time_s; done
@@ -567,6 +577,42 @@ $ halley trace info t; halley trace check t
 >    1      4           4   1979  t.role1.et
 > t.roles.yaml: 8 ranks in 2 roles, 0 errors
 
+## a timeline has one rank of each class and names those it represents; --expand adds others, or all
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline a.json > report; grep -o 'process_labels.*' a.json; grep -o '"rank [0-9]*"' a.json; $DATA/../../tools/check-timeline a.json 1000000
+> process_labels","args":{"labels":"8 alike","alike":8,"ranks":"0-7"}},
+> process_labels","args":{"labels":"8 alike","alike":8,"ranks":"8-15"}},
+> "rank 0"
+> "rank 8"
+> well formed
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline b.json --expand 5,12-13 > report; grep -o '"rank [0-9]*"' b.json; $DATA/../../tools/check-timeline b.json 1000000
+> "rank 0"
+> "rank 5"
+> "rank 8"
+> "rank 12"
+> "rank 13"
+> well formed
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline c.json --expand all > report; grep -c '"process_name"' c.json; $DATA/../../tools/check-timeline c.json 1000000
+> 16
+> well formed
+$ halley trace gen -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 -o t > report; halley sim t -c dgx-h100:16 --timeline d.json --expand all > report; cmp c.json d.json
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --timeline c.json --expand 3,16
+! halley: --expand: expected all or a list of ranks below 16, for example 0-7,64, not 3,16
+! see 'halley sim --help'
+? 2
+$ halley sim t -c dgx-h100:16 --expand all
+! halley: --expand needs --timeline
+! see 'halley sim --help'
+? 2
+
+## the order of what happens at one instant changes nothing; where it counts, it cannot be changed
+$ for s in 1 2; do halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --no-fold --shuffle $s --json > $s.json; done; halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --no-fold --json > 0.json; for f in 0 1 2; do query $f.json /step_s; done; cmp 1.json 2.json
+> {*}
+> {*}
+> {*}
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 4 --global-batch 16 --network-model queue --shuffle 1
+! halley: shuffle: the order of events may count here: collectives run step by step
+? 1
+
 ## options of plans and of traces
 $ halley sim -m gpt-3.6b -c dgx-h100:8 step
 ! halley: give traces or --model, not both
@@ -589,6 +635,11 @@ $ for n in 16384 131072; do halley sim -m llama3-405b -c c.yaml:$n --tp 8 --pp 1
 $ for c in slow failed; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'; done
 > 96 classes of 16384 ranks
 > 64 classes of 16384 ranks
+$ printf 'system: {slow: {50: 1.5}}\n' > s; cat failed.yaml s > both.yaml; for c in c slow failed both; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 --explain | grep -o '.* ranks were run for .*'; done
+> 16 ranks were run for 16384, with 64 classes of groups and pairs and 96 of links:
+> 96 ranks were run for 16384, with 272 classes of groups and pairs and 320 of links:
+> 64 ranks were run for 16384, with 208 classes of groups and pairs and 478 of links:
+> 160 ranks were run for 16384, with 432 classes of groups and pairs and 686 of links:
 $ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 2> note | grep -o '.* classes of [0-9]* ranks'
 > 16 classes of 2048 ranks
 $ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'

@@ -93,6 +93,22 @@ $ halley trace convert $DATA/msccl/ring4.xml ring
 ! see 'halley trace convert --help'
 ? 2
 
+## an execution plan of MSCCL++ is read as MSCCL's XML is
+$ halley trace convert --size '3 MB' $DATA/msccl/plan_ring3.json ring; halley trace check ring
+> ring: 3 ranks, 0 errors, 0 warnings, 3 notes (--notes lists them)
+$ halley trace gen all-gather -n 3 --size '3 MB' -o ag > made
+$ sed 's/"all-gather-implementation": .*/"all-gather-implementation-custom": ["ring"],/' $DATA/sim/system.json > system.json
+$ printf 'topology: [ Ring ]\nnpus_count: [ 3 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n' > ring3.yml
+# two steps of 1 MB at 50 GiB/s, each with a signal after it: 2 (18.6 + 0.5 + 0.5) us
+$ halley sim --workload-configuration=ag --system-configuration=system.json --network-configuration=ring3.yml | head -1
+> 39.3 us on 3 ranks
+$ cp $DATA/msccl/plan_ring3.json plan.json; halley trace convert --size '2 TB' plan.json ring
+! halley: plan.json: the plan is for at most 1099511627776 bytes of data, not for 2000000000000
+? 1
+$ sed 's/"channel_type": "memory"/"channel_type": "switch"/' $DATA/msccl/plan_ring3.json > nvls.json; halley trace convert --size '3 MB' nvls.json ring
+! halley: nvls.json: the plan uses switch channels (NVLS): multicast and reduction in the switch cannot be written as messages between two GPUs
+? 1
+
 ## what Chakra's trace_link writes becomes a trace with times
 $ halley trace convert $DATA/linked/linked.0.json step.et; ls; halley trace check step.et
 > step.et

@@ -60,6 +60,10 @@ $ halley trace link $DATA/recordings/window_edge.json -o new/edge.et --json | qu
 $ halley sim new/edge.et --replay --json | query - /time_s; halley trace check new/edge.et
 > 0.0006
 > new/edge.et: 1 rank, 0 errors, 0 warnings, 1 note (--notes lists them); one rank alone, nothing to compare it with
+$ halley trace link $DATA/recordings/nsys_2024.sqlite -o table 2> notes | cut -c1-40
+> Rank  Host nodes  Linked  Device  Droppe
+>    0          13   100 %      16        
+>    1           0               2        
 $ halley trace link -q $DATA/recordings/nsys_2024.sqlite -o nsys; ls nsys.*; halley sim nsys --replay --json | query - /time_s
 > nsys.0.et
 > nsys.1.et
@@ -138,6 +142,69 @@ $ printf '{"rules": [{"class": "x", "match": "("}]}' > rules.json; halley trace 
 $ ls b.et
 ! ls: cannot access 'b.et': No such file or directory
 ? 2
+
+## what is odd in a Kineto file is said, and the rest is read
+$ for f in clock_jump negative duplicate_ids no_device; do echo $f; halley trace link -q $DATA/recordings/$f.json -o $f.et 2>&1 | grep -vE 'device is unknown|before the window|no steps'; halley trace check $f.et | grep -c ' 0 errors'; done
+> clock_jump
+> halley: gap of 8999 s on stream 7: a jump of the clock
+> 1
+> negative
+> halley: event 6: negative duration -5 us; 1 such events were dropped
+> 1
+> duplicate_ids
+> halley: correlation 7 has two launches; the one nearest before its kernel is taken (1 such cases)
+> 1
+> no_device
+> halley: no device events: this is a host-only recording
+> 1
+
+## an nsys export that is cut, of another schema, or damaged
+$ printf 'import shutil, sqlite3, sys\nshutil.copyfile(sys.argv[1], sys.argv[2])\nd = sqlite3.connect(sys.argv[2])\nd.execute(sys.argv[3])\nd.commit()\n' > alter.py; cp $DATA/recordings/nsys_2024.sqlite whole
+$ head -c 20000 whole > cut.sqlite; halley trace link cut.sqlite -o b
+! halley: cut.sqlite: the SQLite file is cut: 20000 of its 53248 bytes are there; copy or export it again
+? 1
+$ python3 alter.py whole later.sqlite "update META_DATA_EXPORT set value = '9.1.0' where name = 'EXPORT_SCHEMA_VERSION'"; halley trace link -q --pid 4711 later.sqlite -o later.et 2>&1 | head -1
+> halley: the export's schema 9.1.0 is newer than the one halley knows (3); the columns it needs are there
+$ python3 alter.py whole other.sqlite 'alter table CUPTI_ACTIVITY_KIND_KERNEL rename column start to begin'; halley trace link other.sqlite -o b
+! halley: other.sqlite: an nsys export of a schema version that halley does not know: CUPTI_ACTIVITY_KIND_KERNEL has no column start
+? 1
+$ python3 alter.py whole times.sqlite 'update CUPTI_ACTIVITY_KIND_KERNEL set end = start - 5000'; halley trace link -q --pid 4711 times.sqlite -o times.et 2>&1 | grep negative
+> halley: event 1: negative duration -5 us; 12 such events were dropped
+$ python3 -c "d = bytearray(open('whole', 'rb').read()); d[4096::97] = bytes(b ^ 255 for b in d[4096::97]); open('noise.sqlite', 'wb').write(d)"; halley trace link noise.sqlite -o b
+! halley: noise.sqlite: cannot read the export: database disk image is malformed
+? 1
+$ gzip -c whole | head -c 1000 > half.sqlite.gz; halley trace link half.sqlite.gz -o b; ls b
+! halley: half.sqlite.gz: the gzip file is cut short at byte 1000 of the compressed file; copy or download it again (gzip -t checks it)
+! ls: cannot access 'b': No such file or directory
+? 2
+
+## an xplane that is cut, or of another version
+$ { cat $DATA/recordings/tiny_gpu.xplane.pb; printf '\172\003abc\010\005'; } > later.xplane.pb; halley trace link -q later.xplane.pb -o x/ 2>&1 | head -1
+> halley: the xplane is of another version of the format: 2 fields that halley does not know were left out
+$ : > empty.xplane.pb; halley trace link empty.xplane.pb -o b; head -c 1000 $DATA/recordings/tiny_gpu.xplane.pb > cut.xplane.pb; halley trace link cut.xplane.pb -o b
+! halley: empty.xplane.pb: not a recording that halley reads: expected Kineto JSON, a PyTorch execution trace, an nsys SQLite export, an xplane.pb, or rocprofv3 JSON or CSV
+! halley: cut.xplane.pb: the file is no XSpace protobuf, or it is cut
+? 1
+
+## rocprofv3's JSON and CSV, cut or without what is needed
+$ head -c 600 $DATA/recordings/roc_tiny.json > cut.json; halley trace link cut.json -o b
+! halley: cut.json:1:593: byte 592: a string without its closing quote; the file is cut
+? 1
+$ printf '{"rocprofiler-sdk-tool": []}' > none.json; halley trace link none.json -o b
+! halley: none.json:1:28: byte 27: rocprofv3's JSON has no "rocprofiler-sdk-tool"
+? 1
+$ printf '{"rocprofiler-sdk-tool": [{"buffer_records": {}}]}' > empty.json; halley trace link empty.json -o b
+! halley: empty.json: none of its 0 events is an operator, a runtime call or a kernel
+? 1
+$ head -1 $DATA/recordings/roc_kernel_trace.csv > head_kernel_trace.csv; halley trace link head_kernel_trace.csv -o b
+! halley: head_kernel_trace.csv: none of its 0 events is an operator, a runtime call or a kernel
+? 1
+$ head -c 500 $DATA/recordings/roc_kernel_trace.csv > cut_kernel_trace.csv; halley trace link cut_kernel_trace.csv -o b
+! halley: cut_kernel_trace.csv:3:1: a quoted cell does not end; the file is cut
+? 1
+$ sed '1s/Start_Timestamp/Begin/' $DATA/recordings/roc_kernel_trace.csv > other_kernel_trace.csv; halley trace link other_kernel_trace.csv -o b
+! halley: other_kernel_trace.csv: not a recording that halley reads: expected Kineto JSON, a PyTorch execution trace, an nsys SQLite export, an xplane.pb, or rocprofv3 JSON or CSV
+? 1
 
 ## what does not belong together is refused, and nothing is written
 $ head -c 2000 $DATA/recording/device.0.json > cut.json; halley trace link $DATA/recording/host.0.json cut.json -o a.et

@@ -215,10 +215,17 @@ static void same_candidates(const halley_exploration *a, const halley_exploratio
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    halley_study *s = load(SPACE TWO);
+    halley_study *s = load(SPACE TWO "verify: 5\n");
     halley_exploration *one = explore(s, (halley_explore_opts){.threads = 1});
     halley_exploration *four = explore(s, (halley_explore_opts){.threads = 4});
     same_candidates(one, four);
+    assert_int_equal(one->n_verified, 5);
+    assert_int_equal(four->n_verified, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_true(one->verified[i].done && one->verified[i].simulated_s > 0);
+        assert_memory_equal(&one->verified[i], &four->verified[i],
+                            sizeof one->verified[i]);
+    }
     halley_exploration_free(one);
     halley_exploration_free(four);
     halley_study_free(s);

@@ -380,7 +380,7 @@ static void the_critical_path_adds_up_to_the_time(void **state)
     size_t n_steps;
     uint64_t at = 0, last = 0;
     assert_int_equal(halley_sim_run(&r, set, c, &opts, NULL), HALLEY_OK);
-    assert_int_equal(halley_result_path(&steps, &n_steps, r, set, NULL), HALLEY_OK);
+    assert_int_equal(halley_result_path(&steps, &n_steps, r, NULL), HALLEY_OK);
     for (size_t i = 0; i < n_steps; i++) {
         assert_int_equal(steps[i].begin, at);
         at = steps[i].end;

@@ -357,12 +357,58 @@ static void assert_same_sums(const halley_result *a, const halley_result *b)
     }
 }
 
-static uint64_t path_length(const halley_result *r, const halley_trace_set *set)
+static bool names_group(const halley_trace *t, halley_bytes name)
+{
+    halley_attr attr;
+    for (uint32_t i = 0; i < halley_trace_count(t); i++)
+        if (halley_node_find_attr(&attr, t, i, "pg_name") && attr.bytes.n == name.n &&
+            memcmp(attr.bytes.at, name.at, name.n) == 0)
+            return true;
+    return false;
+}
+
+/* A step on another rank than the one before it: that is who sent the message, or a
+ * member of the group. */
+static void assert_step_follows(const halley_path_step *step, const halley_trace_set *set)
+{
+    const halley_trace *t = halley_trace_set_get(set, step->rank);
+    const uint32_t before = step[-1].rank;
+    halley_attr attr;
+    if (step->why == HALLEY_WHY_MESSAGE) {
+        assert_true(halley_node_find_attr(&attr, t, step->node, "comm_src"));
+        assert_int_equal(attr.bits, before);
+    } else if (step->why == HALLEY_WHY_MEMBER &&
+               halley_node_find_attr(&attr, t, step->node, "pg_name")) {
+        assert_true(names_group(halley_trace_set_get(set, before), attr.bytes));
+    } else if (step->why != HALLEY_WHY_MEMBER) {
+        assert_int_equal(step->rank, before);
+    }
+}
+
+/* The steps are those of ranks that met, at the times that `full`, the run of all ranks,
+ * has. */
+static void assert_path(const halley_result *r, const halley_result *full,
+                        const halley_trace_set *set)
+{
+    halley_path_step *steps;
+    size_t n;
+    assert_int_equal(halley_result_path(&steps, &n, r, NULL), HALLEY_OK);
+    for (size_t i = 0; i < n; i++) {
+        const halley_node_times times =
+            halley_result_node(full, steps[i].rank, steps[i].node);
+        assert_true(times.begin <= steps[i].begin && steps[i].end <= times.end);
+        if (i > 0)
+            assert_step_follows(&steps[i], set);
+    }
+    free(steps);
+}
+
+static uint64_t path_length(const halley_result *r)
 {
     halley_path_step *steps;
     size_t n;
     uint64_t length = 0;
-    assert_int_equal(halley_result_path(&steps, &n, r, set, NULL), HALLEY_OK);
+    assert_int_equal(halley_result_path(&steps, &n, r, NULL), HALLEY_OK);
     for (size_t i = 0; i < n; i++)
         length += steps[i].end - steps[i].begin;
     free(steps);
@@ -406,6 +452,25 @@ static void compare_files(const halley_result *folded, const halley_trace_set *s
     rmdir(folder);
 }
 
+/* What happens at one instant, in another order: of all ranks, and of classes. */
+static void compare_shuffled(const halley_result *full, const halley_trace_set *set,
+                             const halley_cluster *cluster, uint64_t seed)
+{
+    for (int folds = 0; folds < 2; folds++) {
+        const halley_sim_opts opts = {
+            .record = true, .no_fold = !folds, .shuffle = seed * 2 + 1};
+        halley_result *result;
+        halley_error err = {0};
+        if (halley_sim_run(&result, set, cluster, &opts, &err) != HALLEY_OK)
+            fail_msg("seed %" PRIu64 ", shuffled: %s", seed, err.text);
+        for (uint32_t i = 0; i < halley_trace_set_count(set); i++)
+            assert_same_rank(result, full, set, i);
+        assert_same_links(result, full);
+        assert_same_sums(result, full);
+        halley_result_free(result);
+    }
+}
+
 /* Classes of the folded run; 0 when every rank was run. */
 static uint32_t compare(uint64_t seed, uint32_t most_ranks)
 {
@@ -431,8 +496,11 @@ static uint32_t compare(uint64_t seed, uint32_t most_ranks)
                      halley_result_events(full));
     const halley_rank_result last =
         halley_result_rank(full, halley_result_finisher(full, p.n_ranks - 1));
-    assert_int_equal(path_length(folded, set), last.finish);
-    assert_int_equal(path_length(full, set), last.finish);
+    assert_int_equal(path_length(folded), last.finish);
+    assert_int_equal(path_length(full), last.finish);
+    assert_path(folded, full, set);
+    assert_path(full, full, set);
+    compare_shuffled(full, set, cluster, seed);
     if (seed % 5 == 0)
         compare_files(folded, set, cluster, seed);
     halley_result_free(folded);

@@ -111,7 +111,7 @@ class Shell {
       return;
     }
     if (trouble.why === "token") {
-      askToken(this.client, () => this.view?.navigate(readPlace().query));
+      askToken(this.client, () => this.view?.navigate(readPlace().query), trouble.message);
       return;
     }
     const again = (): void => void this.client.request({ do: "version" }).catch(() => undefined);
@@ -121,10 +121,10 @@ class Shell {
 }
 
 /* Ask for the address that halley serve printed, and go on with its token. */
-function askToken(client: Client | null, done: (token: string) => void): void {
-  document.querySelector(".ask")?.remove();
+function askToken(client: Client | null, done: (token: string) => void, why = ""): void {
+  document.querySelector(".ask-place")?.remove();
   const input = el("input", { type: "text", id: "address", autocomplete: "off", spellcheck: "false", placeholder: "http://127.0.0.1:8080/?token=…", "aria-describedby": "address-error" });
-  const error = el("p", { class: "err", id: "address-error", role: "alert" });
+  const error = el("p", { class: "err", id: "address-error", role: "alert" }, why);
   const form = el(
     "form",
     { class: "card ask" },
@@ -142,10 +142,11 @@ function askToken(client: Client | null, done: (token: string) => void): void {
     }
     keepToken(token);
     client?.setToken(token);
-    form.remove();
+    document.querySelector(".ask-place")?.remove();
     done(token);
   });
-  document.body.prepend(form);
+  const place = document.querySelector("main") === null ? el("main", { class: "ask-place" }, form) : el("div", { class: "ask-place", role: "dialog", "aria-label": "Which server?" }, form);
+  document.body.prepend(place);
   input.focus();
 }
 
@@ -153,7 +154,7 @@ function askToken(client: Client | null, done: (token: string) => void): void {
 function readToken(words: string): string | null {
   const given = /[?&]token=([^&#\s]+)/.exec(words)?.[1];
   if (given !== undefined) return decodeURIComponent(given);
-  return /^[A-Za-z0-9_-]{8,}$/.test(words) ? words : null;
+  return /^[0-9a-f]{16,}$/i.test(words) ? words : null;
 }
 
 function start(): void {

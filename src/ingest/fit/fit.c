@@ -18,6 +18,7 @@
 #include "halley/trace_attr.h"
 #include "ingest/tree/tree.h"
 #include "trace/core/groups.h"
+#include "trace/core/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,24 +41,6 @@ typedef struct op_dims {
     uint64_t at[3][8];
     uint32_t n[3], n_tensors;
 } op_dims;
-
-static str find_fit_text(const halley_trace *t, uint32_t node, const char *name)
-{
-    halley_attr a;
-    return halley_node_find_attr(&a, t, node, name) && a.kind == HALLEY_ATTR_STRING
-               ? (str){a.bytes.at, a.bytes.n}
-               : STR("");
-}
-
-static int64_t find_fit_number(const halley_trace *t, uint32_t node, const char *name,
-                               int64_t otherwise)
-{
-    halley_attr a;
-    int64_t value;
-    return halley_node_find_attr(&a, t, node, name) && halley_attr_to_i64(&a, &value)
-               ? value
-               : otherwise;
-}
 
 static bool read_op_dims(op_dims *out, const halley_trace *t, uint32_t node)
 {
@@ -118,16 +101,16 @@ static int64_t find_main_stream(const halley_trace *t)
     map64 slots = {0};
     int64_t total[64] = {0}, streams[64] = {0}, best = 0;
     for (uint32_t i = 0; i < halley_trace_count(t); i++) {
-        const str class_name = find_fit_text(t, i, HALLEY_ATTR_NAME_KERNEL_CLASS);
+        const str class_name = trace_find_text(t, i, HALLEY_ATTR_NAME_KERNEL_CLASS);
         if (class_name.n == 0 || str_starts(class_name, STR("comm.")))
             continue;
-        const int64_t stream = find_fit_number(t, i, HALLEY_ATTR_NAME_STREAM, 0);
+        const int64_t stream = trace_find_i64(t, i, HALLEY_ATTR_NAME_STREAM, 0);
         uint32_t slot = (uint32_t)slots.n;
         bool fresh;
         if (slots.n >= 64 || !map64_put(&slots, (uint64_t)stream, &slot, &fresh))
             break;
         streams[slot] = stream;
-        total[slot] += find_fit_number(t, i, HALLEY_ATTR_NAME_DURATION_NS, 0);
+        total[slot] += trace_find_i64(t, i, HALLEY_ATTR_NAME_DURATION_NS, 0);
     }
     for (size_t i = 1; i < slots.n; i++)
         best = total[i] > total[best] ? (int64_t)i : best;
@@ -140,8 +123,8 @@ static int64_t choose_step(const halley_trace *t)
 {
     int64_t least = INT64_MAX, most = -1;
     for (uint32_t i = 0; i < halley_trace_count(t); i++) {
-        const int64_t step = find_fit_number(t, i, HALLEY_ATTR_NAME_STEP, -1);
-        if (step < 0 || find_fit_text(t, i, HALLEY_ATTR_NAME_KERNEL_CLASS).n == 0)
+        const int64_t step = trace_find_i64(t, i, HALLEY_ATTR_NAME_STEP, -1);
+        if (step < 0 || trace_find_text(t, i, HALLEY_ATTR_NAME_KERNEL_CLASS).n == 0)
             continue;
         least = step < least ? step : least;
         most = step > most ? step : most;
@@ -154,8 +137,8 @@ static bool add_fit_kernel(fitter *f, uint32_t node, str class_name)
     const halley_bytes name = halley_node_name(f->trace, node);
     tree_kind_of(&f->kind, (str){name.at, name.n});
     fit_kernel k = {
-        .begin_ns = find_fit_number(f->trace, node, HALLEY_ATTR_NAME_START_NS, 0),
-        .duration_ns = find_fit_number(f->trace, node, HALLEY_ATTR_NAME_DURATION_NS, 0),
+        .begin_ns = trace_find_i64(f->trace, node, HALLEY_ATTR_NAME_START_NS, 0),
+        .duration_ns = trace_find_i64(f->trace, node, HALLEY_ATTR_NAME_DURATION_NS, 0),
         .node = node,
         .name = intern_add(&f->names, (str){name.at, name.n}),
         .kind = intern_add(&f->names, strbuf_str(&f->kind)),
@@ -172,12 +155,13 @@ static halley_status list_fit_kernels(fitter *f, halley_error *err)
     const int64_t stream = find_main_stream(f->trace);
     f->step = choose_step(f->trace);
     for (uint32_t i = 0; i < halley_trace_count(f->trace); i++) {
-        const str class_name = find_fit_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS);
-        const int64_t step = find_fit_number(f->trace, i, HALLEY_ATTR_NAME_STEP, -1);
+        const str class_name =
+            trace_find_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS);
+        const int64_t step = trace_find_i64(f->trace, i, HALLEY_ATTR_NAME_STEP, -1);
         const bool is_kernel = class_name.n > 0 && !str_eq(class_name, STR("sync")) &&
-                               find_fit_text(f->trace, i, "memory_op").n == 0;
+                               trace_find_text(f->trace, i, "memory_op").n == 0;
         if (!is_kernel || (f->step >= 0 && step != f->step) ||
-            find_fit_number(f->trace, i, HALLEY_ATTR_NAME_STREAM, 0) != stream)
+            trace_find_i64(f->trace, i, HALLEY_ATTR_NAME_STREAM, 0) != stream)
             continue;
         if (!add_fit_kernel(f, i, class_name))
             return error_nomem(err);
@@ -190,7 +174,7 @@ static halley_status list_fit_kernels(fitter *f, halley_error *err)
 static uint32_t find_caller(const fitter *f, uint32_t node)
 {
     return halley_node_ctrl_count(f->trace, node) == 0 ||
-                   find_fit_number(f->trace, node, HALLEY_ATTR_NAME_FROM_GRAPH, 0) != 0
+                   trace_find_i64(f->trace, node, HALLEY_ATTR_NAME_FROM_GRAPH, 0) != 0
                ? HALLEY_NO_NODE
                : halley_node_ctrl(f->trace, node, 0).index;
 }
@@ -331,7 +315,7 @@ static void fit_operators(fitter *f)
         const halley_bytes bytes = halley_node_name(f->trace, i);
         const str name = {bytes.at, bytes.n};
         op_dims d;
-        o->has_backward |= find_fit_number(f->trace, i, "fw_tid", 0) != 0;
+        o->has_backward |= trace_find_i64(f->trace, i, "fw_tid", 0) != 0;
         if (str_starts(name, STR("aten::embedding")) && read_op_dims(&d, f->trace, i) &&
             d.n[0] == 2 && d.at[0][1] == o->hidden && d.at[0][0] > o->vocab)
             o->vocab = d.at[0][0];
@@ -402,10 +386,10 @@ static void fit_parallelism(fitter *f)
         in_period += k->is_comm;
         if (k->is_comm && group_size == 0)
             group_size = find_group_size(
-                f, find_fit_text(f->trace, k->node, HALLEY_ATTR_NAME_PG_NAME), NULL);
+                f, trace_find_text(f->trace, k->node, HALLEY_ATTR_NAME_PG_NAME), NULL);
     }
     for (uint32_t i = 0; i < halley_trace_count(f->trace) && !any; i++)
-        any = str_starts(find_fit_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS),
+        any = str_starts(trace_find_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS),
                          STR("comm."));
     o->tp = o->dp = 1;
     if (world > 1 && in_period >= 2 * o->layers_per_period)

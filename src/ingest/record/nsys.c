@@ -513,14 +513,53 @@ static halley_status read_nsys_memory(rec_list *list, const uint8_t *at, size_t 
 
 /* A compressed export is unpacked in memory. */
 static halley_status read_packed_nsys(rec_list *list, const char *path, uint64_t pid,
-                                      bool *is_packed, halley_error *err)
+                                      halley_error *err)
 {
     file_input in;
     TRY(file_input_open(&in, path, err));
-    *is_packed = in.gzipped;
-    const halley_status status =
-        in.gzipped ? read_nsys_memory(list, in.at, in.n, pid, err) : HALLEY_OK;
+    const halley_status status = read_nsys_memory(list, in.at, in.n, pid, err);
     file_input_close(&in);
+    return status;
+}
+
+static uint64_t read_big_endian(const uint8_t *at, size_t n)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < n; i++)
+        value = value << 8 | at[i];
+    return value;
+}
+
+/* SQLite's header says how many pages the file has, unless an old version wrote it. */
+static halley_status refuse_cut_database(const uint8_t *head, FILE *file,
+                                         halley_error *err)
+{
+    const uint64_t said = read_big_endian(head + 16, 2), n = said == 1 ? 65536 : said;
+    const uint64_t whole = n * read_big_endian(head + 28, 4);
+    const bool is_known = memcmp(head + 24, head + 92, 4) == 0;
+    const off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : 0;
+    if (!is_known || size <= 0 || (uint64_t)size >= whole)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EFORMAT,
+                     "the SQLite file is cut: %llu of its %llu bytes are there; copy or "
+                     "export it again",
+                     (unsigned long long)size, (unsigned long long)whole);
+}
+
+/* Is the file compressed? One that is cut is refused. */
+static halley_status look_at_database(bool *is_packed, const char *path,
+                                      halley_error *err)
+{
+    uint8_t head[100] = {0};
+    FILE *const file = fopen(path, "re");
+    *is_packed = false;
+    if (file == NULL)
+        return HALLEY_OK; /* opening it says why */
+    const size_t n = fread(head, 1, sizeof head, file);
+    *is_packed = n > 4 && ((head[0] == 0x1f && head[1] == 0x8b) || file_is_zstd(head, n));
+    const halley_status status =
+        *is_packed || n < sizeof head ? HALLEY_OK : refuse_cut_database(head, file, err);
+    fclose(file);
     return status;
 }
 
@@ -528,9 +567,9 @@ halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opt
                             halley_error *err)
 {
     bool is_packed = false;
-    TRY(read_packed_nsys(list, path, opts->pid, &is_packed, err));
+    TRY(look_at_database(&is_packed, path, err));
     if (is_packed)
-        return HALLEY_OK;
+        return read_packed_nsys(list, path, opts->pid, err);
     nsys_reader x = {.list = list, .err = err};
     halley_status status = database_open(&x.db, path, &(database_options){0}, err);
     if (status == HALLEY_OK)

@@ -23,6 +23,7 @@ typedef struct plane {
     ARRAY(str) stat_names;
     ARRAY(str) lines;
     ARRAY(str) stats;
+    uint64_t n_foreign;
     bool bad;
 } plane;
 
@@ -30,6 +31,7 @@ typedef struct xplane_reader {
     rec_list *list;
     ARRAY(plane) planes;
     strbuf scratch;
+    uint64_t n_foreign; /* fields of XSpace and XPlane that version 1 does not have */
     bool no_memory;
 } xplane_reader;
 
@@ -64,6 +66,7 @@ static bool read_plane(plane *p, str message)
     bool ok = true;
     p->name = STR("");
     while (ok && wire_next(&w, &f)) {
+        p->n_foreign += f.number > 6 || f.is_bytes != (f.number > 1);
         if (!f.is_bytes)
             continue;
         switch (f.number) {
@@ -463,6 +466,7 @@ static bool read_space(xplane_reader *x, str message)
     wire w = wire_open(message);
     wire_field f;
     while (wire_next(&w, &f)) {
+        x->n_foreign += f.number > 4 || !f.is_bytes;
         if (f.number != 1 || !f.is_bytes)
             continue;
         if (!array_push(&x->planes, (plane){.bad = false}) ||
@@ -470,6 +474,7 @@ static bool read_space(xplane_reader *x, str message)
             x->no_memory = true;
             return true;
         }
+        x->n_foreign += x->planes.at[x->planes.n - 1].n_foreign;
     }
     return !w.bad;
 }
@@ -510,6 +515,11 @@ static halley_status read_planes(xplane_reader *x, halley_error *err)
                          "the xplane has no device plane with work: was it recorded on "
                          "a GPU or TPU, in a version with lines \"Stream\" or "
                          "\"XLA Ops\"?");
+    if (x->n_foreign > 0)
+        rec_remark(&x->list->ranks.at[0],
+                   "the xplane is of another version of the format: %llu fields that "
+                   "halley does not know were left out",
+                   (unsigned long long)x->n_foreign);
     for (size_t i = 0; i < x->list->ranks.n && x->list->ranks.n > 1; i++) {
         x->list->ranks.at[i].n_devices = (uint32_t)x->list->ranks.n;
         x->list->ranks.at[i].world = x->list->ranks.n;

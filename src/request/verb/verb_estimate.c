@@ -10,6 +10,7 @@
 #include "request/design.h"
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
+#include "request/page.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct estimate_options {
     design_options design;
     double tokens;
     bool explain, strict;
-    const char *trace;
+    const char *trace, *report;
     request_output output;
 } estimate_options;
 
@@ -47,6 +48,7 @@ static const request_option options[] = {
      .metavar = "PREFIX",
      .offset = offsetof(estimate_options, trace),
      .doc = "also write the step as Chakra traces PREFIX.0.et and so on"},
+    REQUEST_REPORT_OPTION(estimate_options, report),
     REQUEST_OUTPUT_OPTIONS(estimate_options, output),
     {0},
 };
@@ -287,10 +289,12 @@ static halley_status explain_json(report_json *j, const design *d, halley_error 
     return HALLEY_OK;
 }
 
-static halley_status write_json(const request_call *call, const design *d,
+/* A page explains every number: `what` is a design. */
+static halley_status write_json(const request_call *call, const void *what,
                                 halley_error *err)
 {
     const estimate_options *o = call->options;
+    const design *const d = what;
     report_json j;
     request_json_begin(&j, call);
     report_json_text(&j, "model", str_from(d->model.name));
@@ -301,6 +305,8 @@ static halley_status write_json(const request_call *call, const design *d,
     if (status == HALLEY_OK)
         status = design_import_json(&j, call, &o->design, err);
     request_estimate_json(&j, &d->e);
+    request_spilled_json(&j, &d->plan, d->e.peak_bytes, d->e.capacity_bytes,
+                         d->e.headroom);
     char verdict[256];
     design_verdict(verdict, &d->e, d->cluster);
     report_json_text(&j, "verdict", str_from(verdict));
@@ -311,7 +317,7 @@ static halley_status write_json(const request_call *call, const design *d,
     report_error_bar_json(&j, &d->bar);
     write_stages_json(&j, d);
     write_changes_json(&j, d);
-    if (status == HALLEY_OK && o->explain)
+    if (status == HALLEY_OK && (o->explain || o->report != NULL))
         status = explain_json(&j, d, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
@@ -404,6 +410,10 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
     TRY(halley_estimate_check(&d->e, err));
     halley_numbers_run(&d->n, &d->e, &d->model, &d->plan, d->cluster, d->tokens);
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "%s on %s", d->model.name,
+             halley_cluster_name(d->cluster));
+    TRY(request_page_save(call, o->report, "estimate", title, write_json, d, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "halley/version.h"
-#include "report/explore_page.h"
+#include "report/explore_plots.h"
 #include "request/design.h"
 #include "request/document.h"
 #include "request/explore_out.h"
@@ -251,7 +251,7 @@ static halley_status write_pages(const halley_study *s, const halley_exploration
                                  halley_error *err)
 {
     if (o->report) {
-        TRY(report_explore_page(o->report, s, e, HALLEY_VERSION, err));
+        TRY(explore_write_page(call, o->report, s, e, err));
         if (!o->output.json && !o->output.csv)
             fprintf(call->out, "\nReport: %s\n", o->report);
     }
@@ -280,7 +280,8 @@ static halley_status explore_study(const halley_study *s, request_call *call,
     request_work_end(call);
     if (status != HALLEY_OK || !e)
         return status;
-    for (uint32_t i = 0; i < e->n_assumed && form != REPORT_TEXT; i++)
+    const bool has_json = form != REPORT_TEXT || o->report != NULL;
+    for (uint32_t i = 0; i < e->n_assumed && has_json; i++)
         request_assume(call, "%s", e->assumed[i]);
     if (e->n_best == 0)
         status = request_fail_as(call, REQUEST_CODE_INFEASIBLE, all_refused(s, e, err));

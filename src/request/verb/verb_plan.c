@@ -6,6 +6,7 @@
 #include "request/design.h"
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
+#include "request/page.h"
 #include "request/verbs.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ typedef struct plan_options {
     uint32_t write;
     double tokens;
     bool all, variants;
+    const char *report;
     request_output output;
 } plan_options;
 
@@ -61,6 +63,7 @@ static const request_option options[] = {
      .doc = "length of the training run (default: 1T)"},
     LIMIT("top", top, "show the N best plans (default: 10)"),
     LIMIT("threads", threads, "threads (default: one per core)"),
+    REQUEST_REPORT_OPTION(plan_options, report),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
     {0},
 };
@@ -74,6 +77,7 @@ typedef struct own_plan {
 
 /* What the plans are for, and what the best of them gives. */
 typedef struct plan_subject {
+    const halley_search *search;
     const halley_model *model;
     const halley_cluster *cluster;
     const halley_stack *stack;
@@ -333,9 +337,11 @@ static halley_status write_own_json(report_json *j, const own_plan *own,
     return status;
 }
 
-static halley_status write_plan_json(const request_call *call, const halley_search *s,
-                                     const plan_subject *of, halley_error *err)
+static halley_status write_plan_json(const request_call *call, const void *what,
+                                     halley_error *err)
 {
+    const plan_subject *const of = what;
+    const halley_search *const s = of->search;
     report_json j;
     halley_status status = HALLEY_OK;
     request_json_begin(&j, call);
@@ -385,7 +391,7 @@ static halley_status write_plans(request_call *call, const halley_search *s,
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (form == REPORT_JSON)
-        return write_plan_json(call, s, of, err);
+        return write_plan_json(call, of, err);
     TRY(write_plan_table(call, s, of, form, err));
     if (form == REPORT_TEXT)
         print_own_plan(call->out, of->own, &s->found[0]);
@@ -400,9 +406,14 @@ static halley_status describe_plans(request_call *call, const halley_search *s,
 {
     const plan_options *o = call->options;
     const halley_found *best = &s->found[0];
-    plan_subject of = {.model = model, .cluster = cluster, .stack = stack, .own = own};
+    plan_subject of = {
+        .search = s, .model = model, .cluster = cluster, .stack = stack, .own = own};
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "Plans for %s on %s", model->name,
+             halley_cluster_name(cluster));
     halley_numbers_run(&of.n, &best->estimate, model, &best->plan, cluster, o->tokens);
     TRY(halley_error_bar_find(&of.bar, model, &best->plan, cluster, stack, err));
+    TRY(request_page_save(call, o->report, "plan", title, write_plan_json, &of, err));
     return write_plans(call, s, &of, err);
 }
 

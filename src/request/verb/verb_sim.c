@@ -9,6 +9,7 @@
 #include "request/design.h"
 #include "request/document.h"
 #include "request/jobs.h"
+#include "request/page.h"
 #include "request/roles.h"
 #include "request/sim_plan.h"
 #include "request/traces.h"
@@ -33,7 +34,9 @@ typedef struct sim_options {
     uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
-    const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
+    uint64_t shuffle;
+    const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on, *expand;
+    const char *report;
     double stop_at;
     request_texts jobs, slow, late;
     const char *placement;
@@ -160,7 +163,13 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "FILE",
      .offset = offsetof(sim_options, timeline),
-     .doc = "write a timeline that Perfetto and chrome://tracing open"},
+     .doc = "write a timeline that Perfetto and chrome://tracing open: one rank of each "
+            "symmetry class, with those it represents"},
+    {.name = "expand",
+     .kind = REQUEST_TEXT,
+     .metavar = "RANKS",
+     .offset = offsetof(sim_options, expand),
+     .doc = "with --timeline: also these ranks (0-7,64), or all"},
     {.name = "heat",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -218,6 +227,15 @@ static const request_option options[] = {
      .offset = offsetof(sim_options, no_fold),
      .doc = "run every rank, also those that are known to do the same as another; the "
             "result is the same"},
+    REQUEST_REPORT_OPTION(sim_options, report),
+    {.name = "shuffle",
+     .kind = REQUEST_U64,
+     .min = 1,
+     .max = 9e15,
+     .metavar = "SEED",
+     .offset = offsetof(sim_options, shuffle),
+     .doc = "carry out what happens at one instant in a random order: a test of the "
+            "simulator, whose result must not change (network model flow)"},
     REQUEST_OUTPUT_OPTIONS(sim_options, output),
     DESIGN_PLAN DESIGN_HEADROOM{0},
 };
@@ -225,7 +243,7 @@ static const request_option options[] = {
 static const sim_options defaults = {.queues = 1, .injection = 1};
 
 static halley_status write_verdict_json(report_json *j, const halley_result *result,
-                                        const halley_trace_set *traces, halley_error *err)
+                                        const report_traces *traces, halley_error *err)
 {
     char verdict[REPORT_LOSSES_TEXT];
     TRY(report_sim_verdict(verdict, result, traces, err));
@@ -233,23 +251,31 @@ static halley_status write_verdict_json(report_json *j, const halley_result *res
     return HALLEY_OK;
 }
 
-static halley_status write_sim_json(const request_call *call, const halley_result *result,
-                                    const halley_trace_set *traces, halley_error *err)
+/* A page explains the run. `what` is a sim_outcome. */
+typedef struct sim_outcome {
+    const halley_result *result;
+    const report_traces *traces;
+} sim_outcome;
+
+static halley_status write_sim_json(const request_call *call, const void *what,
+                                    halley_error *err)
 {
     const sim_options *o = call->options;
+    const sim_outcome *const s = what;
+    const bool explains = o->explain || o->report != NULL;
     report_json j;
     request_json_begin(&j, call);
-    halley_status status = report_sim_json(&j, result, err);
-    if (status == HALLEY_OK && o->explain)
-        status = report_sim_explain_json(&j, result, traces, true, err);
-    if (status == HALLEY_OK && o->explain)
-        status = write_verdict_json(&j, result, traces, err);
+    halley_status status = report_sim_json(&j, s->result, err);
+    if (status == HALLEY_OK && explains)
+        status = report_sim_explain_json(&j, s->result, s->traces, o->explain, err);
+    if (status == HALLEY_OK && explains)
+        status = write_verdict_json(&j, s->result, s->traces, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
 }
 
 static halley_status write_sim_result(request_call *call, const halley_result *result,
-                                      const halley_trace_set *traces, halley_error *err)
+                                      const report_traces *traces, halley_error *err)
 {
     const sim_options *o = call->options;
     report_form form;
@@ -263,13 +289,16 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     if (o->memory_out != NULL)
         TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
-        TRY(report_sim_timeline(result, traces, o->timeline, err));
+        TRY(report_sim_timeline(result, traces, o->timeline, o->expand, err));
+    const sim_outcome outcome = {result, traces};
+    TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
+                          &outcome, err));
     if (o->astra_output) {
         report_sim_astra(result, call->out);
         return HALLEY_OK;
     }
     if (form == REPORT_JSON)
-        return write_sim_json(call, result, traces, err);
+        return write_sim_json(call, &outcome, err);
     if (form == REPORT_CSV || o->per_rank)
         return report_sim_ranks(result, call->out, err);
     TRY(report_sim_text(result, call->out, err));
@@ -281,26 +310,6 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     return report_sim_explain(result, traces, call->out, err);
 }
 
-/* Traces in memory, or (roles not NULL) a set written as roles. */
-typedef struct sim_input {
-    const halley_trace_set *traces;
-    const halley_template *roles;
-} sim_input;
-
-static halley_status write_input_result(request_call *call, const halley_result *result,
-                                        const sim_input *in, halley_error *err)
-{
-    const sim_options *o = call->options;
-    halley_trace_set *traces = NULL;
-    if (in->roles == NULL)
-        return write_sim_result(call, result, in->traces, err);
-    if (o->per_node != NULL || o->timeline != NULL || o->explain)
-        TRY(halley_template_traces(&traces, in->roles, err));
-    const halley_status status = write_sim_result(call, result, traces, err);
-    halley_trace_set_free(traces);
-    return status;
-}
-
 static halley_sim_opts read_run_options(const request_call *call)
 {
     const sim_options *o = call->options;
@@ -308,24 +317,30 @@ static halley_sim_opts read_run_options(const request_call *call)
         .stop_s = o->stop_at,
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
+        .shuffle = o->shuffle,
         .heat = o->heat != NULL,
         .all_links = o->links != NULL,
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
-                  o->memory_out != NULL,
+                  o->report != NULL || o->memory_out != NULL,
     };
 }
 
 static halley_status simulate_input(request_call *call, const halley_cluster *cluster,
-                                    const sim_input *in, halley_error *err)
+                                    const report_traces *in, halley_error *err)
 {
+    const sim_options *o = call->options;
     const halley_sim_opts opts = read_run_options(call);
     halley_result *result;
+    TRY(sim_plan_check_expand(call, o->expand, o->timeline,
+                              in->roles != NULL ? halley_template_ranks(in->roles)
+                                                : halley_trace_set_count(in->set),
+                              err));
     halley_status status =
         in->roles != NULL
             ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
-            : halley_sim_run(&result, in->traces, cluster, &opts, err);
+            : halley_sim_run(&result, in->set, cluster, &opts, err);
     request_work_end(call);
     if (status != HALLEY_OK)
         return status;
@@ -333,7 +348,7 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_input_result(call, result, in, err);
+    status = write_sim_result(call, result, in, err);
     halley_result_free(result);
     return status;
 }
@@ -341,7 +356,7 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
 static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
                                   const halley_trace_set *traces, halley_error *err)
 {
-    return simulate_input(call, cluster, &(sim_input){.traces = traces}, err);
+    return simulate_input(call, cluster, &(report_traces){.set = traces}, err);
 }
 
 /* A set written as roles, by its index. */
@@ -352,19 +367,20 @@ static halley_status simulate_roles(request_call *call, const halley_cluster *cl
     TRY(halley_template_load(&roles, path, err));
     halley_status status = halley_template_check(roles, err);
     if (status == HALLEY_OK)
-        status = simulate_input(call, cluster, &(sim_input){.roles = roles}, err);
+        status = simulate_input(call, cluster, &(report_traces){.roles = roles}, err);
     halley_template_free(roles);
     return status;
 }
 
-/* The traces: the argument, or ASTRA-sim's option. Where nothing but the run looks at
- * them, ranks that are alike need not be whole. */
+/* The traces: the argument, or ASTRA-sim's option. Where nothing but a run under the
+ * model flow looks at them, ranks that are alike need not be whole. */
 static halley_status load_traces(halley_trace_set **out, const request_call *call,
-                                 halley_error *err)
+                                 const halley_cluster *cluster, halley_error *err)
 {
     const sim_options *o = call->options;
-    const halley_load_opts opts = {.differences_only = o->design.cluster != NULL &&
-                                                       !read_run_options(call).record};
+    const halley_load_opts opts = {
+        .differences_only = cluster != NULL && !read_run_options(call).record &&
+                            halley_cluster_network_model(cluster) == HALLEY_NETWORK_FLOW};
     if (o->workload == NULL)
         return traces_load_by(out, call, 0, call->n_args, &opts, err);
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
@@ -663,7 +679,7 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
         free(index);
         return done;
     }
-    TRY(load_traces(&traces, call, err));
+    TRY(load_traces(&traces, call, cluster, err));
     halley_status status = HALLEY_OK;
     if (o->design.cluster != NULL && o->group == NULL)
         status = take_groups_beside(cluster, traces, err);
@@ -680,7 +696,7 @@ static halley_status replay_set(request_call *call, halley_error *err)
 {
     halley_trace_set *traces;
     halley_cluster *cluster;
-    TRY(load_traces(&traces, call, err));
+    TRY(load_traces(&traces, call, NULL, err));
     halley_status status = time_untimed(call, NULL, traces, err);
     if (status == HALLEY_OK)
         status = halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
@@ -704,10 +720,13 @@ static halley_status simulate_plan(request_call *call, halley_error *err)
                                    .per_rank = o->per_rank,
                                    .explain = o->explain,
                                    .timeline = o->timeline,
+                                   .expand = o->expand,
                                    .per_node = o->per_node,
                                    .heat = o->heat,
                                    .links = o->links,
+                                   .report = o->report,
                                    .run = {.no_fold = o->no_fold,
+                                           .shuffle = o->shuffle,
                                            .heat = o->heat != NULL,
                                            .watch = call->watch,
                                            .network = HALLEY_NETWORK_AS_CLUSTER}};

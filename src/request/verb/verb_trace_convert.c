@@ -52,7 +52,7 @@ static const request_option options[] = {
      .unit = UNITS_BYTES,
      .metavar = "BYTES",
      .offset = offsetof(convert_options, size_bytes),
-     .doc = "MSCCL's XML: the data of the collective, such as '64 MiB'"},
+     .doc = "MSCCL and MSCCL++: the data of the collective, such as '64 MiB'"},
     {.name = "chakra",
      .kind = REQUEST_FLAG,
      .offset = offsetof(convert_options, chakra),
@@ -210,7 +210,8 @@ const request_verb request_verb_trace_convert = {
         "HYBRID_TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_CUSTOMIZED and "
         "DISTRIBUTED_INFERENCE become OUT.0.et and so on for --npus NPUs, with "
         "OUT.comm_group.json where there are groups. A collective algorithm of MSCCL "
-        "(XML) becomes a trace of sends, receives and reductions for each GPU, to be "
+        "(XML) or MSCCL++ (an execution plan, JSON) becomes a trace of sends, receives "
+        "and reductions for each GPU, to be "
         "named as custom in a cluster file or ...-implementation-custom in ASTRA-sim's "
         "system file. A PyTorch execution trace, alone or linked by Chakra's trace_link, "
         "becomes one trace, as with halley trace link.\n\n"

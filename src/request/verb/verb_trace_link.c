@@ -278,7 +278,10 @@ static halley_status write_many(FILE *to, const halley_link_report *reports, uin
         const uint64_t linked = r->n_host_nodes - r->n_unmatched_host;
         report_table_count(t, i);
         report_table_count(t, r->n_host_nodes);
-        report_table_number(t, (double)linked / (double)r->n_host_nodes);
+        if (r->n_host_nodes > 0)
+            report_table_number(t, (double)linked / (double)r->n_host_nodes);
+        else
+            report_table_empty(t);
         report_table_count(t,
                            r->n_linked_kernels + r->n_linked_copies + r->n_linked_sets);
         report_table_count(t, r->n_no_launch + r->n_no_operator);

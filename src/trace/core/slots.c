@@ -21,3 +21,21 @@ void trace_slots_fini(trace_slots *s)
     free(s->at);
     s->at = NULL;
 }
+
+str trace_find_text(const halley_trace *t, uint32_t node, const char *name)
+{
+    halley_attr a;
+    return halley_node_find_attr(&a, t, node, name) && a.kind == HALLEY_ATTR_STRING
+               ? (str){a.bytes.at, a.bytes.n}
+               : STR("");
+}
+
+int64_t trace_find_i64(const halley_trace *t, uint32_t node, const char *name,
+                       int64_t otherwise)
+{
+    halley_attr a;
+    int64_t value;
+    return halley_node_find_attr(&a, t, node, name) && halley_attr_to_i64(&a, &value)
+               ? value
+               : otherwise;
+}

@@ -30,4 +30,10 @@ static inline bool trace_slots_find(halley_attr *out, const trace_slots *s, uint
     return true;
 }
 
+/* One attribute of one node: its text, "" if it has none; its number, else `otherwise`.
+ */
+str trace_find_text(const halley_trace *t, uint32_t node, const char *name);
+int64_t trace_find_i64(const halley_trace *t, uint32_t node, const char *name,
+                       int64_t otherwise);
+
 #endif

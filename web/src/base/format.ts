@@ -15,7 +15,8 @@ function fixed(x: number, digits: number): string {
 export function significant(x: number, digits = 3): string {
   if (!Number.isFinite(x)) return "–";
   if (x === 0) return "0";
-  const decimals = digits - 1 - Math.floor(Math.log10(Math.abs(x)) + 1e-9);
+  const rounded = Number(x.toPrecision(digits));
+  const decimals = digits - 1 - Math.floor(Math.log10(Math.abs(rounded)) + 1e-9);
   return fixed(x, Math.min(12, Math.max(0, decimals)));
 }
 

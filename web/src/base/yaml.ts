@@ -214,7 +214,8 @@ function printScalar(value: string | number | boolean | null): string {
   return plain ? value : JSON.stringify(value);
 }
 
-function printFlow(value: Yaml): string {
+/* On one line. */
+export function printFlow(value: Yaml): string {
   if (Array.isArray(value)) return `[${value.map(printFlow).join(", ")}]`;
   if (value !== null && typeof value === "object") return `{${Object.entries(value).map(([k, v]) => `${printScalar(k)}: ${printFlow(v)}`).join(", ")}}`;
   return printScalar(value);

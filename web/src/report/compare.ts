@@ -35,7 +35,7 @@ const TIMES: PairedNames = { a: "real", b: "synth", words: (v) => time(v), tick:
 
 function pairedCard(title: string, rows: { name: string; a: number; b: number }[], names: PairedNames): HTMLElement {
   const box = figureBox();
-  queueMicrotask(() => box.draw((width) => drawPairedBars(rows, names, width)));
+  box.draw((width) => drawPairedBars(rows, names, width));
   return card(title, el("span", { class: "note" }, colourKey("--s1", null), "real  ", colourKey("--s2", null), "synth"), box.element);
 }
 

@@ -5,12 +5,18 @@ import { el } from "../base/dom.js";
 import { count, plural } from "../base/format.js";
 import { judge, verdictSentence } from "../pages/explore/judge.js";
 import { resultView } from "../pages/explore/results.js";
+import { readStudy } from "../pages/explore/study.js";
 import { card } from "../ui/parts.js";
 
 export interface ExploreReport extends Exploration {
   /* the study as it was given */
   study_text?: string;
   prices?: { name: string; words: string }[];
+}
+
+function describe(e: ExploreReport): string {
+  const study = e.study_text === undefined ? "" : readStudy(e.study_text);
+  return e.description ?? (typeof study === "string" || study.description === "" ? `Study ${e.study}` : study.description);
 }
 
 export function exploreReport(e: ExploreReport): HTMLElement[] {
@@ -21,7 +27,7 @@ export function exploreReport(e: ExploreReport): HTMLElement[] {
   const refused = e.refusals.map((r) => el("li", {}, el("span", {}, r.reason), el("span", { class: "v" }, count(r.designs))));
   const prices = (e.prices ?? []).map((p) => el("li", {}, el("strong", {}, p.name), " ", p.words));
   return [
-    el("div", { class: "title" }, el("h1", {}, e.description ?? `Study ${e.study}`), el("p", { class: "lede" }, verdictSentence(j)),
+    el("div", { class: "title" }, el("h1", {}, describe(e)), el("p", { class: "lede" }, verdictSentence(j)),
       el("p", { class: "note" }, `${plural(e.evaluated, "design")} evaluated, ${count(e.feasible)} feasible.`)),
     view.element,
     el("div", { class: "grid cols2 gap" },

@@ -25,6 +25,14 @@ interface PathKind {
   share: number;
 }
 
+interface Spread {
+  what: string;
+  mean_s: number;
+  least_s: number;
+  most_s: number;
+  most_rank?: number;
+}
+
 export interface Simulation {
   model?: string;
   cluster?: string;
@@ -40,6 +48,7 @@ export interface Simulation {
   links?: Link[];
   hottest_links?: Link[];
   critical_path?: { steps?: number; kinds?: PathKind[] };
+  per_rank?: Spread[];
   communication?: { kind: string; group: string; members: number; nodes: number; bytes_per_node: number; time_per_node_s: number }[];
   warnings?: string[];
 }
@@ -68,6 +77,33 @@ function pathTable(kinds: readonly PathKind[]): HTMLElement {
   return list.element;
 }
 
+function spreadTable(rows: readonly Spread[]): HTMLElement {
+  const list = table<Spread>([
+    { name: "Time of a rank", heading: true, cell: (r) => r.what.replace(/_s$/, "").replaceAll("_", " ") },
+    { name: "Mean", right: true, cell: (r) => el("strong", {}, time(r.mean_s)) },
+    { name: "Least", right: true, cell: (r) => time(r.least_s) },
+    { name: "Most", right: true, cell: (r) => time(r.most_s) },
+    { name: "On rank", right: true, cell: (r) => (r.most_rank === undefined ? "" : count(r.most_rank)) },
+  ], { label: "Times of ranks" });
+  list.show(rows);
+  return list.element;
+}
+
+type Collective = NonNullable<Simulation["communication"]>[number];
+
+function collectiveTable(rows: readonly Collective[]): HTMLElement {
+  const list = table<Collective>([
+    { name: "Collective", heading: true, cell: (c) => c.kind },
+    { name: "Group", cell: (c) => c.group },
+    { name: "Members", right: true, cell: (c) => count(c.members), by: (c) => -c.members },
+    { name: "Nodes", right: true, cell: (c) => count(c.nodes), by: (c) => -c.nodes },
+    { name: "Bytes each", right: true, cell: (c) => bytes(c.bytes_per_node), by: (c) => -c.bytes_per_node },
+    { name: "Time each", right: true, cell: (c) => time(c.time_per_node_s), by: (c) => -c.time_per_node_s },
+  ], { label: "Collectives, scrolls sideways" });
+  list.show(rows.slice(0, 40));
+  return list.element;
+}
+
 export function simReport(s: Simulation): HTMLElement[] {
   const total = s.step_s ?? s.time_s ?? 0;
   const ranks = Array.isArray(s.ranks) ? s.ranks.length : (s.ranks ?? s.npus ?? 0);
@@ -77,14 +113,16 @@ export function simReport(s: Simulation): HTMLElement[] {
   if (s.parts_s !== undefined && s.step_s !== undefined) {
     const box = figureBox();
     const parts = s.parts_s;
-    queueMicrotask(() => box.draw((width) => drawStepBars([{ name: "Simulated", step_s: total, parts_s: parts, strong: true, error: null }], width)));
+    box.draw((width) => drawStepBars([{ name: "Simulated", step_s: total, parts_s: parts, strong: true, error: null }], width));
     const shown = PARTS.filter((p) => (parts[p.key] ?? 0) > total * 1e-6);
     cards.push(card("Where the time goes", familySentence(parts, total), box.element, partList(shown.map((p) => ({ ...p, value: time(parts[p.key]!), share: parts[p.key]! / total })), 1)));
   }
+  if ((s.per_rank ?? []).length > 0) cards.push(card("Ranks", plural(ranks, "rank"), spreadTable(s.per_rank!)));
   const kinds = s.critical_path?.kinds ?? [];
   if (kinds.length > 0) cards.push(card("Critical path", plural(s.critical_path?.steps ?? 0, "step"), pathTable(kinds)));
   const links = s.links ?? s.hottest_links ?? [];
   if (links.length > 0) cards.push(card("Busiest links", null, linkTable(links)));
+  if ((s.communication ?? []).length > 0) cards.push(card("Communication by group", s.communication!.length > 40 ? `40 of ${count(s.communication!.length)}` : null, collectiveTable(s.communication!)));
   if ((s.warnings ?? []).length > 0) cards.push(card("Warnings", null, s.warnings!.map((w) => el("p", { class: "note" }, w))));
   const title = s.model === undefined ? `A simulation on ${s.cluster ?? plural(ranks, "rank")}` : `${s.model} on ${count(ranks)} ranks (${s.cluster ?? ""})`;
   return [el("div", { class: "title" }, el("h1", {}, title), s.verdict !== undefined && el("p", { class: "verdict" }, s.verdict)), el("div", { class: "grid" }, cards)];

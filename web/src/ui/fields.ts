@@ -45,12 +45,13 @@ function frameField(label: string, extra: Node | null, control: HTMLElement, hin
     element,
     id,
     fail(message, repair) {
+      if (message === null && error.hidden) return;
       element.classList.toggle("bad", message !== null);
       if (message === null) control.removeAttribute("aria-invalid");
       else control.setAttribute("aria-invalid", "true");
       error.hidden = message === null;
       const button = repair && el("button", { class: "btn small", type: "button", on: { click: repair.apply } }, repair.label);
-      fill(error, message, " ", button);
+      fill(error, message, button && " ", button);
     },
     show(visible) {
       element.hidden = !visible;

@@ -2,6 +2,7 @@
 
 import { el } from "../base/dom.js";
 import type { Figure } from "../draw/chart.js";
+import { refocus } from "./tip.js";
 
 export interface FigureBox {
   element: HTMLElement;
@@ -12,15 +13,17 @@ export interface FigureBox {
 export function figureBox(kind = ""): FigureBox {
   const element = el("div", { class: `figure ${kind}` });
   let current: Figure | null = null;
-  let drawn = 0;
+  /* The observer says the width: reading clientWidth here would make the browser lay out the page
+   * anew for every figure of every answer. */
+  let width = 0;
   const redraw = (): void => {
-    const width = Math.floor(element.clientWidth);
-    if (current === null || width <= 0) return;
-    drawn = width;
-    replaceKeepingFocus(element, current(width));
+    if (current !== null && width > 0) replaceKeepingFocus(element, current(width));
   };
-  new ResizeObserver(() => {
-    if (Math.floor(element.clientWidth) !== drawn) redraw();
+  new ResizeObserver((entries) => {
+    const next = Math.floor(entries[entries.length - 1]!.contentRect.width);
+    if (next === width) return;
+    width = next;
+    redraw();
   }).observe(element);
   return {
     element,
@@ -42,5 +45,5 @@ function replaceKeepingFocus(box: HTMLElement, figure: SVGElement): void {
   const at = focused !== null && box.contains(focused) ? marks(box).indexOf(focused) : -1;
   box.replaceChildren(figure);
   const next = at < 0 ? undefined : marks(box)[at];
-  if (next instanceof SVGElement) next.focus({ preventScroll: true });
+  if (next instanceof SVGElement) refocus(next);
 }

@@ -78,6 +78,27 @@ export function explained(words: string, label: string, open: () => void, kind =
   return el("button", { class: kind, type: "button", "aria-label": `${label} ${words}: explain`, on: { click: open } }, words);
 }
 
+/* Build what `element` holds only when its key changed: buttons keep the focus, and a click that
+ * is under way is not lost. */
+export function refill(element: HTMLElement, key: string, build: () => Child): void {
+  if (element.dataset["key"] === key) return;
+  element.dataset["key"] = key;
+  const focused = element.contains(document.activeElement) ? [...element.querySelectorAll("button, a")].indexOf(document.activeElement!) : -1;
+  fill(element, build());
+  const next = focused < 0 ? undefined : element.querySelectorAll<HTMLElement>("button, a")[focused];
+  next?.focus({ preventScroll: true });
+}
+
+/* Fade what is not the answer to the present question; it stays readable, and says so. Cards of the
+ * class "keep" answer for themselves. */
+export function fade(element: HTMLElement, faded: boolean): void {
+  element.classList.toggle("faded", faded);
+  for (const part of element.querySelectorAll(".card:not(.keep)")) {
+    if (faded) part.setAttribute("aria-disabled", "true");
+    else part.removeAttribute("aria-disabled");
+  }
+}
+
 export interface ProgressBar {
   element: HTMLElement;
   start(): void;

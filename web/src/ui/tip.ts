@@ -3,6 +3,15 @@
 
 import { el } from "../base/dom.js";
 
+let refocusing = false;
+
+/* Give the focus back to a mark that was drawn anew: a tooltip that was closed stays closed. */
+export function refocus(mark: SVGElement): void {
+  refocusing = true;
+  mark.focus({ preventScroll: true });
+  refocusing = false;
+}
+
 export function startTips(): void {
   const tip = el("div", { class: "tip", hidden: true, role: "status" });
   document.body.append(tip);
@@ -23,6 +32,7 @@ export function startTips(): void {
     else show(mark.dataset["tip"] ?? "", event.clientX, event.clientY);
   });
   document.addEventListener("focusin", (event) => {
+    if (refocusing && tip.hidden) return;
     const mark = find(event.target);
     if (mark === null || !mark.matches(":focus-visible")) {
       tip.hidden = true;

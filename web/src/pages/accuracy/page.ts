@@ -80,7 +80,7 @@ class AccuracyController implements PageView {
       { name: "Median", right: true, cell: (s) => percent(s.median_error, 1), by: (s) => s.median_error },
       { name: "Bias", right: true, cell: (s) => signed(s.bias), by: (s) => s.bias },
     ], { label: "Other predictions, scrolls sideways" });
-    const key = el("p", { class: "note" }, "Grey band: ± 10 %. Dashed: ± 25 %. ", (["dense", "experts", "other"] as const).map((k) => el("span", { class: "nowrap" }, el("span", { class: "sign", "aria-hidden": "true", css: { color: `var(${COLOURS[k]})` } }, SIGNS[k]), `${KIND_WORDS[k]} `)));
+    const key = el("p", { class: "note" }, "Grey band: ± 10 %. Dashed: ± 25 %. ", (["dense", "experts", "other"] as const).map((k) => el("span", {}, el("span", { class: "sign", "aria-hidden": "true", css: { color: `var(${COLOURS[k]})` } }, SIGNS[k]), `${KIND_WORDS[k]} `)));
     const own = el("div", { class: "gap" }, fileButton("Score runs of your own …", (files) => void this.readFile(files[0]!)), el("p", { class: "hint" }, "or drop a list of runs (JSON) or a table of collectives (CSV) anywhere"));
     const runs = card(this.runsTitle, null, this.views.element, this.shown, this.scatter.element, key);
     runs.classList.add("span3");
@@ -151,7 +151,7 @@ class AccuracyController implements PageView {
       if (signal.aborted) return;
       this.bar.end("");
       fill(this.verdict, "The runs could not be scored.");
-      fill(this.lede, asFailure(error).message);
+      fill(this.lede, this.file === null ? "" : `${this.file.name}: `, asFailure(error).message);
     }
   }
 

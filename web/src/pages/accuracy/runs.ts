@@ -1,6 +1,6 @@
 /* Published runs and what halley predicted for them: groups, errors, sentences. */
 
-import { percent, plural } from "../../base/format.js";
+import { percent, plural, signed } from "../../base/format.js";
 
 export interface Prediction {
   id: string;
@@ -87,7 +87,7 @@ export function distrust(runs: readonly TimedRun[], unmeasured: readonly string[
     const worst = [...experts].sort((a, b) => a.error - b.error);
     out.push({
       title: "Mixture of experts.",
-      words: `Mean error ${percent(meanError(experts), 1)} on ${plural(experts.length, "run")}; single runs are off from ${percent(worst[0]!.error)} to +${percent(worst[worst.length - 1]!.error)}.`,
+      words: `Mean error ${percent(meanError(experts), 1)} on ${plural(experts.length, "run")}; single runs are off from ${signed(worst[0]!.error, 0)} to ${signed(worst[worst.length - 1]!.error, 0)}.`,
     });
   }
   if (unmeasured.length > 0) out.push({ title: "Chips without a run.", words: `No measurement of ${unmeasured.join(", ")}: their error is unknown, and pages say so.` });

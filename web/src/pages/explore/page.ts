@@ -9,7 +9,7 @@ import { el, fill } from "../../base/dom.js";
 import { count, plural, short, time } from "../../base/format.js";
 import { type Suggestion, yamlEditor } from "../../ui/editor.js";
 import { sliderField } from "../../ui/fields.js";
-import { card, progressBar } from "../../ui/parts.js";
+import { card, fade, progressBar } from "../../ui/parts.js";
 import { tabList } from "../../ui/tabs.js";
 import type { Page, PageContext, PageView } from "../page.js";
 import { studyForm } from "./form.js";
@@ -210,7 +210,7 @@ class ExploreController implements PageView {
   }
 
   private showFailure(error: HalleyError | ServerGone): void {
-    this.right.classList.add("faded");
+    fade(this.right, true);
     if (error instanceof ServerGone) return;
     const { line, message } = error.failure;
     const words = `${line === undefined ? "" : `Line ${line}: `}${message}`;
@@ -237,7 +237,7 @@ class ExploreController implements PageView {
     this.bar.start();
     const slow = window.setTimeout(() => {
       this.stop.disabled = false;
-      this.right.classList.add("faded");
+      fade(this.right, true);
     }, 150);
     try {
       const store = storeName(text);
@@ -264,7 +264,7 @@ class ExploreController implements PageView {
         this.running = null;
         this.stop.disabled = true;
         this.run.disabled = false;
-        this.right.classList.remove("faded");
+        fade(this.right, false);
       }
     }
   }
@@ -285,7 +285,7 @@ class ExploreController implements PageView {
   private cancel(): void {
     const store = storeName(this.text);
     this.cancelQuietly();
-    this.right.classList.remove("faded");
+    fade(this.right, false);
     this.run.disabled = false;
     fill(this.run, "Resume");
     this.bar.end("Cancelled.");
@@ -322,7 +322,7 @@ class ExploreController implements PageView {
     const e = this.result;
     if (e === null) return;
     this.right.hidden = false;
-    this.right.classList.remove("faded");
+    fade(this.right, false);
     this.save.disabled = false;
     const study = readStudy(this.resultText);
     const stack = typeof study === "string" ? "" : study.stack;

@@ -1,6 +1,6 @@
 /* A study as the form shows it. Everything the form does not show is kept and written back. */
 
-import { parseYaml, printYaml, type Yaml, type YamlMap } from "../../base/yaml.js";
+import { parseYaml, printFlow, printYaml, type Yaml, type YamlMap } from "../../base/yaml.js";
 
 export interface System {
   name: string;
@@ -64,10 +64,6 @@ function isMap(value: Yaml | undefined): value is YamlMap {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-function flow(value: Yaml): string {
-  return printYaml({ x: value }).replace(/^x: /, "").trim().replaceAll(/\n\s*/g, " ");
-}
-
 function readSystem(value: Yaml): System | null {
   if (!isMap(value) || typeof value["name"] !== "string" || typeof value["cluster"] !== "string") return null;
   const { name, cluster, ...more } = value;
@@ -112,8 +108,8 @@ export function readStudy(text: string): Study | string {
     npus: first ?? npusOf(cluster) ?? 64,
     cluster: String(cluster ?? "dgx-h100").split(":")[0]!,
     systems: systems as System[],
-    plan: isMap(plan) ? flow(plan).replace(/^\{|\}$/g, "") : plan === undefined ? "" : String(plan),
-    rows: Object.entries(rows).map(([parameter, values]) => ({ parameter, values: flow(values) })),
+    plan: isMap(plan) ? printFlow(plan).replace(/^\{|\}$/g, "") : plan === undefined ? "" : String(plan),
+    rows: Object.entries(rows).map(([parameter, values]) => ({ parameter, values: printFlow(values) })),
     objectives,
     tokens: tokens === undefined ? "" : String(tokens),
     where: Array.isArray(where) ? where.map(String).join(", ") : where === undefined ? "" : String(where),

@@ -10,7 +10,7 @@ import { familySentence, MEMORY, PARTS } from "../../draw/parts.js";
 import { drawStepBars, type StepRow } from "../../draw/step_bar.js";
 import { drawHeroWhisker } from "../../draw/hero_whisker.js";
 import { figureBox } from "../../ui/figure.js";
-import { banner, card, explained, fact, partList, stateChip } from "../../ui/parts.js";
+import { banner, card, explained, fact, partList, refill, stateChip } from "../../ui/parts.js";
 
 export interface Neighbour {
   label: string;
@@ -123,18 +123,17 @@ export function planAnswer(events: AnswerEvents): Answer {
   const showHero = (e: Estimate, best: BestPlan | null, device: string): void => {
     const [digits, unit] = splitTime(e.step_s);
     const fitting = e.fit === "does-not-fit" ? `${unit} per step, if it fitted` : `${unit} per step`;
-    fill(number, explained(digits, "Step", () => events.explain("step"), `num n${e.fit === "does-not-fit" ? " unfit" : ""}`), el("span", { class: "u" }, fitting));
+    refill(number, `${digits} ${fitting}`, () => [explained(digits, "Step", () => events.explain("step"), `num n${e.fit === "does-not-fit" ? " unfit" : ""}`), el("span", { class: "u" }, fitting)]);
     whisker.draw((width) => drawHeroWhisker({ value: e.step_s, error: e.error_bar ?? null, other: best?.step_s ?? null }, width));
     fill(error, errorSentence(e.error_bar, e.step_s), best !== null && [" ", el("span", { class: "diamond", "aria-hidden": "true" }), ` best plan found: ${time(best.step_s)}.`]);
-    fill(fits, fitBanner(e, device, events.apply));
+    refill(fits, JSON.stringify([e.fit, e.device_bytes, e.changes]), () => fitBanner(e, device, events.apply));
     const peak = e.mfu > 0 ? e.model_flops_per_s_per_npu / e.mfu : 0;
-    fill(
-      facts,
+    refill(facts, JSON.stringify([device, e.tokens_per_s, e.npus, e.mfu, e.hfu, e.device_bytes, e.fit]), () => [
       fact(`Tokens/s per ${device}`, explained(count3(e.tokens_per_s_per_npu), "Tokens per second", () => events.explain("tokens")), `${big(e.tokens_per_s)} in total`),
       fact(`TFLOP/s per ${device}`, explained(significant(e.model_flops_per_s_per_npu / 1e12), "TFLOP per second", () => events.explain("flops")), `of ${si(peak, "FLOP/s")} at peak`),
       fact("MFU", explained(percent(e.mfu, 1), "MFU", () => events.explain("mfu")), e.hfu > e.mfu * 1.0005 ? `HFU ${percent(e.hfu, 1)} with recomputation` : "no repeated work"),
       fact("Memory", explained(bytes(e.device_bytes), "Memory", () => events.explain("memory")), stateChip(e.fit)),
-    );
+    ]);
     fill(warnings, (e.warnings ?? []).map((w) => el("p", { class: "note" }, "⚠ ", w)));
   };
   const showTime = (e: Estimate, best: BestPlan | null): void => {
@@ -143,7 +142,7 @@ export function planAnswer(events: AnswerEvents): Answer {
     if (best !== null && best.parts_s !== null) rows.push({ name: "Best plan", step_s: best.step_s, parts_s: best.parts_s, strong: false, error: bar });
     bars.draw((width) => drawStepBars(rows, width));
     fill(family, familySentence(e.parts_s, e.step_s));
-    fill(loss, e.loss);
+    fill(loss, e.loss !== undefined && `${e.loss.charAt(0).toUpperCase()}${e.loss.slice(1).replace(/\.?$/, ".")}`);
     loss.hidden = e.loss === undefined;
     const shown = PARTS.filter((p) => (e.parts_s[p.key] ?? 0) > e.step_s * 1e-6);
     fill(parts, partList(shown.map((p) => ({ ...p, value: time(e.parts_s[p.key]!), share: e.parts_s[p.key]! / e.step_s })), 1));
@@ -161,7 +160,7 @@ export function planAnswer(events: AnswerEvents): Answer {
     fill(classes, partList(shown.map((m) => ({ ...m, value: bytes(e.memory_bytes[m.key]!), share: e.memory_bytes[m.key]! / e.capacity_bytes })), 0),
       (e.offloaded_bytes ?? 0) > 0 && el("p", { class: "note gap-s" }, `${bytes(e.offloaded_bytes!)} more are kept in outer memory.`));
     near_head.hidden = near.hidden = e.fit === "does-not-fit" || neighbours.length === 0;
-    fill(near, neighbours.map(neighbourItem));
+    refill(near, JSON.stringify([e.plan, e.npus, neighbours.map((n) => [n.label, n.result?.step_s])]), () => neighbours.map(neighbourItem));
   };
   return {
     hero,

@@ -1,5 +1,6 @@
 /* The five best plans beside the one on the page; plans within the error are ties. */
 
+import type { Progress } from "../../api/client.js";
 import type { ErrorBar, FoundPlan, PlanSearch } from "../../api/types.js";
 import { el, fill } from "../../base/dom.js";
 import { bytes, count, errorShare, percent, significant, time } from "../../base/format.js";
@@ -10,6 +11,8 @@ import { type Column, table } from "../../ui/table.js";
 export interface BestCard {
   element: HTMLElement;
   busy(): void;
+  /* a search that takes long */
+  searching(progress: Progress | null): void;
   show(search: PlanSearch, step_s: number, isCurrent: (plan: FoundPlan) => boolean): void;
   fail(message: string): void;
 }
@@ -69,11 +72,18 @@ export function bestCard(take: ((plan: FoundPlan) => void) | null): BestCard {
   }
   const list = table(columns, { label: "Five best plans, scrolls sideways", selected: (p) => current(p) });
   const body = el("div", { class: "fades" }, ties, list.element);
-  const element = card(take === null ? "Best plans" : "Five best plans", tried, body);
+  const wait = el("p", { class: "note", "aria-live": "polite" });
+  const element = card(take === null ? "Best plans" : "Five best plans", tried, wait, body);
+  element.classList.add("keep");
   return {
     element,
     busy: () => body.classList.add("faded"),
+    searching(p) {
+      const of = p !== null && p.total > 0 ? ` of ${count(p.total)}` : "";
+      fill(wait, p === null ? "Trying all plans …" : `Trying all plans: ${count(p.done)}${of}`);
+    },
     show(search, step_s, isCurrent) {
+      fill(wait);
       body.classList.remove("faded");
       list.element.hidden = search.plans.length === 0;
       bar = search.error_bar;
@@ -86,6 +96,7 @@ export function bestCard(take: ((plan: FoundPlan) => void) | null): BestCard {
       list.show(search.plans);
     },
     fail(message) {
+      fill(wait);
       body.classList.remove("faded");
       list.element.hidden = true;
       fill(tried);

@@ -7,6 +7,7 @@ import type { Change, Estimate, Explanation, FoundPlan, ImportReport, Plan, Plan
 import { el, fill } from "../../base/dom.js";
 import { big, count, significant } from "../../base/format.js";
 import { acceptDrops } from "../../ui/drop.js";
+import { fade } from "../../ui/parts.js";
 import type { Page, PageContext, PageView } from "../page.js";
 import { type Answer, type BestPlan, type Neighbour, planAnswer } from "./answer.js";
 import { type BestCard, bestCard } from "./best.js";
@@ -33,6 +34,12 @@ function planWords(plan: Plan): string {
   words.push(plan["fsdp"] !== undefined && plan["fsdp"] !== 0 ? "FSDP" : `ZeRO ${String(plan["zero"] ?? 1)}`);
   if (plan["sequence_parallel"] === true && plan["tp"] !== 1) words.push("sequence parallel");
   return words.join(", ");
+}
+
+/* The engine's words as a sentence; keys such as tp stay as they are. */
+function sentence(words: string): string {
+  const first = /^[a-z]{3,}/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
 class PlanController implements PageView {
@@ -157,7 +164,7 @@ class PlanController implements PageView {
     this.showForm();
     this.copy.show(this.state);
     this.fade ??= window.setTimeout(() => {
-      this.right.classList.add("faded");
+      fade(this.right, true);
       this.answer.live.classList.add("busy");
     }, FADE_MS);
     const state = this.state;
@@ -171,7 +178,7 @@ class PlanController implements PageView {
   private stopFading(): void {
     clearTimeout(this.fade);
     this.fade = undefined;
-    this.right.classList.remove("faded");
+    fade(this.right, false);
     this.answer.live.classList.remove("busy");
   }
 
@@ -243,6 +250,7 @@ class PlanController implements PageView {
       document,
       (found) => void this.keepBest(key, found),
       (error) => this.best.fail(error.message),
+      { accepted: () => this.best.searching(null), progress: (p) => this.best.searching(p) },
     );
   }
 
@@ -283,8 +291,9 @@ class PlanController implements PageView {
 
   private applyChange(change: Change): void {
     const value = typeof change.value === "number" ? change.value : readPlanValue(change.value);
-    if (change.key === "npus") this.change({ ...this.state, npus: Number(value) }, "apply");
-    else this.change({ ...this.state, plan: { ...this.state.plan, [change.key]: value } }, "apply");
+    const key = change.key.replaceAll("-", "_");
+    if (key === "npus") this.change({ ...this.state, npus: Number(value) }, "apply");
+    else this.change({ ...this.state, plan: { ...this.state.plan, [key]: value } }, "apply");
   }
 
   private setRent(rent: number): void {
@@ -305,13 +314,13 @@ class PlanController implements PageView {
   private showFailure(error: HalleyError | ServerGone, state: PlanState): void {
     this.stopFading();
     if (error instanceof ServerGone) {
-      this.right.classList.add("faded");
+      fade(this.right, true);
       return;
     }
     this.form.clear();
-    this.right.classList.add("faded");
+    fade(this.right, true);
     fill(this.answer.live, "not this plan: see the field");
-    const message = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, ".");
+    const message = sentence(error.message);
     const key = this.changed;
     this.form.fail(key, message + (error.failure.hint === undefined ? "" : ` ${error.failure.hint}`));
     if (error.code !== "infeasible" && error.code !== "bad-value") return;
@@ -319,7 +328,8 @@ class PlanController implements PageView {
     void findRepair(this.client, state, key, this.estimate?.plan ?? {}, signal).then((found) => {
       if (found === null || signal.aborted) return;
       const name = found.key.replaceAll("_", "-");
-      this.form.fail(key, `${message} Shown: ${this.estimate === null ? "the nearest valid plan" : "the last valid plan"}.`, {
+      this.form.clear();
+      this.form.fail(key === "model" ? found.key : key, `${message} Shown: ${this.estimate === null ? "the nearest valid plan" : "the last valid plan"}.`, {
         label: `Set ${name} ${count(found.value)}`,
         apply: () => this.change(found.state, found.key),
       });

@@ -5,7 +5,7 @@ import { deviceWord } from "../../api/catalog.js";
 import { type Child, el, fill } from "../../base/dom.js";
 import { big, dollars, energy, percent, si, time } from "../../base/format.js";
 import { sliderField, textField } from "../../ui/fields.js";
-import { card, explained, fact } from "../../ui/parts.js";
+import { card, explained, fact, refill } from "../../ui/parts.js";
 
 const TOKEN_STOPS = [1e10, 1e11, 3e11, 1e12, 2e12, 5e12, 1e13, 1.5e13, 3e13];
 
@@ -59,7 +59,7 @@ export function runCard(events: RunEvents): RunCard {
       rent.set(String(price));
       const device = deviceWord(e.cluster);
       rent.element.querySelector("label")!.textContent = `Rental price, $ per ${device}-hour`;
-      fill(facts, runFacts(e, price, () => events.explain("days")));
+      refill(facts, JSON.stringify([e.train_s, e.train_cost_usd, e.train_energy_J, e.error_bar?.typical, price]), () => runFacts(e, price, () => events.explain("days")));
       const capital = e.capital_usd === undefined ? "" : `Owning: the share of ${dollars(e.capital_usd)} capital that the run uses up, and energy (prices of the preset ${e.cluster}; ballpark, vendors publish none). `;
       const paid = e.paid_npus !== undefined && e.paid_npus !== e.npus ? `Whole nodes or racks are paid for: ${e.paid_npus} ${device}s. ` : "";
       const plate = e.nameplate_W === undefined ? "" : `Nameplate of the nodes: ${si(e.nameplate_W, "W")}.`;

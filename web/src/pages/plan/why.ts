@@ -102,12 +102,14 @@ export function whyCard(): WhyCard {
   const tree = el("div");
   const element = card(title, el("span", { class: "note" }, "click any dotted number"), tree);
   element.tabIndex = -1;
+  element.hidden = true;
   let shown = "";
   return {
     element,
     show(what, e, step) {
       const why = explainNumber(what, e, step);
       if (why === null) return;
+      element.hidden = false;
       const open = shown === what ? openPaths(tree) : null;
       shown = what;
       fill(title, `Why ${why.title}`);

@@ -1,0 +1,69 @@
+/* A page around a result. */
+#include "report/page.h"
+
+#include "base/file.h"
+#include "report/web_files.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Within an element of HTML: no '<' may end it. JSON has another way to write it. */
+static void add_json(strbuf *to, str json)
+{
+    for (size_t i = 0; i < json.n; i++) {
+        if (json.at[i] == '<')
+            strbuf_add(to, STR("\\u003c"));
+        else
+            strbuf_add_char(to, json.at[i]);
+    }
+}
+
+static void add_policy(strbuf *to)
+{
+    strbuf_printf(to,
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                  "'none'; script-src 'sha256-%s' 'sha256-%s'; style-src 'sha256-%s'; "
+                  "img-src data:; base-uri 'none'; form-action 'none'\">\n",
+                  web_report_js_sha256, report_page_js_sha256, web_app_css_sha256);
+}
+
+static void add_head(strbuf *to, const char *title)
+{
+    strbuf_add(to, STR("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta "
+                       "charset=\"utf-8\">\n"));
+    add_policy(to);
+    strbuf_add(to, STR("<meta name=\"viewport\" content=\"width=device-width, "
+                       "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
+                       "dark\">\n<title>"));
+    strbuf_xml(to, str_from(title));
+    strbuf_add(to, STR("</title>\n<style>"));
+    strbuf_add(to, str_from(web_app_css));
+    strbuf_add(to, STR("</style>\n</head>\n"));
+}
+
+static void add_script(strbuf *to, const char *text)
+{
+    assert(strstr(text, "</script") == NULL);
+    strbuf_add(to, STR("<script>"));
+    strbuf_add(to, str_from(text));
+    strbuf_add(to, STR("</script>\n"));
+}
+
+halley_status report_page_save(const char *path, const char *kind, const char *title,
+                               str json, halley_error *err)
+{
+    strbuf text = {0};
+    assert(json.n > 0 && json.at[0] == '{');
+    add_head(&text, title);
+    strbuf_printf(&text,
+                  "<body data-kind=\"%s\">\n<main id=\"report\"></main>\n<noscript>This "
+                  "report draws itself with JavaScript; its numbers are in the page as "
+                  "JSON.</noscript>\n<script type=\"application/json\" id=\"data\">",
+                  kind);
+    add_json(&text, json);
+    strbuf_add(&text, STR("</script>\n"));
+    add_script(&text, web_report_js);
+    add_script(&text, report_page_js);
+    strbuf_add(&text, STR("</body>\n</html>\n"));
+    return file_save(path, &text, err);
+}

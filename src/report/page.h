@@ -1,0 +1,19 @@
+/*
+ * report/page.h - a result as one HTML page that needs no network: the JSON that the
+ * command prints, and the drawing code of the web pages (web/src/report.ts).
+ *
+ * The page allows no script and no style but its own, by their hashes
+ * (Content-Security-Policy), and names in the result are data, never markup.
+ */
+#ifndef REPORT_PAGE_H
+#define REPORT_PAGE_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+/* `kind` is one that web/src/report.ts knows: estimate, plan, explore, sim, compare.
+ * `json` is an object. */
+halley_status report_page_save(const char *path, const char *kind, const char *title,
+                               str json, halley_error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* request/page.h - a result of a verb as a page (report/page.h): what it writes as JSON,
+ * drawn. */
+#ifndef REQUEST_PAGE_H
+#define REQUEST_PAGE_H
+
+#include "request/verb.h"
+
+/* The option of verbs that have a page. */
+#define REQUEST_REPORT_OPTION(type, member)                                              \
+    {                                                                                    \
+        .name = "report", .kind = REQUEST_TEXT, .writes = true, .metavar = "FILE",       \
+        .offset = offsetof(type, member),                                                \
+        .doc = "write one page with all figures, FILE.html, which needs no network"      \
+    }
+
+/* What writes the result of `what` as JSON to call->out. */
+typedef halley_status request_json_writer(const request_call *call, const void *what,
+                                          halley_error *err);
+
+/* `kind` as in report/page.h; nothing when `path` is NULL. */
+halley_status request_page_save(const request_call *call, const char *path,
+                                const char *kind, const char *title,
+                                request_json_writer *write, const void *what,
+                                halley_error *err);
+
+#endif

@@ -1,0 +1,100 @@
+// Static reports: the same drawings from a file, without a server, with hostile names in the data.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { build, findAxe, hasOverflow, HOSTILE, importModule, request, startBrowser } from "./harness.mjs";
+
+const DESIGN = { model: "llama3-70b", cluster: "dgx-h100:64", stack: "nemo-25", plan: { tp: 8, pp: 2, global_batch: 128 } };
+const UNFIT = { ...DESIGN, plan: { tp: 4, pp: 4, micro_batch: 2, global_batch: 128 } };
+let browser, folder, css, script, data;
+
+before(async () => {
+  browser = await startBrowser();
+  folder = mkdtempSync(join(tmpdir(), "halley-report-"));
+  css = readFileSync(join(build, "web/app.css"), "utf8");
+  script = readFileSync(join(build, "web/report.js"), "utf8");
+  const ask = (document) => {
+    const reply = request(document, folder);
+    assert.equal(reply.ok, true, JSON.stringify(reply.error));
+    return reply.result;
+  };
+  for (const [name, tp] of [["a", 1], ["b", 2]]) ask({ do: "estimate", model: "gpt-1.7b", cluster: "dgx-a100:4", plan: { tp, global_batch: 8 }, trace: name });
+  const { START_STUDY } = await importModule("pages/explore/study.ts");
+  data = {
+    estimate: ask({ do: "estimate", ...DESIGN, explain: true }),
+    unfit: ask({ do: "estimate", ...UNFIT }),
+    plan: ask({ do: "plan", ...DESIGN, plan: { global_batch: 128 } }),
+    explore: { ...ask({ do: "explore", study: START_STUDY }), study_text: START_STUDY, prices: [{ name: "dgx-h100", words: "node 60,000 USD" }] },
+    sim: ask({ do: "sim", ...DESIGN }),
+    traces: ask({ do: "sim", trace: "a", cluster: "dgx-a100:4" }),
+    compare: ask({ do: "trace.compare", real: "a", synth: "b" }),
+  };
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const KIND = { unfit: "estimate", traces: "sim" };
+
+async function openReport(name, result, width = 1400) {
+  const file = join(folder, `${name}.html`);
+  const json = JSON.stringify(result).replaceAll("<", "\\u003c");
+  writeFileSync(file, `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>halley report</title><style>${css}</style></head><body><main id="r"></main><script>${script}</script><script type="application/json" id="d">${json}</script><script>halleyReport("${KIND[name] ?? name}", JSON.parse(document.getElementById("d").textContent), document.getElementById("r"))</script></body></html>`);
+  const context = await browser.newContext({ viewport: { width, height: 1000 }, offline: true, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  page.trouble = [];
+  page.on("pageerror", (error) => page.trouble.push(error.message));
+  page.on("request", (r) => r.url().startsWith("file:") || r.url().startsWith("data:") || page.trouble.push(r.url()));
+  await page.goto(`file://${file}`);
+  await page.waitForFunction(() => document.querySelector("#r h1") !== null);
+  await page.waitForTimeout(200);
+  return page;
+}
+
+for (const name of ["estimate", "unfit", "plan", "explore", "sim", "traces", "compare"]) {
+  test(`report of ${name}: drawn offline, wide and narrow, without a breach of axe`, async () => {
+    const page = await openReport(name, data[name]);
+    assert.deepEqual(page.trouble, []);
+    assert.ok((await page.locator("#r").textContent()).length > 200);
+    if (name !== "traces") assert.ok((await page.locator("svg.chart").count()) > 0, "no figure");
+    assert.deepEqual(await findAxe(page), []);
+    await page.setViewportSize({ width: 420, height: 900 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.waitForTimeout(150);
+    assert.equal(await hasOverflow(page), 0);
+    assert.ok(!/NaN|undefined|Infinity/.test(await page.locator("#r").innerText()), "a number is missing");
+    if (process.env.HALLEY_PICTURES) {
+      await page.setViewportSize({ width: 1400, height: 1000 });
+      await page.emulateMedia({ colorScheme: "light" });
+      await page.waitForTimeout(200);
+      await page.screenshot({ path: join(process.env.HALLEY_PICTURES, `report-${name}.png`), fullPage: true });
+    }
+    await page.context().close();
+  });
+}
+
+// Every text of a result, replaced.
+function poison(value, words) {
+  if (typeof value === "string") return words;
+  if (Array.isArray(value)) return value.map((v) => poison(v, words));
+  if (value !== null && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, k === "fit" ? v : poison(v, words)]));
+  return value;
+}
+
+test("hostile texts in every place of every result stay texts", async () => {
+  for (const name of Object.keys(data)) {
+    const page = await openReport(name, data[name]);
+    for (const words of HOSTILE.slice(0, 4)) {
+      await page.evaluate(([kind, result]) => window.halleyReport(kind, result, document.getElementById("r")), [KIND[name] ?? name, poison(data[name], words)]);
+      await page.waitForTimeout(50);
+      assert.equal(await page.evaluate(() => window.pwned), undefined, `${name} ${words}`);
+      const strange = await page.evaluate(() => document.querySelectorAll("#r img, #r script, #r iframe, #r [onload], #r [onerror], #r a[href^='javascript:']").length);
+      assert.equal(strange, 0, `${name} ${words}`);
+    }
+    assert.deepEqual(page.trouble, []);
+    await page.context().close();
+  }
+});
