@@ -41,7 +41,8 @@ function isMap(value: Yaml | undefined): value is YamlMap {
 
 /* The example of a generator, with prices. */
 export function readExample(example: string): YamlMap {
-  const map = parseYaml(example);
+  const file = parseYaml(`network: ${example}`);
+  const map = isMap(file) ? file["network"] : undefined;
   if (!isMap(map)) return {};
   const said = (v: Yaml): Yaml => (v === "yes" ? true : v === "no" ? false : v);
   return { ...Object.fromEntries(Object.entries(map).map(([k, v]) => [k, said(v)])), cost: PRICES };
