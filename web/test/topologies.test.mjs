@@ -168,3 +168,18 @@ test("no rule of axe is broken and nothing overflows, wide, narrow, light and da
       await page.context().close();
     }
 });
+
+test("tiers of a fat tree are edited as fields, added and removed", async () => {
+  const page = await openPage(browser, server, address({ topology: "fat-tree", n: 64, tiers: [{ name: "leaf", npus: 8 }, { name: "spine" }], link: "400 Gb/s" }));
+  await drawn(page, "64 accelerators");
+  await page.waitForFunction(() => /8 leaves: 8 down, 8 up/.test(document.querySelector(".network").textContent));
+  await page.getByLabel("Oversubscription of tier 1").fill("2");
+  await page.waitForFunction(() => /8 leaves: 8 down, 4 up/.test(document.querySelector(".network").textContent));
+  await page.getByLabel("Accelerators under a block of tier 2").fill("32");
+  await page.getByRole("button", { name: "Add a tier on top" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".tiers tbody tr").length === 3 && /tier3/.test(document.querySelector(".network").textContent));
+  await page.getByRole("button", { name: "Remove tier 3" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".tiers tbody tr").length === 2);
+  await expectCalm(page, assert);
+  await page.context().close();
+});

@@ -131,7 +131,7 @@ function drawInside(d: Drawing, b: DrawnBox, p: Place, rail: number): Child {
 
 function boxLabel(b: DrawnBox, p: Place, rails: boolean): string {
   if (b.kind === "node") return "";
-  const words = b.n > 1 ? `× ${count(b.n)}` : rails && b.rail !== undefined ? `rail ${b.rail}` : b.name;
+  const words = b.n > 1 ? `× ${count(b.n)}` : rails && b.rail !== undefined ? `rail ${b.rail}` : b.name.replace(/^npu(?=\d)/, "");
   return textWidth(words, 11, 400) <= p.w - 4 ? words : p.w > 40 ? fitMiddle(words, p.w - 6, 11) : "";
 }
 

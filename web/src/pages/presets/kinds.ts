@@ -134,7 +134,8 @@ export function sayCell(q: Quantity, p: Preset): string {
 export function sayValue(v: PresetValue): string {
   if (v.value === undefined) return v.words;
   if (v.unit === "s") return time(v.value, 4);
-  if (v.unit === undefined || v.unit === "USD/J") return v.words.length <= 12 ? v.words : big(v.value);
+  if (v.unit === undefined && Number.isInteger(v.value)) return v.value < 1e7 ? count(v.value) : big(v.value);
+  if (v.unit === undefined || v.unit === "USD/J") return v.words;
   if (v.unit === "USD") return DOLLARS(v.value);
   return v.unit === "FLOP" ? `${significant(v.value / 1e9)} GFLOP` : si(v.value, v.unit, 4);
 }

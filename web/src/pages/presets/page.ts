@@ -170,6 +170,8 @@ class PresetsController implements PageView {
     const kind = this.kind(this.state.kind);
     const all = this.lists.get(kind.kind) ?? [];
     this.tabs.select(kind.tab);
+    const tab = this.tabs.list.querySelector<HTMLElement>("[aria-selected=true]");
+    if (tab !== null) this.tabs.list.scrollLeft = Math.max(0, tab.offsetLeft + tab.offsetWidth - this.tabs.list.clientWidth);
     if (document.activeElement !== this.search) this.search.value = this.state.filter;
     const words = this.state.filter.toLowerCase().split(/\s+/).filter((w) => w !== "");
     const text = (p: Preset): string => `${p.title} ${p.file.name} ${kind.quantities.map((q) => say(q, p)).join(" ")}`.toLowerCase();
@@ -192,7 +194,7 @@ class PresetsController implements PageView {
       const numbers = chosen.map((p) => q.get(p)?.value ?? 0);
       const most = Math.max(...numbers, 0);
       return el("tr", {}, el("th", { scope: "row" }, q.name), chosen.map((p, i) => {
-        const bar = q.text !== true && most > 0 && el("i", { "aria-hidden": "true", css: { width: `${(100 * Math.max(0, numbers[i]!)) / most}%`, background: `var(--s${i + 1})` } });
+        const bar = q.text !== true && most > 0 && q.get(p) !== undefined && el("i", { "aria-hidden": "true", css: { width: `${(100 * Math.max(0, numbers[i]!)) / most}%`, background: `var(--s${i + 1})` } });
         return el("td", {}, el("div", { class: "bar-cell" }, this.numberButton(p, q, say(q, p)), bar));
       }));
     };

@@ -57,7 +57,7 @@ export function compareRows(a: Network, b: Network | null): Compared[] {
 
 /* B ÷ A in words. */
 export function ratioWords(row: Compared): string {
-  if (row.a === null || row.b === null) return "unknown";
+  if (row.a === null || row.b === null) return "–";
   if (row.a === row.b || (row.a > 0 && Math.abs(row.b / row.a - 1) < 0.005)) return "equal";
   return row.a === 0 ? "–" : `${significant(row.b / row.a)} ×`;
 }

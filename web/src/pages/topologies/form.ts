@@ -5,6 +5,7 @@ import { el, fill } from "../../base/dom.js";
 import { parseYaml, printYaml, type Yaml, type YamlMap } from "../../base/yaml.js";
 import { plainWords } from "../../draw/network.js";
 import { fileButton } from "../../ui/drop.js";
+import { type TiersField, tiersField } from "./tiers.js";
 import { checkField, type Choice, type Field, selectField, sliderField, textField } from "../../ui/fields.js";
 import { type NetworkChoice, type TopologyState, type Way } from "./state.js";
 
@@ -29,10 +30,18 @@ const LATE = new Set(["link", "latency", "node-link", "node-latency", "nic-link"
 /* Keys of the generators that a form of fields cannot hold: they are edited as text. */
 const WORDS: { [key: string]: string } = { npus: "Accelerators of a node or leaf", nodes: "Nodes", n: "Accelerators", spines: "Spines", leaves: "Leaves", cables: "Cables from a leaf to each spine", "nodes-per-leaf": "Nodes of a leaf", nics: "NICs of a node", dims: "Sizes of the dimensions", planes: "Planes", link: "Rate of a cable", latency: "Latency of a cable", "node-link": "Rate inside a node", "node-latency": "Latency inside a node", "switch-latency": "Latency of a switch", "node-switch": "Switch inside nodes" };
 
-function fieldName(key: GeneratorKey): string {
+/* "fat-tree: …; dragonfly: …" and "…; switch chips of nvl" describe a key by topology. */
+function describeKey(key: GeneratorKey, topology: string): string {
+  const parts = key.description.split("; ");
+  const family = topology.replace(/\+$/, "");
+  const part = parts.find((p) => p.startsWith(`${family}: `)) ?? parts.find((p) => p.includes(family)) ?? parts[0] ?? "";
+  return part.replace(/^[a-z-]+: /, "").replace(/\s*\(.*$/, "").replace(/NPU/g, "accelerator").replace(/ of a (group of a )?(HyperX|dragonfly\+?|Slim Fly)$/, (_, group) => (group === undefined ? "" : " of a group")).replace(/ of nvl$/, "");
+}
+
+function fieldName(key: GeneratorKey, topology: string): string {
   const words = WORDS[key.key];
-  if (words !== undefined && !(key.key === "cables" && !/leaf/.test(key.description))) return words;
-  const about = key.description.replace(/^[a-z-]+: /, "").replace(/\s*[(;].*$/, "").replace(/NPU/g, "accelerator").replace(/ of a (HyperX|dragonfly\+?|Slim Fly)$/, "");
+  if (words !== undefined) return words;
+  const about = describeKey(key, topology);
   return about.length <= 40 ? `${about.charAt(0).toUpperCase()}${about.slice(1)} (${key.key})` : key.key;
 }
 
@@ -74,10 +83,16 @@ export function networkForm(events: FormEvents): NetworkForm {
   const details = el("details", { class: "plain" }, el("summary", {}, "Rates, prices, faults …"), late, prices, el("p", { class: "hint" }, "Prices are ballpark, worked out from table 3 of arXiv 2505.09343; put your quote in their place."));
   let list: readonly Generator[] = [];
   let shown = "";
+  let tiers: TiersField | null = null;
+  let description_now: YamlMap = {};
   let fields = new Map<string, Field<string> | Field<number> | Field<boolean>>();
 
   const makeField = (key: GeneratorKey, value: Yaml | undefined): HTMLElement => {
-    const label = fieldName(key);
+    const label = fieldName(key, String(description_now["topology"] ?? ""));
+    if (key.key === "tiers") {
+      tiers = tiersField((value_now) => events.edit("tiers", value_now));
+      return tiers.element;
+    }
     if (key.type === "yes or no") {
       const field = checkField(label, (v) => events.edit(key.key, v));
       fields.set(key.key, field);
@@ -100,6 +115,8 @@ export function networkForm(events: FormEvents): NetworkForm {
   };
   const build = (g: Generator, description: YamlMap): void => {
     fields = new Map();
+    tiers = null;
+    description_now = description;
     const keys = g.keys.filter((k) => k.key !== "cost" && k.key !== "file" && k.key !== "format");
     const given = (k: GeneratorKey): number => (description[k.key] === undefined ? 1 : 0);
     const mine = keys.filter((k) => !LATE.has(k.key)).sort((a, b) => given(a) - given(b));
@@ -118,9 +135,9 @@ export function networkForm(events: FormEvents): NetworkForm {
       return field.element;
     }));
   };
-  let description_now: YamlMap = {};
   const paint = (description: YamlMap): void => {
     description_now = description;
+    tiers?.show(description["tiers"]);
     for (const [key, field] of fields) {
       const focused = field.element.contains(document.activeElement) && document.activeElement?.getAttribute("type") !== "range";
       const price = key.startsWith("cost ") ? (description["cost"] as YamlMap | undefined)?.[key.slice(5)] : undefined;

@@ -64,6 +64,8 @@ class TopologiesController implements PageView {
   private readonly right: HTMLElement;
   private readonly form;
   private most = 1;
+  /* of a layer, as asked for last */
+  private boxes = 0;
 
   constructor(private readonly context: PageContext) {
     this.drawLane = new Lane(context.client);
@@ -79,7 +81,7 @@ class TopologiesController implements PageView {
     this.compared = table<Compared>([
       { name: "Quantity", heading: true, hidden_name: true, cell: (r) => r.name },
       { name: "A", right: true, cell: (r) => (r.a === null ? "unknown" : r.words(r.a)) },
-      { name: "B", right: true, cell: (r) => (r.b === null ? "unknown" : r.words(r.b)) },
+      { name: "B", right: true, cell: (r) => (r.b === null ? (this.other === null || isSame(this.state.a, this.state.b) ? "–" : "unknown") : r.words(r.b)) },
       { name: "B ÷ A", right: true, cell: ratioWords },
       { name: "Ratio as a bar", hidden_name: true, kind: "ratio", cell: (r) => drawRatio(r, this.most, innerWidth > 700 ? 260 : 90) },
     ], { label: "Table: A against B, scrolls sideways" });
@@ -94,6 +96,11 @@ class TopologiesController implements PageView {
     this.element = el("div", { class: "topologies" }, el("div", { class: "title" }, this.title, this.lede), el("div", { class: "grid side" }, this.form.element, this.right));
     context.signal.addEventListener("abort", () => [this.drawLane, this.timeLane, this.otherLane].forEach((lane) => lane.drop()));
     acceptDrops((files) => void this.readFile(files[0]!), context.signal);
+    const watcher = new ResizeObserver(() => {
+      if (this.boxes > 0 && this.quick !== null && this.boxes !== this.boxesThatFit()) this.ask();
+    });
+    watcher.observe(this.figure.element);
+    context.signal.addEventListener("abort", () => watcher.disconnect());
     void context.client.request<{ topologies: Generator[] }>({ do: "topology.list" }, { signal: context.signal }).then((r) => {
       this.generators = r.topologies;
       this.form.offer(r.topologies);
@@ -126,6 +133,10 @@ class TopologiesController implements PageView {
     this.change({ ...this.state, a: { kind: "own", description } }, key);
   }
 
+  private boxesThatFit(): number {
+    return (this.figure.element.clientWidth || innerWidth - 60) > 640 ? 32 : 16;
+  }
+
   private perNode(): number {
     const d = this.quick?.drawing;
     const node = d?.boxes.find((b) => b.kind === "node");
@@ -145,8 +156,8 @@ class TopologiesController implements PageView {
     const of = JSON.stringify(this.state.a);
     const known = this.quick !== null && this.drawnOf === of;
     const ends = known ? pathEnds(this.state, this.quick!.devices["npu"] ?? 0, this.perNode()) : null;
-    const width = this.figure.element.clientWidth || innerWidth - 60;
-    const more = { no_cuts: true, boxes: width > 640 ? 32 : 16, rail: this.state.rail, ...(ends === null ? {} : { path: ends.join(","), no_pxn: this.state.way === "fabric" }) };
+    this.boxes = this.boxesThatFit();
+    const more = { no_cuts: true, boxes: this.boxes, rail: this.state.rail, ...(ends === null ? {} : { path: ends.join(","), no_pxn: this.state.way === "fabric" }) };
     this.drawLane.ask({ ...document, ...more }, (network, newest) => {
       this.quick = network;
       this.drawnOf = of;
