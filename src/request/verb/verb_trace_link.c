@@ -343,6 +343,7 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
     const link_options *const o = call->options;
     const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
                                    .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
+                                   .classes = true,
                                    .n_threads = o->threads,
                                    .watch = call->watch};
     const halley_recording_opts recording = {.rules = o->rules,
