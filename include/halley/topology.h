@@ -37,6 +37,11 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
 halley_status halley_topology_from_cluster(halley_topology **out,
                                            const halley_cluster *cluster,
                                            halley_error *err);
+/* The same from a text of `n` bytes; `name` takes the place of the path in errors. */
+halley_status halley_topology_parse(halley_topology **out, const char *text, size_t n,
+                                    const char *name,
+                                    const halley_topology_options *options,
+                                    halley_error *err);
 void halley_topology_free(halley_topology *topology); /* NULL is allowed */
 /* Formats that are read; false past the last. Lent, static. */
 int halley_topology_format(size_t i, const char **name, const char **doc);
@@ -63,10 +68,24 @@ typedef struct halley_topology_counts {
 } halley_topology_counts;
 halley_status halley_topology_count(halley_topology_counts *out, const char *path,
                                     halley_error *err);
+/* The same from a text. */
+halley_status halley_topology_count_text(halley_topology_counts *out, const char *text,
+                                         size_t n, const char *name, halley_error *err);
 
 /* Generators and their keys, for help and pages; false past the last. Lent, static. */
 int halley_topology_generator(size_t i, const char **name, const char **doc);
 int halley_topology_key(size_t i, const char **name, const char **doc);
+/* A description that generator i builds, as YAML on one line; NULL: it has none. */
+const char *halley_topology_example(size_t i);
+/* What a key takes: "count", "list", "map", "choice", "yes or no", "text", or the name of
+ * a quantity ("bandwidth", "time"). */
+typedef struct halley_topology_key_info {
+    const char *name, *doc, *type;
+    double min, max;            /* of a count or quantity, in SI units; both 0: any */
+    const char *const *choices; /* ends with NULL; NULL: no choice */
+} halley_topology_key_info;
+/* Key k that generator i takes, its own first; false past the last. */
+int halley_topology_generator_key(halley_topology_key_info *out, size_t i, size_t k);
 
 /* How many cables have a value; value < 0: it is not known. */
 typedef struct halley_topology_bin {
@@ -116,6 +135,9 @@ typedef struct halley_topology_report {
     const char *all_reduce_method; /* in words; NULL = not known */
     char busiest_link[128];        /* of the all-to-all; "" = not known */
     char no_times[256];            /* why times are not known; "" = they are */
+    /* Of these times, what does not grow with the bytes; the rest is proportional. */
+    double all_reduce_fixed_s, all_to_all_fixed_s;
+    const char *all_to_all_method; /* in words; NULL = not known */
 } halley_topology_report;
 
 /* What else to measure; both take long on very large networks. */
@@ -156,6 +178,66 @@ void halley_topology_get_device(halley_topology_device *out,
                                 const halley_topology *topology, uint32_t device);
 void halley_topology_get_link(halley_topology_link *out, const halley_topology *topology,
                               uint32_t link);
+
+/*
+ * A network as boxes and lines, for drawings. Devices are in layers (nodes at the bottom,
+ * then switches tier by tier); networks without switches are a circle or a grid. A box
+ * represents `n` devices, or nodes, that follow each other.
+ */
+typedef struct halley_topology_layer {
+    char name[128];   /* what its things are called: "node", "leaf" */
+    uint32_t n;       /* nodes or devices */
+    uint32_t per_box; /* that a box represents; the last box may have fewer */
+    uint32_t first_box, n_boxes;
+} halley_topology_layer;
+typedef struct halley_topology_box {
+    char name[128];   /* of the first thing it represents */
+    const char *kind; /* "node", or the kind of the device; static */
+    uint32_t layer, n;
+    uint32_t npus; /* inside */
+    uint32_t rail; /* or plane; UINT32_MAX: none, or several */
+    uint32_t x, y; /* of a grid; else the place in its layer, and the layer */
+} halley_topology_box;
+typedef struct halley_topology_line {
+    uint32_t a, b; /* boxes, a < b */
+    uint32_t cables;
+    uint32_t rail_cables; /* of them on the rail that was asked for */
+    double bw_Bps;        /* of all its cables, one direction; negative: unknown */
+    bool one_way;         /* all of its links are, from a to b or back */
+} halley_topology_line;
+typedef struct halley_topology_stop {
+    uint32_t device, box;
+    char name[128];
+} halley_topology_stop;
+typedef struct halley_topology_drawing {
+    size_t size;                   /* filled by the library, see error.h */
+    const char *layout;            /* "layers", "grid" or "circle" */
+    halley_topology_layer *layers; /* from below */
+    halley_topology_box *boxes;    /* layer by layer */
+    halley_topology_line *lines;   /* by a, then b */
+    uint32_t n_layers, n_boxes, n_lines;
+    uint64_t inside_cables;     /* within boxes, not drawn */
+    uint64_t node_cables;       /* within nodes */
+    uint32_t n_rails;           /* rails or planes; 0: there are none */
+    const char *rail_kind;      /* "rail" or "plane" */
+    halley_topology_stop *path; /* from the first to the last device; NULL: none asked */
+    uint32_t n_path;
+    double path_latency_s, path_Bps; /* of the slowest link; negative: unknown */
+    char no_path[256];               /* why there is none; "" = there is, or none asked */
+} halley_topology_drawing;
+/* Valid when zeroed. */
+typedef struct halley_topology_drawing_options {
+    uint32_t boxes; /* of a layer, at most; 0 = 32 */
+    uint32_t rail;  /* whose cables are counted */
+    bool with_path; /* between two NPUs: */
+    uint32_t from, to;
+    bool no_pxn; /* rails: cross between rails in the fabric, not in the node */
+} halley_topology_drawing_options;
+halley_status halley_topology_draw(halley_topology_drawing **out,
+                                   const halley_topology *topology,
+                                   const halley_topology_drawing_options *options,
+                                   halley_error *err);
+void halley_topology_drawing_free(halley_topology_drawing *drawing); /* NULL: nothing */
 
 /* Formats that are written; false past the last. Lent, static. */
 int halley_topology_output(size_t i, const char **name, const char **doc);

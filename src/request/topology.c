@@ -135,6 +135,10 @@ static void write_collectives(report_json *j, const halley_topology_report *r)
         report_json_double(j, "all_reduce_1gb_s", r->all_reduce_s);
     if (r->all_to_all_s >= 0)
         report_json_double(j, "all_to_all_1gb_s", r->all_to_all_s);
+    if (r->all_reduce_method != NULL)
+        report_json_text(j, "all_reduce_method", str_from(r->all_reduce_method));
+    if (r->all_to_all_method != NULL)
+        report_json_text(j, "all_to_all_method", str_from(r->all_to_all_method));
     if (r->no_times[0] != '\0')
         report_json_text(j, "times_unknown_because", str_from(r->no_times));
     if (r->busiest_link[0] != '\0')
@@ -142,7 +146,9 @@ static void write_collectives(report_json *j, const halley_topology_report *r)
 }
 
 halley_status request_topology_json(const request_call *call,
-                                    const halley_topology_report *r, halley_error *err)
+                                    const halley_topology_report *r,
+                                    const request_topology_extra *extra,
+                                    halley_error *err)
 {
     report_json j;
     request_json_begin(&j, call);
@@ -172,6 +178,10 @@ halley_status request_topology_json(const request_call *call,
     write_bill(&j, "power_w", r, true);
     if (r->note != NULL)
         report_json_text(&j, "note", str_from(r->note));
+    if (extra != NULL && extra->n_sizes > 0)
+        request_topology_write_times(&j, r, extra->sizes, extra->n_sizes);
+    if (extra != NULL && extra->drawing != NULL)
+        request_topology_write_drawing(&j, extra->drawing);
     return request_json_end(&j, call, err);
 }
 
@@ -286,13 +296,18 @@ static void add_lines(report_table *t, const halley_topology_report *r)
 }
 
 halley_status request_topology_table(const request_call *call,
-                                     const halley_topology_report *r, report_form form,
-                                     halley_error *err)
+                                     const halley_topology_report *r,
+                                     const request_topology_extra *extra,
+                                     report_form form, halley_error *err)
 {
     report_table *t = report_table_new(columns, 2);
     if (t == NULL)
         return error_nomem(err);
     add_lines(t, r);
+    if (extra != NULL)
+        request_topology_add_times(t, r, extra->sizes, extra->n_sizes);
+    if (extra != NULL && extra->drawing != NULL)
+        request_topology_add_path(t, extra->drawing);
     return request_table_write(call, t, "properties", form, err);
 }
 
@@ -343,11 +358,13 @@ halley_status request_topology_load(halley_topology **out,
                                        .topology = source->topology,
                                        .plugin = source->plugin,
                                        .npus_per_nic = source->npus_per_nic};
-    halley_status status = names_cluster(source, path)
-                               ? load_cluster_network(out, path, err)
-                               : halley_topology_load(out, path, &o, err);
-    if (status != HALLEY_OK)
-        return status;
+    if (request_is_document(path))
+        TRY(halley_topology_parse(out, path, strlen(path), "topology", &o, err));
+    else if (names_cluster(source, path))
+        TRY(load_cluster_network(out, path, err));
+    else
+        TRY(halley_topology_load(out, path, &o, err));
+    halley_status status = HALLEY_OK;
     for (size_t i = 0; status == HALLEY_OK && i < source->links.n; i++)
         status = halley_topology_set_links(*out, source->links.at[i], err);
     if (status != HALLEY_OK) {

@@ -47,7 +47,7 @@ typedef struct request_topology_choice {
 } request_topology_choice;
 extern const request_option request_topology_options[];
 
-/* Load with the links that the user set. */
+/* Load a file, or the description itself, with the links that the user set. */
 halley_status request_topology_load(halley_topology **out,
                                     const request_topology_source *source,
                                     const char *path, halley_error *err);
@@ -60,11 +60,33 @@ halley_status request_topology_measure(halley_topology_report **out,
                                        const request_call *call,
                                        const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err);
+/* What `topology show` may add to a report. Valid when zeroed. */
+typedef struct request_topology_extra {
+    const double *sizes; /* of collectives, B per NPU */
+    size_t n_sizes;
+    const halley_topology_drawing *drawing; /* NULL: none */
+} request_topology_extra;
 halley_status request_topology_json(const request_call *call,
-                                    const halley_topology_report *r, halley_error *err);
+                                    const halley_topology_report *r,
+                                    const request_topology_extra *extra,
+                                    halley_error *err);
 halley_status request_topology_table(const request_call *call,
-                                     const halley_topology_report *r, report_form form,
-                                     halley_error *err);
+                                     const halley_topology_report *r,
+                                     const request_topology_extra *extra,
+                                     report_form form, halley_error *err);
+
+/* "0,63" */
+halley_status request_topology_read_path(halley_topology_drawing_options *to,
+                                         const char *text, halley_error *err);
+halley_status request_topology_read_sizes(double *to, const request_texts *sizes,
+                                          halley_error *err);
+void request_topology_write_drawing(report_json *j, const halley_topology_drawing *d);
+void request_topology_write_times(report_json *j, const halley_topology_report *r,
+                                  const double *sizes, size_t n);
+/* Lines of the table of a report. */
+void request_topology_add_times(report_table *t, const halley_topology_report *r,
+                                const double *sizes, size_t n);
+void request_topology_add_path(report_table *t, const halley_topology_drawing *d);
 
 #define REQUEST_TOPOLOGY_FILE                                                            \
     "CLUSTER is a cluster file or preset, with its number of NPUs (dgx-h100:64): its "   \

@@ -31,6 +31,7 @@
     ROW(results)                                                                         \
     ROW(sim)                                                                             \
     ROW(topology_show)                                                                   \
+    ROW(topology_list)                                                                   \
     ROW(topology_check)                                                                  \
     ROW(topology_convert)                                                                \
     ROW(topology_compare)                                                                \

@@ -127,3 +127,26 @@ $ halley presets stack.yaml
 $ halley presets stack.yaml --json | query - /stack /constants/0/value
 > "mine"
 > 1.1
+
+## values of presets as numbers, each with its source
+$ halley presets dgx-h100 --values --json | query - /presets/0/kind /presets/0/values/1 /presets/0/values/2 /presets/0/values/8
+> "cluster"
+> {"key": "npu", "words": "H100-SXM-80GB", "source": "DGX H100: 8 x 400G NDR"}
+> {"key": "nodes.npus", "words": "8", "value": 8, "source": "DGX H100: 8 x 400G NDR"}
+> {"key": "cost.node", "words": "60000 USD", "value": 60000, "unit": "USD", "source": "ballpark; vendors publish none"}
+$ halley presets npus --values --json | query - /presets/30/name /presets/30/values/2 /presets/30/values/6
+> "tpu-v6e"
+> {"key": "peak.bf16", "words": "918 TFLOP/s", "value": 918000000000000, "unit": "FLOP/s", "source": "github jax-ml/scaling-book tpus.md; docs.cloud.google.com/tpu"}
+> {"key": "memory.hbm.capacity", "words": "32 GB", "value": 32000000000, "unit": "B", "source": "what the driver reports as usable, where known; general knowledge"}
+$ halley presets llama3-8b --values --json | tail -7
+>         {"key": "parameters", "words": "8.03052e+09", "value": 8030519296, "source": "computed by halley from the sizes"},
+>         {"key": "active-parameters", "words": "8.03052e+09", "value": 8030519296, "source": "computed by halley from the sizes"},
+>         {"key": "training-flops-per-token", "words": "5.14735e+10", "value": 51473547264, "unit": "FLOP", "source": "computed by halley from the sizes"}
+>       ]
+>     }
+>   ]
+> }
+$ halley presets dgx-h100 --values
+! halley: --values needs --json
+! see 'halley presets --help'
+? 2

@@ -46,6 +46,8 @@ $ halley topology show t.yaml --json
 >   "oversubscription": {},
 >   "all_reduce_1gb_s": 0.009387,
 >   "all_to_all_1gb_s": 0.01067066666666667,
+>   "all_reduce_method": "rings along all dimensions in both directions",
+>   "all_to_all_method": "even spraying over shortest paths",
 >   "all_to_all_busiest_link": "npu0-npu1",
 >   "cost_usd": null,
 >   "power_w": null
@@ -93,3 +95,50 @@ $ halley topology show dgx-h100:16 --no-times
 > diameter   4 links, 2.9333 on average
 > injection  500 GB/s
 > half cut   400 GB/s
+
+## a description itself, with times by size and a path that changes rails inside the node
+$ halley topology show '{topology: rail-optimised, nodes: 4, npus: 4, nodes-per-leaf: 2, spines: 2, link: 50 GB/s, latency: 500 ns, node-link: 450 GB/s, node-latency: 250 ns}' --path 0,13 --size 1MB --size 1GB | tail -6
+> oversubscription  tier 1: 1 : 1
+> all-reduce        9.43 ms for 1 GB per NPU, one ring per NPU of a node
+> all-to-all        16.0 ms for 1 GB per NPU, bound by npu0-leaf0
+> of 1.00 MB        all-reduce 69.4 us, all-to-all 18.0 us
+> of 1.00 GB        all-reduce 9.43 ms, all-to-all 16.0 ms
+> path              npu0 - nvswitch0 - npu1 - leaf2 - spine0 - leaf3 - npu13, 2.50 us
+$ halley topology show '{topology: rail-optimised, nodes: 4, npus: 4, nodes-per-leaf: 2, spines: 2}' --no-cuts --path 0,13 --no-pxn | tail -1
+> path              npu0 - leaf0 - spine0 - leaf3 - npu13, 0 s
+
+## the drawing: layers from below, boxes that represent several, lines that add up cables
+$ printf '{topology: rail-optimised, nodes: 4, npus: 2, nodes-per-leaf: 2, spines: 2, cables: 3, link: 50 GB/s}' > r.yaml
+$ halley topology show r.yaml --no-cuts --boxes 4 --rail 1 --path 1,7 --json | query - /drawing/layout /drawing/rails /drawing/node_cables /drawing/layers /drawing/boxes/4 /drawing/lines /drawing/path
+> "layers"
+> 2
+> 8
+> [{"name": "node", "n": 4, "per_box": 1, "first_box": 0, "n_boxes": 4}, {"name": "leaf", "n": 4, "per_box": 1, "first_box": 4, "n_boxes": 4}, {"name": "spine", "n": 2, "per_box": 1, "first_box": 8, "n_boxes": 2}]
+> {"name": "leaf0", "kind": "switch", "layer": 1, "n": 1, "npus": 0, "rail": 0, "x": 0, "y": 1}
+> [{"a": 0, "b": 4, "cables": 1, "gbps": 400}, {"a": 0, "b": 5, "cables": 1, "on_rail": 1, "gbps": 400}, {"a": 1, "b": 4, "cables": 1, "gbps": 400}, {"a": 1, "b": 5, "cables": 1, "on_rail": 1, "gbps": 400}, {"a": 2, "b": 6, "cables": 1, "gbps": 400}, {"a": 2, "b": 7, "cables": 1, "on_rail": 1, "gbps": 400}, {"a": 3, "b": 6, "cables": 1, "gbps": 400}, {"a": 3, "b": 7, "cables": 1, "on_rail": 1, "gbps": 400}, {"a": 4, "b": 8, "cables": 3, "gbps": 1200}, {"a": 4, "b": 9, "cables": 3, "gbps": 1200}, {"a": 5, "b": 8, "cables": 3, "on_rail": 3, "gbps": 1200}, {"a": 5, "b": 9, "cables": 3, "on_rail": 3, "gbps": 1200}, {"a": 6, "b": 8, "cables": 3, "gbps": 1200}, {"a": 6, "b": 9, "cables": 3, "gbps": 1200}, {"a": 7, "b": 8, "cables": 3, "on_rail": 3, "gbps": 1200}, {"a": 7, "b": 9, "cables": 3, "on_rail": 3, "gbps": 1200}]
+> {"stops": [{"name": "npu1", "device": 1, "box": 0}, {"name": "leaf2", "device": 14, "box": 5}, {"name": "spine0", "device": 16, "box": 8}, {"name": "leaf3", "device": 15, "box": 7}, {"name": "npu7", "device": 7, "box": 3}], "latency_s": 0, "gbps": 400}
+$ halley topology show r.yaml --no-cuts --boxes 2 --json | query - /drawing/layers/0/per_box /drawing/boxes/0/n /drawing/boxes/0/npus
+> 2
+> 2
+> 4
+$ halley topology show '{topology: torus, dims: [4, 4, 8]}' --no-cuts --boxes 4 --json | query - /drawing/layout /drawing/boxes/3
+> "grid"
+> {"name": "npu10", "kind": "npu", "layer": 0, "n": 32, "npus": 32, "x": 1, "y": 1}
+
+## what a drawing cannot show is refused
+$ halley topology show r.yaml --boxes 4
+! halley: --boxes needs --json; --picture draws a file
+! see 'halley topology show --help'
+? 2
+$ printf '{topology: ring, n: 4}' > r.yaml
+$ halley topology show r.yaml --path 0,4
+! halley: a path needs two NPUs of 0 to 3; asked for is 0 to 4
+? 1
+$ halley topology show r.yaml --path 0
+! halley: --path: expected two NPUs, for example 0,63; is "0"
+! see 'halley topology show --help'
+? 2
+$ halley topology show r.yaml --size 0MB
+! halley: --size: a size must be positive, is 0MB
+! see 'halley topology show --help'
+? 2

@@ -19,6 +19,12 @@ const PAGES = [
   ["simulate-rows", "#/simulate?model=llama3-70b&cluster=dgx-h100&npus=64&stack=nemo-25&tp=8&pp=8&global_batch=32&micro_batch=1&rows=all&arrows=1&from=0.2&to=0.3", () => /boxes\./.test(document.querySelector(".timeline-said")?.textContent ?? "")],
   ["traces-empty", "#/traces", () => document.querySelector(".drop") !== null],
   ["accuracy", "#/accuracy", () => document.querySelector(".verdict em") !== null],
+  ["topologies", "#/topologies", () => /library's start-up/.test(document.querySelector(".topologies").textContent)],
+  ["topologies-tree", `#/topologies?${new URLSearchParams({ net: JSON.stringify({ topology: "fat-tree", n: 1024, tiers: [{ name: "leaf", npus: 16 }, { name: "spine", npus: 256, oversubscription: 2 }, { name: "core" }], link: "400 Gb/s", latency: "500 ns" }), b: "" })}`, () => /library's start-up/.test(document.querySelector(".topologies").textContent)],
+  ["topologies-torus", `#/topologies?${new URLSearchParams({ net: JSON.stringify({ topology: "torus", dims: [8, 8], link: "100 GB/s" }), b: "" })}`, () => /library's start-up/.test(document.querySelector(".topologies").textContent)],
+  ["topologies-dragonfly", `#/topologies?${new URLSearchParams({ net: JSON.stringify({ topology: "dragonfly", p: 2, a: 4, h: 2, G: 9, link: "200 Gb/s", latency: "500 ns" }), b: "" })}`, () => /library's start-up/.test(document.querySelector(".topologies").textContent)],
+  ["presets", "#/presets", () => document.querySelectorAll(".side-table tbody tr").length > 2],
+  ["presets-model", "#/presets?kind=model&file=deepseek-v3", () => document.querySelectorAll(".side-table tbody tr").length > 2],
   ["accuracy-error", "#/accuracy?view=error&set=mbridge-moe", () => document.querySelector(".verdict em") !== null],
 ];
 

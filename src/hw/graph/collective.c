@@ -66,7 +66,8 @@ static void time_direct(hw_collective_time *out, const hw_graph *g, double bytes
         latency = fmax(latency, g->link_latency_s[i]);
     for (uint32_t i = 0; i < g->n_dims; i++)
         steps += 2 * (g->dims[i] - 1);
-    out->time_s = 2 * (g->n_npus - 1.0) / g->n_npus * bytes / least + steps * latency;
+    out->fixed_s = steps * latency;
+    out->time_s = 2 * (g->n_npus - 1.0) / g->n_npus * bytes / least + out->fixed_s;
     out->method = "rings along all dimensions in both directions";
     out->busiest_link = HW_NONE;
 }
@@ -128,8 +129,8 @@ halley_status hw_graph_all_reduce(hw_collective_time *out, const hw_graph *g,
         sum.load == NULL ? error_nomem(err) : load_rings(&sum, router, g, per_node, err);
     if (status == HALLEY_OK) {
         const double most = find_busiest(g, sum.load, &out->busiest_link);
-        out->time_s =
-            2 * (n - 1) / n * bytes / per_node * most + 2 * (n - 1) * sum.latency_s;
+        out->fixed_s = 2 * (n - 1) * sum.latency_s;
+        out->time_s = 2 * (n - 1) / n * bytes / per_node * most + out->fixed_s;
         out->method = has_nodes ? "one ring per NPU of a node" : "one ring in NPU order";
     }
     free(sum.load);
@@ -184,7 +185,8 @@ halley_status hw_graph_all_to_all(hw_collective_time *out, const hw_graph *g,
                                             : load_sprayed(&sum, router, g, err);
     if (status == HALLEY_OK) {
         const double most = find_busiest(g, sum.load, &out->busiest_link);
-        out->time_s = bytes / (g->n_npus - 1.0) * most + sum.latency_s;
+        out->fixed_s = sum.latency_s;
+        out->time_s = bytes / (g->n_npus - 1.0) * most + out->fixed_s;
         out->method = g->has_rails ? "changing rails inside nodes"
                                    : "even spraying over shortest paths";
     }

@@ -7,6 +7,7 @@
 /* A collective over all NPUs, alone on the network. */
 typedef struct hw_collective_time {
     double time_s;
+    double fixed_s;        /* of time_s, what does not grow with the bytes: latencies */
     const char *method;    /* in words; static */
     uint32_t busiest_link; /* HW_NONE: every NPU's own links bind */
 } hw_collective_time;

@@ -115,6 +115,7 @@ typedef struct hw_generator {
     /* The whole graph, for rows that need no builder; else NULL. */
     halley_status (*make)(hw_graph **out, const hw_generator_params *p,
                           halley_error *err);
+    const char *example; /* a description that it builds, YAML on one line; NULL = none */
 } hw_generator;
 
 const hw_generator *hw_generator_find(str name); /* NULL when unknown */
@@ -138,6 +139,8 @@ double hw_counts_price(const hw_counts *counts, const hw_price_params *price);
 const conf_field *hw_generator_fields(size_t *n);
 /* A map without topology that names a file or edges: {file: fabric.json}. */
 bool hw_generator_is_short(const conf_node *map);
+/* Field k of those that a generator takes, its own first; NULL past the last. */
+const conf_field *hw_generator_field(const hw_generator *row, size_t k);
 /*
  * Parameters from a map ({topology: NAME, ...}). Keys that the generator does not take
  * are errors. What is lent is lent from `file` and `memory`.

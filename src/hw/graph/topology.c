@@ -66,19 +66,17 @@ static halley_status parse_topology(halley_topology *t, str text, const char *pa
                   : hw_graph_import(&t->graph, text, path, &import, err);
 }
 
-halley_status halley_topology_load(halley_topology **out, const char *path,
-                                   const halley_topology_options *options,
-                                   halley_error *err)
+halley_status halley_topology_parse(halley_topology **out, const char *text, size_t n,
+                                    const char *name,
+                                    const halley_topology_options *options,
+                                    halley_error *err)
 {
     static const halley_topology_options none = {0};
-    file_input in;
-    TRY(file_input_open(&in, path, err));
     halley_topology *t = mem_array_zero(1, sizeof *t);
-    halley_status status = t == NULL
-                               ? error_nomem(err)
-                               : parse_topology(t, (str){(const char *)in.at, in.n}, path,
-                                                options == NULL ? &none : options, err);
-    file_input_close(&in);
+    const halley_status status =
+        t == NULL ? error_nomem(err)
+                  : parse_topology(t, (str){text, n}, name,
+                                   options == NULL ? &none : options, err);
     if (status == HALLEY_OK)
         *out = t;
     else
@@ -86,16 +84,26 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
     return status;
 }
 
-halley_status halley_topology_count(halley_topology_counts *out, const char *path,
-                                    halley_error *err)
+halley_status halley_topology_load(halley_topology **out, const char *path,
+                                   const halley_topology_options *options,
+                                   halley_error *err)
 {
-    conf_file file;
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    const halley_status status =
+        halley_topology_parse(out, (const char *)in.at, in.n, path, options, err);
+    file_input_close(&in);
+    return status;
+}
+
+/* Count what a description says; the file stays the caller's. */
+static halley_status count_file(halley_topology_counts *out, const conf_file *file,
+                                halley_error *err)
+{
     arena memory = {0};
     hw_generator_params p;
     hw_counts c;
-    TRY(conf_load_table(&file, path, err));
-    halley_status status =
-        hw_generator_read(&p, &memory, &file, find_network(&file), err);
+    halley_status status = hw_generator_read(&p, &memory, file, find_network(file), err);
     if (status == HALLEY_OK)
         status = hw_graph_count(&c, &p, err);
     if (status == HALLEY_OK)
@@ -108,9 +116,30 @@ halley_status halley_topology_count(halley_topology_counts *out, const char *pat
                                         .switch_cables = c.switch_cables,
                                         .cost_usd = hw_counts_price(&c, &p.cost),
                                         .power_w = hw_counts_price(&c, &p.power)};
-    else
-        error_at_file(err, path);
     arena_fini(&memory);
+    return status;
+}
+
+halley_status halley_topology_count(halley_topology_counts *out, const char *path,
+                                    halley_error *err)
+{
+    conf_file file;
+    TRY(conf_load_table(&file, path, err));
+    const halley_status status = count_file(out, &file, err);
+    if (status != HALLEY_OK)
+        error_at_file(err, path);
+    conf_fini(&file);
+    return status;
+}
+
+halley_status halley_topology_count_text(halley_topology_counts *out, const char *text,
+                                         size_t n, const char *name, halley_error *err)
+{
+    conf_file file;
+    TRY(conf_parse(&file, (str){text, n}, name, err));
+    const halley_status status = count_file(out, &file, err);
+    if (status != HALLEY_OK)
+        error_at_file(err, name);
     conf_fini(&file);
     return status;
 }
@@ -175,6 +204,49 @@ int halley_topology_key(size_t i, const char **name, const char **doc)
         return 0;
     *name = fields[i].key;
     *doc = fields[i].doc;
+    return 1;
+}
+
+const char *halley_topology_example(size_t i)
+{
+    const hw_generator *row = hw_generator_get(i);
+    return row != NULL ? row->example : NULL;
+}
+
+/* Lists and maps look alike in the table: both are read later. */
+static const char *name_type(const conf_field *field)
+{
+    static const char *const maps[] = {"cost", "power"};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        if (strcmp(field->key, maps[i]) == 0)
+            return "map";
+    switch (field->type) {
+    case CONF_TYPE_U32:
+    case CONF_TYPE_U64:
+        return "count";
+    case CONF_TYPE_DOUBLE:
+        return "number";
+    case CONF_TYPE_QUANTITY:
+        return units_name(field->unit);
+    case CONF_TYPE_BOOL:
+        return "yes or no";
+    case CONF_TYPE_ENUM:
+        return "choice";
+    case CONF_TYPE_TEXT:
+        return "text";
+    default:
+        return "list";
+    }
+}
+
+int halley_topology_generator_key(halley_topology_key_info *out, size_t i, size_t k)
+{
+    const hw_generator *row = hw_generator_get(i);
+    const conf_field *field = row != NULL ? hw_generator_field(row, k) : NULL;
+    if (field == NULL)
+        return 0;
+    *out = (halley_topology_key_info){field->key, field->doc, name_type(field),
+                                      field->min, field->max, field->names};
     return 1;
 }
 
@@ -311,10 +383,13 @@ static halley_status measure_collectives(halley_topology_report *r, const hw_gra
     halley_error why = {0};
     if (hw_graph_all_reduce(&t, g, 1e9, &why) == HALLEY_OK) {
         r->all_reduce_s = t.time_s;
+        r->all_reduce_fixed_s = t.fixed_s;
         r->all_reduce_method = t.method;
     }
     if (hw_graph_all_to_all(&t, g, 1e9, &why) == HALLEY_OK) {
         r->all_to_all_s = t.time_s;
+        r->all_to_all_fixed_s = t.fixed_s;
+        r->all_to_all_method = t.method;
         if (t.busiest_link != HW_NONE)
             hw_graph_link_name(g, t.busiest_link, r->busiest_link,
                                sizeof r->busiest_link);

@@ -9,6 +9,7 @@
 #include "halley/stack.h"
 #include "report/launch.h"
 #include "report/model.h"
+#include "request/preset_values.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 typedef struct presets_options {
     request_texts sets;
     uint32_t vocab;
+    bool values;
     request_output output;
 } presets_options;
 
@@ -33,6 +35,10 @@ static const request_option options[] = {
      .metavar = "N",
      .offset = offsetof(presets_options, vocab),
      .doc = "vocabulary, where a launch file does not state it"},
+    {.name = "values",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(presets_options, values),
+     .doc = "with --json: the values of presets as numbers, each with its source"},
     REQUEST_OUTPUT_OPTIONS(presets_options, output),
     {0},
 };
@@ -61,11 +67,47 @@ static void list_folder(report_table *t, const char *folder)
     }
 }
 
+static halley_status write_values(report_json *j, const char *folder, const char *name,
+                                  halley_error *err)
+{
+    report_json_object(j, NULL);
+    report_json_text(j, "kind", (str){folder, strlen(folder) - 1});
+    report_json_text(j, "name", str_from(name));
+    const halley_status status = request_write_preset_values(j, folder, name, err);
+    report_json_end(j);
+    return status;
+}
+
+/* Of all presets of a folder (NULL: of all), or of those of one name. */
+static halley_status list_values(const request_call *call, const char *only,
+                                 const char *only_name, halley_error *err)
+{
+    report_json j;
+    halley_status status = HALLEY_OK;
+    char name[HALLEY_NAME];
+    request_json_begin(&j, call);
+    report_json_array(&j, "presets");
+    for (int i = 0; i < N_FOLDERS; i++) {
+        if (only != NULL && strcmp(only, folders[i]) != 0)
+            continue;
+        for (size_t k = 0;
+             status == HALLEY_OK && halley_preset_name(name, sizeof name, folders[i], k);
+             k++)
+            if (only_name == NULL || strcmp(only_name, name) == 0)
+                status = write_values(&j, folders[i], name, err);
+    }
+    report_json_end(&j);
+    const halley_status ended = request_json_end(&j, call, err);
+    return status != HALLEY_OK ? status : ended;
+}
+
 static halley_status list_presets(request_call *call, const char *only, halley_error *err)
 {
     const presets_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
+    if (o->values && form == REPORT_JSON)
+        return list_values(call, only, NULL, err);
     report_table *t = report_table_new(columns, 2);
     if (!t)
         return error_nomem(err);
@@ -356,8 +398,31 @@ static halley_status show_presets(request_call *call, const char *name, halley_e
                      "no preset \"%s\"; `halley presets` lists them", name);
 }
 
+static bool has_preset(const char *name)
+{
+    for (int i = 0; i < N_FOLDERS; i++)
+        if (halley_preset_text(folders[i], name) != NULL)
+            return true;
+    return false;
+}
+
+/* --values is for programs, and about presets. */
+static halley_status check_values(request_call *call, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->values && form != REPORT_JSON)
+        return request_usage(call, err, "--values needs --json");
+    if (o->values && call->n_args > 0 && names_file(call->args[0]))
+        return request_usage(call, err, "--values is for presets, not for files");
+    return HALLEY_OK;
+}
+
 static halley_status presets_run(request_call *call, halley_error *err)
 {
+    const presets_options *o = call->options;
+    TRY(check_values(call, err));
     if (call->n_args == 0)
         return list_presets(call, NULL, err);
     if (names_file(call->args[0]))
@@ -370,6 +435,8 @@ static halley_status presets_run(request_call *call, halley_error *err)
             (strncmp(call->args[0], folders[i], n) == 0 && call->args[0][n] == '\0'))
             return list_presets(call, folders[i], err);
     }
+    if (o->values && has_preset(call->args[0]))
+        return list_values(call, NULL, call->args[0], err);
     return show_presets(call, call->args[0], err);
 }
 

@@ -24,8 +24,8 @@ static halley_status write_checked(const request_call *call,
                                    halley_error *err)
 {
     if (form != REPORT_TEXT)
-        return form == REPORT_JSON ? request_topology_json(call, r, err)
-                                   : request_topology_table(call, r, form, err);
+        return form == REPORT_JSON ? request_topology_json(call, r, NULL, err)
+                                   : request_topology_table(call, r, NULL, form, err);
     if (r->connected)
         fprintf(call->out,
                 "%s: %s of %" PRIu32 " %s, %" PRIu64 " switches and %" PRIu32

@@ -1,13 +1,20 @@
 /* halley topology show - what a network is made of. */
+#include "base/array.h"
 #include "base/error.h"
 #include "report/topology.h"
+#include "request/document.h"
 #include "request/topology.h"
 #include "request/verbs.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct show_options {
     request_topology_choice choice;
-    const char *picture;
-    bool counts;
+    const char *picture, *path;
+    bool counts, no_pxn;
+    uint32_t boxes, rail;
+    request_texts sizes;
 } show_options;
 
 static const request_option options[] = {
@@ -30,6 +37,33 @@ static const request_option options[] = {
      .offset = offsetof(show_options, picture),
      .metavar = "FILE",
      .doc = "draw the network into FILE, .svg or .html"},
+    {.name = "size",
+     .kind = REQUEST_TEXTS,
+     .offset = offsetof(show_options, sizes),
+     .metavar = "BYTES",
+     .doc = "also the times of collectives of that many bytes per NPU, for example 64 "
+            "MiB; repeatable"},
+    {.name = "path",
+     .kind = REQUEST_TEXT,
+     .offset = offsetof(show_options, path),
+     .metavar = "FROM,TO",
+     .doc = "also a shortest path between two NPUs by number, for example 0,63"},
+    {.name = "no-pxn",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(show_options, no_pxn),
+     .doc = "let that path change rails in the fabric, not inside the node"},
+    {.name = "boxes",
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 256,
+     .offset = offsetof(show_options, boxes),
+     .metavar = "N",
+     .doc = "with --json: also a drawing, of at most N boxes in a layer"},
+    {.name = "rail",
+     .kind = REQUEST_U32,
+     .offset = offsetof(show_options, rail),
+     .metavar = "N",
+     .doc = "rail or plane whose cables the drawing marks (default 0)"},
     REQUEST_TOPOLOGY_SOURCE(show_options, choice.source),
     REQUEST_OUTPUT_OPTIONS(show_options, choice.output),
     {0},
@@ -39,6 +73,8 @@ static const request_example examples[] = {
     {"halley topology show fabric.yaml", "sizes, distances, bisection, cost and power"},
     {"halley topology show fabric.yaml --json", "the same for programs"},
     {"halley topology show ibnet.out.zst --picture fabric.html", "a real fabric, drawn"},
+    {"halley topology show fabric.yaml --path 0,63 --size '64 MiB'",
+     "which way a message takes; how long collectives of 64 MiB take"},
     {0},
 };
 static bool generator_entry(request_entry *out, size_t i)
@@ -93,7 +129,11 @@ static halley_status count_network(const request_call *call, report_form form,
                                    halley_error *err)
 {
     halley_topology_counts c;
-    TRY(halley_topology_count(&c, call->args[0], err));
+    const char *text = call->args[0];
+    if (request_is_document(text))
+        TRY(halley_topology_count_text(&c, text, strlen(text), "topology", err));
+    else
+        TRY(halley_topology_count(&c, text, err));
     if (form == REPORT_JSON)
         return write_counts_json(call, &c, err);
     report_table *t =
@@ -110,6 +150,57 @@ static halley_status count_network(const request_call *call, report_form form,
     return request_table_write(call, t, "networks", form, err);
 }
 
+/* The value of an option is at fault, not the network. */
+static halley_status refuse_option(request_call *call, const char *option,
+                                   halley_error *err)
+{
+    char why[512];
+    snprintf(why, sizeof why, "%.500s", err->text);
+    return request_usage(call, err, "%s: %s", option, why);
+}
+
+static halley_status draw_network(halley_topology_drawing **out, request_call *call,
+                                  const halley_topology *topology, halley_error *err)
+{
+    const show_options *o = call->options;
+    halley_topology_drawing_options how = {
+        .boxes = o->boxes, .rail = o->rail, .no_pxn = o->no_pxn};
+    *out = NULL;
+    if (o->path != NULL && request_topology_read_path(&how, o->path, err) != HALLEY_OK)
+        return refuse_option(call, "--path", err);
+    return o->boxes > 0 || o->path != NULL
+               ? halley_topology_draw(out, topology, &how, err)
+               : HALLEY_OK;
+}
+
+static halley_status write_network(request_call *call, report_form form,
+                                   const halley_topology *topology,
+                                   const halley_topology_report *report,
+                                   halley_error *err)
+{
+    const show_options *o = call->options;
+    halley_topology_drawing *drawing = NULL;
+    double *sizes = mem_array_zero(o->sizes.n, sizeof *sizes);
+    halley_status status = sizes == NULL
+                               ? error_nomem(err)
+                               : request_topology_read_sizes(sizes, &o->sizes, err);
+    if (status != HALLEY_OK && sizes != NULL)
+        status = refuse_option(call, "--size", err);
+    if (status == HALLEY_OK && o->picture != NULL)
+        status =
+            report_topology_picture(topology, report, call->args[0], o->picture, err);
+    if (status == HALLEY_OK)
+        status = draw_network(&drawing, call, topology, err);
+    const request_topology_extra extra = {sizes, o->sizes.n, drawing};
+    if (status == HALLEY_OK)
+        status = form == REPORT_JSON
+                     ? request_topology_json(call, report, &extra, err)
+                     : request_topology_table(call, report, &extra, form, err);
+    halley_topology_drawing_free(drawing);
+    free(sizes);
+    return status;
+}
+
 static halley_status show_run(request_call *call, halley_error *err)
 {
     const show_options *o = call->options;
@@ -117,17 +208,13 @@ static halley_status show_run(request_call *call, halley_error *err)
     halley_topology *topology;
     halley_topology_report *report;
     TRY(request_output_form(&form, call, &o->choice.output, err));
+    if (o->boxes > 0 && form != REPORT_JSON)
+        return request_usage(call, err, "--boxes needs --json; --picture draws a file");
     if (o->counts)
         return count_network(call, form, err);
     TRY(request_topology_measure(&report, &topology, call, &o->choice, !o->choice.no_cuts,
                                  err));
-    halley_status status = HALLEY_OK;
-    if (o->picture != NULL)
-        status =
-            report_topology_picture(topology, report, call->args[0], o->picture, err);
-    if (status == HALLEY_OK)
-        status = form == REPORT_JSON ? request_topology_json(call, report, err)
-                                     : request_topology_table(call, report, form, err);
+    const halley_status status = write_network(call, form, topology, report, err);
     halley_topology_report_free(report);
     halley_topology_free(topology);
     return status;
@@ -151,7 +238,15 @@ const request_verb request_verb_topology_show = {
         "of every tier of switches, the time of an all-reduce and an all-to-all of 1 GB "
         "per "
         "NPU on the idle network, cost and power.\n"
-        "\n" REQUEST_TOPOLOGY_FILE,
+        "\n" REQUEST_TOPOLOGY_FILE "\n"
+        "\n"
+        "The drawing (--boxes) has layers from below (nodes, then switches by tier), "
+        "boxes "
+        "with the number of nodes or devices that each represents, and lines between "
+        "boxes with their cables and their rate in Gb/s, one direction. A network "
+        "without "
+        "switches is a circle or a grid, whose boxes have x and y. A path lists the "
+        "devices it passes and their boxes.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(show_options),

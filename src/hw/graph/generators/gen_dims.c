@@ -123,4 +123,5 @@ const hw_generator hw_gen_dims = {
     count_dims,
     build_dims,
     "ASTRA-sim's dimensions: a ring, full mesh or switch along each of several axes",
-    NULL};
+    NULL,
+    "{topology: dims, dims: [[ring, 4], [switch, 8]], link: 50 GB/s, latency: 1 us}"};

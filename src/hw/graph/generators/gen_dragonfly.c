@@ -211,14 +211,21 @@ const hw_generator hw_gen_dragonfly = {
     count_dragonfly,
     build_dragonfly,
     "groups of fully connected switches, and cables between all groups",
-    NULL};
+    NULL,
+    "{topology: dragonfly, p: 4, a: 8, h: 4, G: 9, link: 200 Gb/s, latency: 500 ns}"};
 const hw_generator hw_gen_dragonfly_plus = {
     "dragonfly+",
     "p l s h G",
     count_dragonfly_plus,
     build_dragonfly_plus,
     "groups of leaves and spines, and cables between the spines of all groups",
-    NULL};
-const hw_generator hw_gen_slim_fly = {
-    "slim-fly", "q", count_slim_fly, NULL, "counted only: 2 q^2 switches of diameter two",
-    NULL};
+    NULL,
+    "{topology: dragonfly+, p: 8, l: 4, s: 4, h: 4, G: 9, link: 200 Gb/s, latency: 500 "
+    "ns}"};
+const hw_generator hw_gen_slim_fly = {"slim-fly",
+                                      "q",
+                                      count_slim_fly,
+                                      NULL,
+                                      "counted only: 2 q^2 switches of diameter two",
+                                      NULL,
+                                      "{topology: slim-fly, q: 28}"};

@@ -87,5 +87,11 @@ static void build_edges(hw_builder *b, const hw_generator_params *p)
 }
 
 const hw_generator hw_gen_edges = {
-    "edges",     "edges npus switches devices",     count_edges,
-    build_edges, "devices and cables, written out", NULL};
+    "edges",
+    "edges npus switches devices",
+    count_edges,
+    build_edges,
+    "devices and cables, written out",
+    NULL,
+    "{topology: edges, npus: 4, switches: 1, edges: [[0, 4], [1, 4], [2, 4], [3, 4]], "
+    "link: 50 GB/s, latency: 500 ns}"};

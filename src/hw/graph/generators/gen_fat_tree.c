@@ -375,11 +375,15 @@ const hw_generator hw_gen_fat_tree = {
     count_fat_tree,
     build_fat_tree,
     "a tree of switches whose links multiply towards the top, of any height",
-    NULL};
+    NULL,
+    "{topology: fat-tree, n: 1024, tiers: [{name: leaf, npus: 16}, {name: spine, npus: "
+    "256, oversubscription: 2}, {name: core}], link: 400 Gb/s, latency: 500 ns}"};
 const hw_generator hw_gen_leaf_spine = {
     "leaf-spine",
     "npus leaves spines cables planes plane-wiring",
     count_leaf_spine,
     build_fat_tree,
     "a fat tree of two tiers: every leaf is joined to every spine",
-    NULL};
+    NULL,
+    "{topology: leaf-spine, npus: 32, leaves: 16, spines: 8, cables: 4, link: 400 Gb/s, "
+    "latency: 500 ns}"};

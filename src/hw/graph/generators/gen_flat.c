@@ -123,24 +123,34 @@ static void build_dgx1(hw_builder *b, const hw_generator_params *p)
     b->graph->bisection_Bps = 6 * p->link_Bps;
 }
 
-const hw_generator hw_gen_fully_connected = {"fully-connected",
-                                             "n",
-                                             count_full,
-                                             build_full,
-                                             "a cable between every two NPUs",
-                                             NULL};
+const hw_generator hw_gen_fully_connected = {
+    "fully-connected",
+    "n",
+    count_full,
+    build_full,
+    "a cable between every two NPUs",
+    NULL,
+    "{topology: fully-connected, n: 8, link: 64 GB/s, latency: 500 ns}"};
 const hw_generator hw_gen_switch = {
-    "switch", "n", count_switch, build_switch, "all NPUs on one switch", NULL};
+    "switch",
+    "n",
+    count_switch,
+    build_switch,
+    "all NPUs on one switch",
+    NULL,
+    "{topology: switch, n: 8, link: 450 GB/s, latency: 250 ns}"};
 const hw_generator hw_gen_nvl = {
     "nvl",
     "n s merge",
     count_nvl,
     build_nvl,
     "an NVLink domain: every NPU has one link to each of s switch chips",
-    NULL};
+    NULL,
+    "{topology: nvl, n: 72, s: 18, link: 50 GB/s, latency: 250 ns}"};
 const hw_generator hw_gen_dgx1 = {"dgx-1",
                                   "",
                                   count_dgx1,
                                   build_dgx1,
                                   "the hybrid cube mesh of eight GPUs in NVIDIA's DGX-1",
-                                  NULL};
+                                  NULL,
+                                  "{topology: dgx-1, link: 25 GB/s, latency: 500 ns}"};

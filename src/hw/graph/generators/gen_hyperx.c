@@ -91,4 +91,5 @@ const hw_generator hw_gen_hyperx = {
     count_hyperx,
     build_hyperx,
     "switches on a grid, fully connected along every line",
-    NULL};
+    NULL,
+    "{topology: hyperx, S: [4, 4], K: 1, T: 8, link: 200 Gb/s, latency: 500 ns}"};

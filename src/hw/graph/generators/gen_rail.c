@@ -186,11 +186,16 @@ const hw_generator hw_gen_rail_optimised = {
     count_rail_optimised,
     build_rails,
     "NPU i of every node goes to leaf i; spines join the leaves",
-    NULL};
+    NULL,
+    "{topology: rail-optimised, nodes: 64, npus: 8, nodes-per-leaf: 32, spines: 8, "
+    "cables: 4, link: 400 Gb/s, latency: 500 ns, node-link: 450 GB/s, node-latency: 250 "
+    "ns}"};
 const hw_generator hw_gen_rail_only = {
     "rail-only",
     RAIL_KEYS,
     count_rail_only,
     build_rails,
     "NPU i of every node goes to leaf i; only the nodes join the rails",
-    NULL};
+    NULL,
+    "{topology: rail-only, nodes: 64, npus: 8, link: 400 Gb/s, latency: 500 ns, "
+    "node-link: 450 GB/s, node-latency: 250 ns}"};

@@ -252,32 +252,44 @@ static void build_ocs(hw_builder *b, const hw_generator_params *p)
     add_grid(b, p, true, (const uint16_t[2]){inside, between});
 }
 
-const hw_generator hw_gen_ring = {"ring",
-                                  "n",
-                                  count_ring,
-                                  build_torus,
-                                  "NPUs in a circle, each with a cable to the next",
-                                  NULL};
-const hw_generator hw_gen_torus = {"torus",
-                                   "dims",
-                                   count_torus,
-                                   build_torus,
-                                   "a grid with wrap-around in every dimension",
-                                   NULL};
+const hw_generator hw_gen_ring = {
+    "ring",
+    "n",
+    count_ring,
+    build_torus,
+    "NPUs in a circle, each with a cable to the next",
+    NULL,
+    "{topology: ring, n: 16, link: 50 GB/s, latency: 1 us}"};
+const hw_generator hw_gen_torus = {
+    "torus",
+    "dims",
+    count_torus,
+    build_torus,
+    "a grid with wrap-around in every dimension",
+    NULL,
+    "{topology: torus, dims: [8, 8], link: 100 GB/s, latency: 1 us}"};
 const hw_generator hw_gen_mesh = {
-    "mesh", "dims", count_mesh, build_mesh, "a grid without wrap-around, as on a wafer",
-    NULL};
+    "mesh",
+    "dims",
+    count_mesh,
+    build_mesh,
+    "a grid without wrap-around, as on a wafer",
+    NULL,
+    "{topology: mesh, dims: [8, 8], link: 100 GB/s, latency: 100 ns}"};
 const hw_generator hw_gen_twisted_torus = {
     "twisted-torus",
     "dims shifts twist",
     require_shifts,
     build_torus,
     "a torus whose wrap-around cables also shift other dimensions",
-    NULL};
+    NULL,
+    "{topology: twisted-torus, dims: [4, 4, 8], twist: yes, link: 50 GB/s, latency: 1 "
+    "us}"};
 const hw_generator hw_gen_ocs_torus = {
     "ocs-torus",
     "dims shifts twist",
     count_ocs,
     build_ocs,
     "a torus of 4x4x4 cubes that optical circuit switches join, as in TPU pods",
-    NULL};
+    NULL,
+    "{topology: ocs-torus, dims: [8, 8, 8], link: 50 GB/s, latency: 1 us}"};

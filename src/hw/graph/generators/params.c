@@ -145,6 +145,17 @@ static bool has_key(const char *words, str key)
     return false;
 }
 
+const conf_field *hw_generator_field(const hw_generator *row, size_t k)
+{
+    const char *const lists[] = {row->keys, common_keys};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t f = 1; f < N_FIELDS; f++) /* not the name itself */
+            if (has_key(lists[i], str_from(fields[f].key)) &&
+                (i == 0 || !has_key(row->keys, str_from(fields[f].key))) && k-- == 0)
+                return &fields[f];
+    return NULL;
+}
+
 /* A list of at most `most` whole numbers from 1 on. */
 static halley_status read_numbers(uint32_t *to, uint32_t *n, uint32_t most,
                                   const hw_params_source *in, const conf_node *list,
