@@ -135,8 +135,10 @@ static void write_time_axis(file_output *to, const heat_frame *f, uint32_t y)
     const double bin = halley_result_bin_s(f->result);
     const double span = bin * halley_result_bins(f->result);
     const double tick = find_round_tick(span, f->width > 700 ? 8 : 4);
+    const uint32_t n_ticks = (uint32_t)(span / tick + 1e-9);
     char text[32];
-    for (double at = 0; at <= span * (1 + 1e-9); at += tick) {
+    for (uint32_t i = 0; i <= n_ticks; i++) {
+        const double at = i * tick;
         const uint32_t x = LEFT + (uint32_t)(at / bin * CELL);
         units_format(text, sizeof text, at, UNITS_TIME);
         file_output_printf(to,

@@ -147,7 +147,8 @@ void serve_complete(void *server, struct MHD_Connection *connection, void **exch
     if (x == NULL)
         return;
     /* The head of the next request, if the connection is kept. */
-    serve_connection_expect(&x->server->connections, x->place, 64 * SERVE_LEAST_BPS);
+    serve_connection_expect(&x->server->connections, x->place,
+                            (uint64_t)64 * SERVE_LEAST_BPS);
     if (x->upload != NULL)
         serve_upload_abort(x->upload);
     serve_body_drop(x);

@@ -12,8 +12,8 @@ after(async () => {
   await server?.stop();
 });
 
-const PAGES = ["plan", "explore", "topologies", "accuracy", "presets"];
-const KEYS = ["model", "cluster", "npus", "stack", "tokens", "rent", "headroom", "why", "tp", "recompute", "dtype", "stage_layers", "study", "days", "set", "device", "view", "edit", "net", "b", "rail", "way", "from", "to", "link", "kind", "pick", "filter", "file", "source"];
+const PAGES = ["plan", "explore", "simulate", "traces", "topologies", "accuracy", "presets"];
+const KEYS = ["model", "cluster", "npus", "stack", "tokens", "rent", "headroom", "why", "tp", "recompute", "dtype", "stage_layers", "study", "days", "set", "device", "view", "edit", "net", "b", "rail", "way", "from", "to", "link", "kind", "pick", "filter", "file", "source", "trace", "name", "groups", "on", "find", "rows", "at", "a", "a_name", "b_name"];
 
 test("hostile values of every key of the address", async () => {
   const page = await openPage(browser, server);

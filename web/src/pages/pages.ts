@@ -3,8 +3,10 @@
 import { accuracyPage } from "./accuracy/page.js";
 import { explorePage } from "./explore/page.js";
 import { planPage } from "./plan/page.js";
-import { topologiesPage } from "./topologies/page.js";
 import { presetsPage } from "./presets/page.js";
+import { simulatePage } from "./simulate/page.js";
+import { topologiesPage } from "./topologies/page.js";
+import { tracesPage } from "./traces/page.js";
 import type { Page } from "./page.js";
 
-export const PAGES: readonly Page[] = [planPage, explorePage, topologiesPage, accuracyPage, presetsPage];
+export const PAGES: readonly Page[] = [planPage, explorePage, simulatePage, tracesPage, topologiesPage, accuracyPage, presetsPage];
