@@ -80,16 +80,14 @@ static bool read_written_number(uint64_t *out, const halley_attr *attr)
     double value;
     const str text = {attr->bytes.at, attr->bytes.n};
     const bool is_text = attr->kind == HALLEY_ATTR_STRING;
-    if (is_text ? !number_read(text, &value) : !halley_attr_to_double(attr, &value))
-        return false;
-    if (!(value >= 0 && value < 9e18) || value != floor(value))
+    if ((is_text ? !number_read(text, &value) : !halley_attr_to_double(attr, &value)) ||
+        !(value >= 0 && value < 9e18) || value != floor(value))
         return false;
     *out = (uint64_t)value;
     return true;
 }
 
-/* Apart from its caller, which every node passes through: the text would give that a
- * frame that is checked for overflow. */
+/* Not inlined: the text would give its caller a frame that is checked for overflow. */
 static __attribute__((noinline, format(printf, 4, 0))) halley_status
 refuse_attr(const compiler *c, uint32_t index, sim_attr name, const char *format)
 {
@@ -97,7 +95,6 @@ refuse_attr(const compiler *c, uint32_t index, sim_attr name, const char *format
     snprintf(text, sizeof text, format, attr_names[name]);
     return node_error(c, index, HALLEY_EINVAL, text);
 }
-
 /* A whole number attribute; `found` tells whether the node has it. */
 static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
                                  uint32_t index, sim_attr name)
@@ -107,9 +104,8 @@ static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
     if (!*found)
         return HALLEY_OK;
     const bool real = attr.kind == HALLEY_ATTR_DOUBLE || attr.kind == HALLEY_ATTR_FLOAT;
-    if (!real && halley_attr_to_u64(&attr, out))
-        return HALLEY_OK;
-    if (c->rules->has_lanes && read_written_number(out, &attr))
+    if ((!real && halley_attr_to_u64(&attr, out)) ||
+        (c->rules->has_lanes && read_written_number(out, &attr)))
         return HALLEY_OK;
     return refuse_attr(c, index, name,
                        "attribute %s must be a whole number that is not negative");
@@ -120,10 +116,9 @@ static halley_status read_needed_number(uint64_t *out, const compiler *c, uint32
 {
     bool found;
     TRY(read_number(out, &found, c, index, name));
-    if (found)
-        return HALLEY_OK;
-    return refuse_attr(c, index, name,
-                       "the node has no attribute %s, which its type needs");
+    return found ? HALLEY_OK
+                 : refuse_attr(c, index, name,
+                               "the node has no attribute %s, which its type needs");
 }
 
 /* Nanoseconds in an attribute of our own go before the schema's microseconds. */
