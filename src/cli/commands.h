@@ -19,9 +19,9 @@ extern const cli_format format_stack;
 extern const cli_format format_study;
 
 extern const request_verb cmd_help;
+extern const request_verb cmd_replay;
 extern const request_verb cmd_request;
 extern const request_verb cmd_serve;
-extern const request_verb cmd_replay;
 extern const request_verb cmd_trace_learn;
 extern const request_verb cmd_trace_synth;
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "halley/astra.h"
 #include "halley/ingest.h"
 
 #include <stdlib.h>
@@ -95,4 +96,18 @@ halley_status sim_astra_load_cluster(halley_cluster **out, request_call *call,
     if (files->logical_topology != NULL || files->htsim_topology != NULL)
         note_packets(call, files->htsim_topology != NULL ? "HTSim" : "ns-3");
     return HALLEY_OK;
+}
+
+halley_status sim_astra_write_log(FILE *to, const halley_result *result,
+                                  const report_traces *traces,
+                                  const halley_cluster *cluster, const char *folder,
+                                  halley_error *err)
+{
+    halley_trace_set *made = NULL;
+    if (traces->roles != NULL)
+        TRY(halley_template_traces(&made, traces->roles, err));
+    const halley_status status = halley_astra_log_write(
+        to, result, traces->roles != NULL ? made : traces->set, cluster, folder, err);
+    halley_trace_set_free(made);
+    return status;
 }

@@ -4,6 +4,7 @@
 
 #include "halley/cluster.h"
 #include "halley/trace.h"
+#include "report/sim.h"
 #include "request/verb.h"
 
 /* As given on the command line; NULL or 0 where they are not. Lent. */
@@ -23,5 +24,10 @@ bool sim_astra_has_text(const char *workload);
 /* Such a text as traces of the cluster's NPUs; its groups become those of the cluster. */
 halley_status sim_astra_load_text(halley_trace_set **out, const sim_astra_files *files,
                                   halley_cluster *cluster, halley_error *err);
+/* ASTRA-sim's log of a run, which tells of every trace; folder as in halley/astra.h. */
+halley_status sim_astra_write_log(FILE *to, const halley_result *result,
+                                  const report_traces *traces,
+                                  const halley_cluster *cluster, const char *folder,
+                                  halley_error *err);
 
 #endif

@@ -2,37 +2,13 @@
 #include "request/sim_untimed.h"
 
 #include "base/error.h"
-#include "halley/trace_attr.h"
-
-/* Was the set linked from execution traces without times? */
-static bool is_untimed(const halley_trace_set *set, bool *has_work)
-{
-    bool is_linked = false;
-    *has_work = false;
-    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
-        const halley_trace *const t = halley_trace_set_get(set, r);
-        if (r > 0 && t == halley_trace_set_get(set, r - 1))
-            continue;
-        for (uint32_t i = 0; i < halley_trace_count(t); i++) {
-            halley_attr attr;
-            if (halley_node_duration_us(t, i) > 0 ||
-                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_DURATION_NS))
-                return false;
-            is_linked |= halley_node_find_attr(&attr, t, i, "rf_id");
-            *has_work |=
-                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_NUM_OPS) &&
-                (!halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_IS_CPU_OP) ||
-                 attr.bits == 0);
-        }
-    }
-    return is_linked;
-}
+#include "request/traces.h"
 
 halley_status sim_time_untimed(request_call *call, halley_cluster *cluster,
                                const halley_trace_set *set, halley_error *err)
 {
     bool has_work;
-    if (!is_untimed(set, &has_work))
+    if (!traces_are_untimed(set, &has_work))
         return HALLEY_OK;
     if (cluster == NULL)
         return error_set(err, HALLEY_EINVAL,

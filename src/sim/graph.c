@@ -165,6 +165,7 @@ static int compare_asked(const void *a, const void *b)
 
 void sim_memory_serve(sim *s)
 {
+    assert(s->asked.n > 0 && s->memory.n_servers > 0);
     qsort(s->asked.at, s->asked.n, sizeof *s->asked.at, compare_asked);
     for (size_t i = 0; i < s->asked.n && s->status == HALLEY_OK; i++) {
         const sim_asked *a = &s->asked.at[i];

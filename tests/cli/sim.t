@@ -649,3 +649,15 @@ $ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch
 > 16 classes of 2048 ranks
 $ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'
 > 4 classes of 2048 ranks
+
+## a run as binary columns: ranks with equal totals once, or all of them
+$ halley trace gen all-reduce -n 8 -o ca > list; halley sim ca -c dgx-h100:8 --columns c.bin > out; grep -a -o '{"rank":.*' c.bin; grep -a -o '"path_box":{"type":"u32","at":[0-9]*,"n":[0-9]*}' c.bin
+> {"rank":0,"alike":7,"name":0,"first_level":0,"levels":0}],
+> "path_box":{"type":"u32","at":48,"n":1}
+$ halley sim ca -c dgx-h100:8 --columns c.bin --all-ranks > out; grep -a -c '{"rank":[0-9]*,"alike":0,' c.bin; grep -a -o '"dimensions":\[{"name":[0-9]*,"n":[0-9]*,"npus":8' c.bin
+> 8
+> "dimensions":[{"name":3,"n":16,"npus":8
+$ halley sim -m llama3-8b -c dgx-h100:16 --tp 8 --pp 2 --global-batch 8 --columns p.bin > out; grep -a -o '{"rank":.*' p.bin; grep -a -o '"kinds":\["forward","backward"' p.bin
+> {"rank":0,"alike":7,"name":0,"first_level":0,"levels":17},
+> {"rank":8,"alike":7,"name":30,"first_level":17,"levels":17}],
+> "kinds":["forward","backward"

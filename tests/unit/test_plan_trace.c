@@ -270,6 +270,50 @@ static void what_is_sent_is_received(void **state)
     }
 }
 
+static halley_plan_pass *list_passes(const world *w, uint32_t stage, size_t *n)
+{
+    halley_plan_pass *passes = NULL;
+    halley_error err = {0};
+    if (halley_plan_passes(&passes, n, &w->model, &w->plan, w->cluster, &w->stack, stage,
+                           &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    return passes;
+}
+
+/* Passes come one after the other, hold no message between stages, and every micro-batch
+ * that goes forward through a chunk comes back. */
+static void every_node_is_in_at_most_one_pass_and_micro_batches_come_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASES; i++) {
+        const world w = load(i);
+        for (uint32_t stage = 0; stage < w.plan.pp; stage++) {
+            size_t n;
+            halley_plan_pass *passes = list_passes(&w, stage, &n);
+            halley_trace *t = trace(&w, plan_rank_at(&w.plan, (plan_place){.pp = stage}));
+            uint32_t next = 0;
+            int64_t balance = 0;
+            for (size_t k = 0; k < n; k++) {
+                const halley_plan_pass *p = &passes[k];
+                assert_true(p->first_node >= next && p->n_nodes > 0);
+                next = p->first_node + p->n_nodes;
+                assert_true(next <= halley_trace_count(t));
+                for (uint32_t j = p->first_node; j < next; j++)
+                    assert_true(halley_node_type_of(t, j) != HALLEY_NODE_RECV &&
+                                halley_node_type_of(t, j) != HALLEY_NODE_SEND);
+                const int64_t key = 1 + p->chunk + 1009 * (int64_t)p->micro_batch;
+                balance += p->kind == HALLEY_PASS_FORWARD    ? key
+                           : p->kind == HALLEY_PASS_BACKWARD ? -key
+                           : p->kind == HALLEY_PASS_WEIGHT   ? -key
+                                                             : 0;
+            }
+            assert_true(n > 0 && balance == 0);
+            halley_trace_free(t);
+            free(passes);
+        }
+    }
+}
+
 static halley_status make_one(void *context, halley_error *err)
 {
     const world *w = context;
@@ -296,6 +340,7 @@ int main(void)
         cmocka_unit_test(as_many_of_a_group_share_a_node_as_is_said),
         cmocka_unit_test(the_slowest_rank_computes_as_long_as_the_estimate),
         cmocka_unit_test(what_is_sent_is_received),
+        cmocka_unit_test(every_node_is_in_at_most_one_pass_and_micro_batches_come_back),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, free_clusters);

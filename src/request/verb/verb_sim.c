@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "halley/astra.h"
 #include "halley/sim.h"
+#include "report/columns.h"
 #include "report/sim.h"
 #include "request/design.h"
 #include "request/document.h"
@@ -25,6 +26,8 @@
 static const char *const models[] = {
     "flow", "free", "queue", "unaware", "aware", "contention-free", "link-queue", NULL};
 enum { FIRST_OLD_MODEL = 5 };
+/* With --columns, more ranks have no use of links: that needs every rank to be run. */
+enum { MOST_HEAT_RANKS = 1024 };
 static const halley_network_model models_of_words[] = {
     HALLEY_NETWORK_FLOW,  HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE,
     HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS};
@@ -41,6 +44,8 @@ typedef struct sim_options {
     uint64_t shuffle;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on, *expand;
     const char *report;
+    const char *columns;
+    bool all_ranks;
     double stop_at;
     request_texts jobs, slow, late;
     const char *placement;
@@ -126,14 +131,12 @@ static const request_option options[] = {
      .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(sim_options, comm_scale),
-     .doc = "without effect, as in ASTRA-sim; factor of the sizes of a workload file of "
-            "ASTRA-sim 1.0"},
+     .doc = "factor of sizes of a workload of ASTRA-sim 1.0; else without effect"},
     {.name = "compute-scale",
      .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(sim_options, compute_scale),
-     .doc = "without effect, as in ASTRA-sim; factor of the compute times of a workload "
-            "file of ASTRA-sim 1.0"},
+     .doc = "factor of times of a workload of ASTRA-sim 1.0; else without effect"},
     {.name = "logging-configuration",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
@@ -203,6 +206,18 @@ static const request_option options[] = {
      .metavar = "RANKS",
      .offset = offsetof(sim_options, expand),
      .doc = "with --timeline: also these ranks (0-7,64), or all"},
+    {.name = "columns",
+     .kind = REQUEST_TEXT,
+     .writes = true,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, columns),
+     .doc = "write timeline, critical path, memory and (up to 1,024 ranks) use of links "
+            "over time as binary columns, which the web page draws (doc/columns.md)"},
+    {.name = "all-ranks",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, all_ranks),
+     .doc = "with --columns: write every rank (default: one of those whose totals are "
+            "equal)"},
     {.name = "heat",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -307,23 +322,6 @@ static halley_status write_sim_json(const request_call *call, const void *what,
     return status != HALLEY_OK ? status : ended;
 }
 
-/* The log names nodes of every rank, so roles become traces. */
-static halley_status write_astra_log(const request_call *call,
-                                     const halley_result *result,
-                                     const report_traces *traces,
-                                     const halley_cluster *cluster, halley_error *err)
-{
-    const sim_options *o = call->options;
-    halley_trace_set *made = NULL;
-    if (traces->roles != NULL)
-        TRY(halley_template_traces(&made, traces->roles, err));
-    const halley_status status =
-        halley_astra_log_write(call->out, result, made != NULL ? made : traces->set,
-                               cluster, o->logging_folder, err);
-    halley_trace_set_free(made);
-    return status;
-}
-
 static halley_status write_sim_result(request_call *call, const halley_result *result,
                                       const report_traces *traces,
                                       const halley_cluster *cluster, halley_error *err)
@@ -345,7 +343,8 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
                           &outcome, err));
     if (o->astra_output)
-        return write_astra_log(call, result, traces, cluster, err);
+        return sim_astra_write_log(call->out, result, traces, cluster, o->logging_folder,
+                                   err);
     if (form == REPORT_JSON)
         return write_sim_json(call, &outcome, err);
     if (form == REPORT_CSV || o->per_rank)
@@ -372,7 +371,7 @@ static halley_sim_opts read_run_options(const request_call *call)
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
-                  o->report != NULL || o->memory_out != NULL,
+                  o->report != NULL || o->memory_out != NULL || o->columns != NULL,
     };
 }
 
@@ -382,12 +381,12 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
     const sim_options *o = call->options;
     halley_sim_opts opts = read_run_options(call);
     halley_result *result;
-    TRY(sim_plan_check_expand(call, o->expand, o->timeline,
-                              in->roles != NULL ? halley_template_ranks(in->roles)
-                                                : halley_trace_set_count(in->set),
-                              err));
+    const uint32_t n_ranks = in->roles != NULL ? halley_template_ranks(in->roles)
+                                               : halley_trace_set_count(in->set);
+    opts.heat = o->heat != NULL || (o->columns != NULL && n_ranks <= MOST_HEAT_RANKS);
     if (o->astra_output)
         opts.journal = halley_astra_journal(cluster, o->logging_folder != NULL);
+    TRY(sim_plan_check_expand(call, o->expand, o->timeline, n_ranks, err));
     halley_status status =
         in->roles != NULL
             ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
@@ -399,7 +398,13 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_sim_result(call, result, in, cluster, err);
+    const report_columns_options columns = {.all_ranks = o->all_ranks,
+                                            .npus_per_node =
+                                                halley_cluster_npus_per_node(cluster)};
+    if (o->columns != NULL)
+        status = report_sim_columns(result, in, &columns, o->columns, err);
+    if (status == HALLEY_OK)
+        status = write_sim_result(call, result, in, cluster, err);
     halley_result_free(result);
     return status;
 }
@@ -492,9 +497,9 @@ static void warn_about_options(const request_call *call)
 /* Several jobs have results of their own. */
 static halley_status check_jobs_usage(request_call *call, halley_error *err)
 {
-    static const char *const others[] = {"per-rank", "per-node",    "timeline", "heat",
-                                         "links",    "memory",      "explain",  "stop-at",
-                                         "replay",   "astra-output"};
+    static const char *const others[] = {
+        "per-rank", "per-node", "columns", "timeline", "heat",        "links",
+        "memory",   "explain",  "stop-at", "replay",   "astra-output"};
     const sim_options *o = call->options;
     if (o->jobs.n == 0)
         return o->placement == NULL ? HALLEY_OK
@@ -700,6 +705,8 @@ static halley_status simulate_plan(request_call *call, halley_error *err)
                                    .per_rank = o->per_rank,
                                    .explain = o->explain,
                                    .timeline = o->timeline,
+                                   .columns = o->columns,
+                                   .all_ranks = o->all_ranks,
                                    .expand = o->expand,
                                    .per_node = o->per_node,
                                    .heat = o->heat,

@@ -379,6 +379,8 @@ static halley_status link_and_save(halley_trace_set **set, halley_link_report **
     TRY(traces_sink_open(&sink, &output, err));
     halley_status status = link_recordings(set, reports, call, sink, err);
     const bool is_written = status == HALLEY_OK && traces_sink_is_used(sink);
+    if (status != HALLEY_OK)
+        traces_sink_name_files(sink, err);
     const halley_status closed = traces_sink_close(sink, is_written ? *set : NULL, call,
                                                    status == HALLEY_OK ? err : NULL);
     if (status != HALLEY_OK || is_written)

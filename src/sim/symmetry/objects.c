@@ -363,6 +363,7 @@ static bool place_member(sim_symmetry *y, const sim *s, uint32_t rank, uint32_t 
     if (carrier == SYMMETRY_NONE)
         return true;
     uint32_t place, label = name;
+    assert(carrier < g->n_carriers);
     if (sim_symmetry_is_server(y, carrier)) {
         place = rank % s->memory.npus_per_server;
         label = SIM_SERVER_LABEL(place);

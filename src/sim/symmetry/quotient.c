@@ -219,6 +219,7 @@ static uint32_t find_server(const binder *b, uint32_t rank)
     if (carrier == SYMMETRY_NONE)
         return MEM_NONE;
     const symmetry_classes *c = &y->partition.carriers;
+    assert(sim_symmetry_is_server(y, c->first[c->of[carrier]]));
     return y->server_of[c->first[c->of[carrier]] - y->first_server];
 }
 
