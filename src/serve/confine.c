@@ -25,6 +25,12 @@ enum {
     DEVICE_RIGHTS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 };
 
+/* Of Landlock in this kernel; negative: it has none. */
+static long find_version(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
 static void allow_beneath(int rules, int fd, uint64_t rights)
 {
     const struct landlock_path_beneath_attr rule = {.allowed_access = rights,
@@ -48,11 +54,13 @@ bool serve_confine(int folder_fd)
                                             "/lib64"};
     /* cores, memory and limits of the machine */
     static const char *const facts[] = {"/proc", "/sys/devices/system", "/sys/fs/cgroup"};
-    const struct landlock_ruleset_attr what = {.handled_access_fs = ALL_RIGHTS};
+    /* Without it files could not move between folders, not even within this one. */
+    const uint64_t refer = find_version() >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0;
+    const struct landlock_ruleset_attr what = {.handled_access_fs = ALL_RIGHTS | refer};
     const int rules = (int)syscall(SYS_landlock_create_ruleset, &what, sizeof what, 0);
     if (rules < 0)
         return false;
-    allow_beneath(rules, folder_fd, FOLDER_RIGHTS);
+    allow_beneath(rules, folder_fd, FOLDER_RIGHTS | refer);
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         allow_path(rules, libraries[i], READ_RIGHTS);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
