@@ -12,6 +12,7 @@ static const request_verb *const commands[] = {
     REQUEST_OTHER_VERBS(REQUEST_VERB_ROW)
     &cmd_serve,
     &cmd_request,
+    &cmd_replay,
     &cmd_help,
     NULL,
 };

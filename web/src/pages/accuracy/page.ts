@@ -29,11 +29,12 @@ const COLOURS = { dense: "--s1", experts: "--s2", other: "--s3" } as const;
 const kept = new Map<string, Promise<Scores>>();
 
 async function askScores(client: Client, held_out: boolean, file: string | null, signal: AbortSignal, bar: ReturnType<typeof progressBar>): Promise<Scores> {
-  const request = { do: "score", ...(file === null ? {} : { runs: [file] }), ...(held_out ? { cross_validate: true } : {}) };
+  const plain = { do: "score", ...(file === null ? {} : { runs: [file] }) };
+  const request = { ...plain, ...(held_out ? { cross_validate: true } : {}) };
   const options = { signal, progress: (p: { what: string; noun: string; done: number; total: number }) => bar.show(p) };
   const [rows, sets] = await Promise.all([
     client.request<{ predictions: Prediction[] }>({ ...request, rows: true }, options),
-    client.request<{ sets: ScoredSet[] }>(request, { signal }),
+    client.request<{ sets: ScoredSet[] }>(plain, { signal }), /* other metrics have nothing to hold out */
   ]);
   return { predictions: rows.predictions, sets: sets.sets, held_out };
 }
