@@ -17,6 +17,7 @@
  *   cc network_pipe.c $(pkg-config --cflags --libs halley) -o network_pipe
  *   ./network_pipe [COMMAND ARGUMENT...]
  */
+#define _POSIX_C_SOURCE 200809L
 #include <halley/halley.h>
 #include <inttypes.h>
 #include <signal.h>
