@@ -6,6 +6,8 @@
  */
 #include "report/recorded.h"
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "report/tracks.h"
 
 #include <stdio.h>
@@ -70,23 +72,43 @@ static void next_event(strbuf *text, bool *first)
     *first = false;
 }
 
-/* An arrow from the operator that launched a kernel, at the time of the launch. Ids count
- * the nodes of all ranks apart. */
+/* The node that launched a kernel: its operator, else the call that began then. */
+static uint32_t find_launcher(const halley_trace *trace, uint32_t node,
+                              const map64 *calls, uint64_t launch_ns)
+{
+    if (halley_node_ctrl_count(trace, node) > 0)
+        return halley_node_ctrl(trace, node, 0).index;
+    const uint32_t call = map64_find(calls, launch_ns);
+    return call == HASH_NONE ? HALLEY_NO_NODE : call;
+}
+
+/* The host's slices by their begin; the innermost of several. False: no memory. */
+static bool index_calls(map64 *calls, const halley_trace *trace,
+                        const report_slices *slices)
+{
+    for (size_t i = 0; i < slices->n; i++)
+        if (tracks_kind_of(trace, slices->at[i].node) == TRACKS_CPU &&
+            !map64_set(calls, slices->at[i].start_ns, slices->at[i].node))
+            return false;
+    return true;
+}
+
+/* An arrow from what launched a kernel, at the time of the launch. Ids count the nodes of
+ * all ranks apart. */
 static void write_launch(strbuf *text, const halley_trace *trace, uint32_t node,
-                         const tracks_event *event, bool *first)
+                         const map64 *calls, const tracks_event *event, bool *first)
 {
     halley_attr attr;
     uint64_t launch_ns;
     if (!halley_node_find_attr(&attr, trace, node, HALLEY_ATTR_NAME_LAUNCH_NS) ||
-        !halley_attr_to_u64(&attr, &launch_ns) ||
-        halley_node_ctrl_count(trace, node) == 0)
+        !halley_attr_to_u64(&attr, &launch_ns))
         return;
-    const halley_dep parent = halley_node_ctrl(trace, node, 0);
-    if (parent.index == HALLEY_NO_NODE)
+    const uint32_t launcher = find_launcher(trace, node, calls, launch_ns);
+    if (launcher == HALLEY_NO_NODE)
         return;
     const uint64_t id = event->pid << 32 | node;
     const tracks_event from = {.pid = event->pid,
-                               .tid = tracks_of(trace, parent.index),
+                               .tid = tracks_of(trace, launcher),
                                .start_us = (double)launch_ns / 1e3};
     next_event(text, first);
     tracks_add_arrow(text, false, id, &from);
@@ -98,7 +120,9 @@ static bool write_slices(file_output *to, const halley_trace *trace,
                          const report_slices *slices, uint64_t pid, bool *first)
 {
     strbuf text = {0}, name = {0};
-    for (size_t i = 0; i < slices->n && !text.failed; i++) {
+    map64 calls = {0};
+    const bool is_indexed = index_calls(&calls, trace, slices);
+    for (size_t i = 0; is_indexed && i < slices->n && !text.failed; i++) {
         const report_slice *const s = &slices->at[i];
         if (i == 0 || s->track != slices->at[i - 1].track) {
             name.n = 0;
@@ -113,13 +137,14 @@ static bool write_slices(file_output *to, const halley_trace *trace,
                                     .is_rich = true};
         next_event(&text, first);
         tracks_add_node(&text, trace, s->node, &event);
-        write_launch(&text, trace, s->node, &event, first);
+        write_launch(&text, trace, s->node, &calls, &event, first);
         file_output_str(to, strbuf_str(&text));
         text.n = 0;
     }
-    const bool ok = !text.failed && !name.failed;
+    const bool ok = is_indexed && !text.failed && !name.failed;
     strbuf_fini(&text);
     strbuf_fini(&name);
+    map64_fini(&calls);
     return ok;
 }
 

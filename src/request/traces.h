@@ -92,6 +92,8 @@ halley_status traces_sink_open(traces_sink **out, const traces_output *output,
                                halley_error *err);
 halley_rank_path traces_sink_path;
 bool traces_sink_is_used(const traces_sink *sink); /* a rank has been named */
+/* In the error of a link that failed, files have the names that they would have got. */
+void traces_sink_name_files(const traces_sink *sink, halley_error *err);
 halley_status traces_sink_close(traces_sink *sink, const halley_trace_set *set,
                                 request_call *call, halley_error *err);
 

@@ -21,26 +21,31 @@ $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system
 ## ASTRA-sim's own lines
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
-> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[2]. Post statistics processing start.
-> [statistics] [info] sys[2]. Post statistics processing end.
-> [statistics] [info] sys[2], Wall time: 33829
-> [statistics] [info] sys[2], Comm time: 33829
-> [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[3]. Post statistics processing start.
-> [statistics] [info] sys[3]. Post statistics processing end.
-> [statistics] [info] sys[3], Wall time: 33829
-> [statistics] [info] sys[3], Comm time: 33829
-> [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[0]. Post statistics processing start.
-> [statistics] [info] sys[0]. Post statistics processing end.
-> [statistics] [info] sys[0], Wall time: 33829
-> [statistics] [info] sys[0], Comm time: 33829
-> [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[1]. Post statistics processing start.
-> [statistics] [info] sys[1]. Post statistics processing end.
-> [statistics] [info] sys[1], Wall time: 33829
-> [statistics] [info] sys[1], Comm time: 33829
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[2]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[2]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[2], Wall time: 33829
+> [2{*}] [statistics] [info] sys[2], Comm time: 33829
+> [2{*}] [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[3]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[3]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[3], Wall time: 33829
+> [2{*}] [statistics] [info] sys[3], Comm time: 33829
+> [2{*}] [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[0]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[0]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[0], Wall time: 33829
+> [2{*}] [statistics] [info] sys[0], Comm time: 33829
+> [2{*}] [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[1]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[1]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[1], Wall time: 33829
+> [2{*}] [statistics] [info] sys[1], Comm time: 33829
+> [2{*}] [system] [warning] Exiting
 
 ## JSON, a row a rank, a row a node
 $ halley trace gen pipeline -n 4 -o pp --csv > list
@@ -85,12 +90,12 @@ $ head -3 nodes.csv
 
 ## ASTRA-sim's spellings: a value behind '=' or a space, a truth without one, words it ignores
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
-$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | head -1
-> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
-$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | head -1
-> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
-$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | head -1
-> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | grep finished | head -1
+> [2{*}] [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | grep finished | head -1
+> [2{*}] [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | grep finished | head -1
+> [2{*}] [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
 ! halley: warning: 'false' is ignored, as ASTRA-sim does; a value of --rendezvous-protocol needs '='
 $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=maybe
 ! halley: --rendezvous-protocol must be true or false, is 'maybe'

@@ -10,6 +10,15 @@ $ halley trace timeline a.et -o t.json --json
 >   "n_distinct": 1
 > }
 
+## kernels have an arrow from their launch, also where no operator is around the call
+$ for f in nsys_2024.sqlite tiny_gpu.xplane.pb window_edge.json; do halley trace link -q $DATA/recordings/$f -o $f.set/ 2> notes; halley trace timeline $f.set -o t.json; grep -c '"ph":"s"' t.json; grep -c '"ph":"f"' t.json; done
+> 16
+> 16
+> 8
+> 8
+> 1
+> 1
+
 ## traces without times are refused, and nothing is written
 $ halley trace gen all-reduce -n 2 -o ar > list; halley trace timeline ar -o x.json; ls x.json
 ! halley: no node says when it ran; traces that halley trace link makes of two recordings do

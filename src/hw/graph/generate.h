@@ -84,6 +84,7 @@ typedef struct hw_generator_params {
     uint32_t n_devices;
     const hw_fault *faults;
     uint32_t n_faults;
+    uint32_t n_used;    /* of the generator `file`: NPUs that take part; 0 = all */
     const char *file;   /* of the generator `file`: a topology file of another tool */
     const char *format; /* of it; NULL = by content */
     bool has_link, has_latency; /* link and latency were written */
