@@ -106,9 +106,10 @@ test("slider, cursor, links and memory show one time; the address keeps it", asy
   await slider.focus();
   const [before, middle] = [await page.locator(".cursor-time").textContent(), await levels()];
   await slider.fill("0");
-  assert.equal(await page.locator(".cursor-time").textContent(), "0 s");
+  const reads = (words) => page.waitForFunction((w) => document.querySelector(".cursor-time").textContent === w, words);
+  await reads("0 s");
   assert.match(await page.getByRole("heading", { name: /^Links at/ }).textContent(), /0 s/);
-  assert.equal(await page.locator(".chart .cursor").getAttribute("x1"), "44");
+  await page.waitForFunction(() => document.querySelector(".chart .cursor").getAttribute("x1") === "44");
   await slider.fill("990");
   assert.notEqual(await levels(), middle);
   await inAddress(page, "at", "^0\\.");
@@ -116,7 +117,7 @@ test("slider, cursor, links and memory show one time; the address keeps it", asy
   assert.notEqual(at, before);
   await page.reload();
   await simulated(page);
-  assert.equal(await page.locator(".cursor-time").textContent(), at);
+  await reads(at);
   await page.getByRole("button", { name: "Play" }).click();
   await page.getByRole("button", { name: "Pause" }).waitFor();
   await page.waitForFunction((old) => document.querySelector(".cursor-time").textContent !== old, at);

@@ -161,7 +161,7 @@ function bareTime(span: Span, others: readonly Span[]): number {
   return Math.max(0, bare);
 }
 
-/* Communication by stream and kind, with what no other kernel of its rank hides. */
+/* Communication by stream and kind, with what no compute of its rank hides. */
 export function listTalk(c: Columns): Talk[] {
   const found = new Map<string, Talk>();
   for (let rank = 0; rank < c.ranks.length; rank++) {
@@ -171,8 +171,10 @@ export function listTalk(c: Columns): Talk[] {
       for (let i = r.first; i < r.first + r.n; i++) act(i, c.names[r.name] ?? "");
     });
     const isTalk = (box: number): boolean => (c.kinds[c.kind[box]!] ?? "").startsWith("comm.");
+    /* copies and memory sets hide nothing, as in the engine's verdict */
+    const computes = (box: number): boolean => !/^(comm\.|copy|memset)/.test(c.kinds[c.kind[box]!] ?? "");
     each((i) => {
-      if (!isTalk(i)) work.push({ from: c.start_s[i]!, to: c.start_s[i]! + c.length_s[i]! });
+      if (computes(i)) work.push({ from: c.start_s[i]!, to: c.start_s[i]! + c.length_s[i]! });
     });
     const busy = joinSpans(work);
     each((i, row) => {
