@@ -6,6 +6,7 @@
 #   make check      format, layers, names, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make torture    every call fails once, kill -9, bombs (hours); the tests run a sample
+#   make soak       the web server under abuse, SOAK_SECONDS=600 (an hour at most)
 #   make sbom       what it is linked with: versions, licences (build/halley.spdx.json)
 #   make coverage   what the tests reach             make bench     speed and memory
 #   make cases      published clusters: published, halley, error
@@ -15,12 +16,13 @@
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Quiet unless it fails.
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz torture sbom bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python setup-web web-test
+.PHONY: all demo test check asan tsan fuzz torture soak sbom bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python setup-web web-test
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
@@ -62,6 +64,9 @@ torture: build-test/build.ninja
 	@tools/torture build-test/halley build-test/tests/torture/fault.so
 	@tools/kill9 build-test/halley 500
 	@tools/bombs build-test/halley --verbose
+
+soak: all
+	@tools/soak-serve build/halley $(SOAK_SECONDS)
 
 sbom: all
 	@tools/sbom build/halley build/halley.spdx.json

@@ -61,6 +61,11 @@ typedef struct halley_astra_files {
     uint32_t queues_per_dim;
     double injection_scale; /* on endpoint-delay; 0 = 1 */
     bool rendezvous;
+    /* Networks of packets, which the flow model answers (the cluster has native rules):
+     */
+    const char
+        *logical_topology;       /* ns-3: JSON of logical-dims; `network` is config.txt */
+    const char *packet_topology; /* the topology file; NULL = what config.txt names */
 } halley_astra_files;
 
 /*
@@ -79,6 +84,9 @@ halley_status halley_cluster_parse(halley_cluster **out, const char *text, size_
 halley_status halley_cluster_load_astra(halley_cluster **out,
                                         const halley_astra_files *files,
                                         halley_error *err);
+/* ASTRA-sim's rules count durations in microseconds; then also in the nanoseconds that
+ * traces from ASTRA-sim 1.0's workload files have. */
+void halley_cluster_read_ns(halley_cluster *cluster);
 /*
  * The machine that recordings were made on, as far as they tell: every node takes its
  * recorded duration, on the thread or stream it ran on; messages take no time of their
@@ -139,6 +147,10 @@ bool halley_cluster_has_groups(const halley_cluster *cluster);
 /* Read communicator groups (comm_group.json) into a cluster that has none yet. */
 halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
                                          halley_error *err);
+/* The same from `length` bytes of text; `name` stands for the path in errors. */
+halley_status halley_cluster_parse_groups(halley_cluster *cluster, const char *text,
+                                          size_t length, const char *name,
+                                          halley_error *err);
 
 /* The i-th key of a part of the file: "" (the file itself), "kinds" (an entry), "nodes",
  * "dimension" and "fabric" (of network), "topology", "tier", "npu", "memory", "system",

@@ -2,6 +2,7 @@
 #ifndef HALLEY_HALLEY_H
 #define HALLEY_HALLEY_H
 
+#include "halley/astra.h"
 #include "halley/batch.h"
 #include "halley/cluster.h"
 #include "halley/compare.h"
@@ -31,6 +32,7 @@
 #include "halley/recording.h"
 #include "halley/recording_diff.h"
 #include "halley/recording_tree.h"
+#include "halley/replay.h"
 #include "halley/report.h"
 #include "halley/request.h"
 #include "halley/scale.h"

@@ -26,6 +26,9 @@ typedef struct halley_link_opts {
     /* Of the ranks: 0 = one thread per core. */
     uint32_t n_threads;
     const halley_watch *watch; /* progress in recordings, and cancellation; NULL = none */
+    /* Kernels get the classes that they have in a recording alone, and the trace what the
+     * device half says as a whole: halley_kernels_count takes it then. */
+    bool classes;
 } halley_link_opts;
 
 /* What was linked, guessed and dropped. Times in nanoseconds. */
@@ -132,6 +135,8 @@ typedef struct halley_text_opts {
      * communication becomes an all-reduce of 0 bytes, nanoseconds are taken for
      * microseconds, ids run on over the NPUs. */
     bool chakra;
+    double comm_scale, compute_scale; /* factors of sizes and times; 0 = 1 */
+    bool no_metadata; /* groups are not declared in the traces; see halley_text_groups */
 } halley_text_opts;
 
 /* Does the file start as a workload file of ASTRA-sim 1.0 or COMET does? */
@@ -143,6 +148,10 @@ bool halley_text_recognise(const char *path);
  */
 halley_status halley_text_load(halley_trace_set **out, const char *path,
                                const halley_text_opts *opts, halley_error *err);
+/* The groups of its traces as JSON, {"1": [0, 1], …}; the caller frees it. NULL: it has
+ * none. */
+halley_status halley_text_groups(char **out, const char *path,
+                                 const halley_text_opts *opts, halley_error *err);
 
 /* Does the file start as MSCCL's XML or an execution plan of MSCCL++ (JSON) does? */
 bool halley_msccl_recognise(const char *path);

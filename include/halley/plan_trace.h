@@ -33,6 +33,28 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 const halley_stack *stack, uint32_t rank,
                                 halley_error *err);
 
+/* What a pass of a pipeline stage computes. */
+typedef enum halley_pass_kind {
+    HALLEY_PASS_FORWARD,
+    HALLEY_PASS_BACKWARD, /* input and weight gradients */
+    HALLEY_PASS_INPUT,    /* input gradients alone */
+    HALLEY_PASS_WEIGHT    /* weight gradients alone */
+} halley_pass_kind;
+
+/* A micro-batch passes through a chunk of a stage: which nodes, by index in the trace of
+ * the stage. Messages that hide next to it are among them. */
+typedef struct halley_plan_pass {
+    halley_pass_kind kind;
+    uint32_t chunk, micro_batch;
+    uint32_t first_node, n_nodes;
+} halley_plan_pass;
+/* The passes of stage i < plan->pp in the order in which it runs them. On success *out is
+ * the caller's, to free(). */
+halley_status halley_plan_passes(halley_plan_pass **out, size_t *n,
+                                 const halley_model *model, const halley_plan *plan,
+                                 const halley_cluster *cluster, const halley_stack *stack,
+                                 uint32_t stage, halley_error *err);
+
 /* Write PREFIX.R.et for every rank, and PREFIX.comm_group.json when there are groups.
  * `summary` may be NULL. */
 halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,

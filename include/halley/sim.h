@@ -13,6 +13,14 @@ extern "C" {
 
 typedef struct halley_result halley_result; /* opaque; owns all it hands out */
 
+/* What a run keeps of the order in which nodes were issued and ended. */
+typedef enum halley_journal {
+    HALLEY_JOURNAL_NONE,
+    HALLEY_JOURNAL_ISSUES, /* when nodes were issued, and ranks finished: 24 bytes a node
+                            */
+    HALLEY_JOURNAL_NODES,  /* when nodes ended, too: 48 bytes a node and rank */
+} halley_journal;
+
 /* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
 typedef struct halley_sim_opts {
     halley_network_model network; /* halley/cluster.h; 0 = as the cluster says */
@@ -30,7 +38,8 @@ typedef struct halley_sim_opts {
     const char *recorded_on;   /* the device of recordings; NULL = what they say */
     /* A network model of your own in the place of `network`; halley/network.h. Lent. */
     const struct halley_network_ops *network_ops;
-    void *network_context; /* handed to its `open` */
+    void *network_context;  /* handed to its `open` */
+    halley_journal journal; /* what to keep of the order of events; every rank runs */
 } halley_sim_opts;
 
 /*
@@ -133,6 +142,23 @@ typedef struct halley_node_times {
 } halley_node_times;
 halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
                                      uint32_t node);
+
+/* With `journal`: what happened, in the order of the events. */
+typedef enum halley_journal_kind {
+    HALLEY_JOURNAL_ISSUE,
+    HALLEY_JOURNAL_SKIP, /* it took no time: issued and ended in one */
+    HALLEY_JOURNAL_END,
+    HALLEY_JOURNAL_FINISH, /* of the rank; there is no node */
+} halley_journal_kind;
+typedef struct halley_journal_entry {
+    uint64_t at; /* ticks */
+    uint32_t rank, node;
+    uint32_t group; /* of a collective: place in the cluster's list + 1; 0 = all ranks */
+    halley_journal_kind kind;
+} halley_journal_entry;
+/* Their number; *out is lent. */
+size_t halley_result_journal(const halley_journal_entry **out,
+                             const halley_result *result);
 
 /* From `at` on, so many bytes lie in the NPU's own memory. */
 typedef struct halley_memory_level {

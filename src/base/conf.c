@@ -51,7 +51,7 @@ static bool starts_like_json(str text)
     return text.n > 0 && (text.at[0] == '{' || text.at[0] == '[');
 }
 
-static halley_status parse_text(conf_file *file, str text, bool aliases,
+static halley_status parse_text(conf_file *file, str text, bool aliases, bool lax,
                                 halley_error *err)
 {
     const str name = str_from(file->path);
@@ -61,7 +61,7 @@ static halley_status parse_text(conf_file *file, str text, bool aliases,
                          str_ends(name, STR(".json.zst"));
     if (!is_json && (is_yaml || !starts_like_json(text)))
         return conf_parse_yaml(file, text, aliases, err);
-    const halley_status status = conf_parse_json(file, text, err);
+    const halley_status status = conf_parse_json(file, text, lax, err);
     if (status != HALLEY_EFORMAT || is_json)
         return status;
     /* Some YAML starts so too. Where it is neither, JSON's complaint stands. */
@@ -87,7 +87,7 @@ static bool is_binary_text(str text)
 }
 
 static halley_status parse_any(conf_file *out, str text, const char *name, bool aliases,
-                               halley_error *err)
+                               bool lax, halley_error *err)
 {
     assert(name != NULL);
     conf_file file = {0};
@@ -96,7 +96,7 @@ static halley_status parse_any(conf_file *out, str text, const char *name, bool 
     if (status == HALLEY_OK && is_binary_text(text))
         status = error_set(err, HALLEY_EFORMAT, "not a text file");
     if (status == HALLEY_OK)
-        status = parse_text(&file, text, aliases, err);
+        status = parse_text(&file, text, aliases, lax, err);
     if (status != HALLEY_OK) {
         error_at_file(err, name);
         conf_fini(&file);
@@ -108,35 +108,40 @@ static halley_status parse_any(conf_file *out, str text, const char *name, bool 
 
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err)
 {
-    return parse_any(out, text, name, false, err);
+    return parse_any(out, text, name, false, false, err);
 }
 
 halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
                                  halley_error *err)
 {
-    return parse_any(out, text, name, true, err);
+    return parse_any(out, text, name, true, false, err);
 }
 
-static halley_status load_conf(conf_file *out, const char *path, uint64_t most,
+static halley_status load_conf(conf_file *out, const char *path, uint64_t most, bool lax,
                                halley_error *err)
 {
     file_input in;
     TRY(file_input_open_most(&in, path, most, err));
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     const halley_status status =
-        conf_parse(out, (str){(const char *)in.at, in.n}, name, err);
+        parse_any(out, (str){(const char *)in.at, in.n}, name, false, lax, err);
     file_input_close(&in);
     return status;
 }
 
 halley_status conf_load(conf_file *out, const char *path, halley_error *err)
 {
-    return load_conf(out, path, LIMIT_CONFIGURATION, err);
+    return load_conf(out, path, LIMIT_CONFIGURATION, false, err);
 }
 
 halley_status conf_load_table(conf_file *out, const char *path, halley_error *err)
 {
-    return load_conf(out, path, 0, err);
+    return load_conf(out, path, 0, false, err);
+}
+
+halley_status conf_load_lax(conf_file *out, const char *path, halley_error *err)
+{
+    return load_conf(out, path, LIMIT_CONFIGURATION, true, err);
 }
 
 void conf_fini(conf_file *file)

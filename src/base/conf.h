@@ -43,6 +43,9 @@ typedef struct conf_file {
 halley_status conf_load(conf_file *out, const char *path, halley_error *err);
 /* The same for tables and topologies, which may be as large as the limit of memory. */
 halley_status conf_load_table(conf_file *out, const char *path, halley_error *err);
+/* The same for files of programs that take JSON with equal keys (the last counts) and
+ * with text after its end. */
+halley_status conf_load_lax(conf_file *out, const char *path, halley_error *err);
 /* The same from memory; `name` stands for the path in errors. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
 /* The same for YAML of other programs: anchors, aliases and merges (<<) are followed. */

@@ -122,15 +122,18 @@ static halley_status report_json_error(const json_error_t *problem, halley_error
     return HALLEY_EFORMAT;
 }
 
-halley_status conf_parse_json(conf_file *file, str text, halley_error *err)
+halley_status conf_parse_json(conf_file *file, str text, bool lax, halley_error *err)
 {
+    const str mark = STR("\xef\xbb\xbf"); /* UTF-8's byte order mark */
+    const size_t flags = lax ? JSON_DISABLE_EOF_CHECK : JSON_REJECT_DUPLICATES;
     json_error_t problem;
+    if (str_starts(text, mark))
+        text = (str){text.at + mark.n, text.n - mark.n};
     if (str_trim(text).n == 0)
         return error_set(err, HALLEY_EFORMAT, "the file is empty; expected JSON");
-    json_t *root = json_loadb(text.at, text.n, JSON_REJECT_DUPLICATES, &problem);
+    json_t *root = json_loadb(text.at, text.n, flags, &problem);
     if (root == NULL && json_error_code(&problem) == json_error_numeric_overflow)
-        root = json_loadb(text.at, text.n,
-                          JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &problem);
+        root = json_loadb(text.at, text.n, flags | JSON_DECODE_INT_AS_REAL, &problem);
     if (root == NULL)
         return report_json_error(&problem, err);
     const halley_status status = make_json_node(&file->root, file, root, 0, err);

@@ -82,13 +82,21 @@ static int reserve_name(const char *path, void *unused)
     return errno == ENOENT ? 0 : errno;
 }
 
-/* A target that is there keeps its mode; a link stays, and what it names is replaced. */
+static bool is_symbolic_link(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+}
+
+/* A target that is there keeps its mode; a link stays, and what it names is replaced.
+ * Other names stay as they are: under a root (base/file_root.h) absolute ones are
+ * refused. */
 static int make_member(member *m, const char *path, const struct stat *old, int *fd)
 {
     assert(path != NULL);
-    m->path = old != NULL ? realpath(path, NULL) : strdup(path);
+    m->path = is_symbolic_link(path) ? realpath(path, NULL) : strdup(path);
     if (m->path == NULL)
-        return old != NULL ? errno : ENOMEM;
+        return errno != 0 ? errno : ENOMEM;
     m->mode = old != NULL ? old->st_mode & 07777 : 0;
     return file_temporary_new(&m->temporary, m->path, false,
                               fd != NULL ? create_file : reserve_name, fd);

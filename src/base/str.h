@@ -2,6 +2,7 @@
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,8 @@ void strbuf_add(strbuf *b, str s);
 void strbuf_add_char(strbuf *b, char c);
 void strbuf_printf(strbuf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void strbuf_vprintf(strbuf *b, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* s as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
 void strbuf_json(strbuf *b, str s);
 /* s as text of XML and HTML: < > & " ' escaped, control characters as U+FFFD. */

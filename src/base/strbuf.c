@@ -38,28 +38,39 @@ void strbuf_add_char(strbuf *b, char c)
     strbuf_add(b, (str){&c, 1});
 }
 
-void strbuf_printf(strbuf *b, const char *format, ...)
+static void print_again(strbuf *b, size_t n, const char *format, va_list args)
 {
+    b->at[b->n] = '\0';
+    if (!reserve_bytes(b, n))
+        return;
+    vsnprintf(b->at + b->n, n + 1, format, args);
+    b->n += n;
+}
+
+void strbuf_vprintf(strbuf *b, const char *format, va_list args)
+{
+    va_list again;
     assert(format != NULL);
     if (!reserve_bytes(b, 64))
         return;
-    va_list args;
-    va_start(args, format);
     const size_t room = b->cap - b->n;
+    va_copy(again, args);
     const int n = vsnprintf(b->at + b->n, room, format, args);
-    va_end(args);
-    if (n >= 0 && (size_t)n >= room) {
-        b->at[b->n] = '\0';
-        if (!reserve_bytes(b, (size_t)n))
-            return;
-        va_start(args, format);
-        vsnprintf(b->at + b->n, (size_t)n + 1, format, args);
-        va_end(args);
-    }
     if (n < 0)
         b->failed = true;
+    else if ((size_t)n >= room)
+        print_again(b, (size_t)n, format, again);
     else
         b->n += (size_t)n;
+    va_end(again);
+}
+
+void strbuf_printf(strbuf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(b, format, args);
+    va_end(args);
 }
 
 /* How one escaping writes a well-formed character: its text, or an empty one to leave it.

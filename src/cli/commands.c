@@ -10,6 +10,7 @@ static const request_verb *const commands[] = {
     &cmd_trace_learn,
     &cmd_trace_synth,
     REQUEST_OTHER_VERBS(REQUEST_VERB_ROW)
+    &cmd_replay,
     &cmd_serve,
     &cmd_request,
     &cmd_help,

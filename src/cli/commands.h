@@ -6,6 +6,10 @@
 
 extern const cli_program cli_halley;
 
+/* The words to use in place of argv: the same, unless the program was called by a name of
+ * ASTRA-sim's programs or with HTSim's options. Memory comes from `memory`. */
+char **cli_astra_words(arena *memory, int *argc, char **argv);
+
 /* Kinds of files, each in its format_<name>.c. */
 extern const cli_format format_cluster;
 extern const cli_format format_json;
@@ -15,6 +19,7 @@ extern const cli_format format_stack;
 extern const cli_format format_study;
 
 extern const request_verb cmd_help;
+extern const request_verb cmd_replay;
 extern const request_verb cmd_request;
 extern const request_verb cmd_serve;
 extern const request_verb cmd_trace_learn;

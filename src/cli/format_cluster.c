@@ -33,6 +33,7 @@ KEYS(get_system_key, "system")
 KEYS(get_bus_key, "bus")
 KEYS(get_cost_key, "cost")
 KEYS(get_failures_key, "failures")
+KEYS(get_measured_key, "measured")
 
 static const request_list lists[] = {
     {"keys", get_file_key},
@@ -48,6 +49,7 @@ static const request_list lists[] = {
     {"keys of bus", get_bus_key},
     {"keys of cost", get_cost_key},
     {"keys of failures", get_failures_key},
+    {"keys of an entry of measured", get_measured_key},
     {0},
 };
 

@@ -28,9 +28,10 @@ typedef struct writer {
     uint32_t stage;
     uint32_t n_layers; /* of this stage */
     step_reduction reduction;
-    double exposed; /* of the time of its messages, after the last pass */
-    double params;  /* of the stage, that are reduced */
-    uint64_t ahead; /* what is fetched for the next layer may start after this */
+    double exposed;      /* of the time of its messages, after the last pass */
+    double params;       /* of the stage, that are reduced */
+    uint64_t ahead;      /* what is fetched for the next layer may start after this */
+    plan_passes *passes; /* collected; NULL = nobody asks */
 } writer;
 
 typedef struct chunk {
@@ -415,8 +416,23 @@ static double blocked_time(const writer *w, const workload_pass *p)
     return to.same ? 0 : price_exposed(&w->s->step.c, WORKLOAD_PP) * w->s->hop_s[to.hop];
 }
 
+static void note_pass(writer *w, const workload_pass *p, uint64_t first)
+{
+    static const halley_pass_kind kinds[WORKLOAD_N_PASSES] = {
+        HALLEY_PASS_FORWARD, HALLEY_PASS_BACKWARD, HALLEY_PASS_INPUT, HALLEY_PASS_WEIGHT};
+    assert(p->kind < WORKLOAD_N_PASSES && first <= w->n.next_id);
+    const halley_plan_pass pass = {.kind = kinds[p->kind],
+                                   .chunk = p->chunk,
+                                   .micro_batch = p->micro_batch,
+                                   .first_node = (uint32_t)first,
+                                   .n_nodes = (uint32_t)(w->n.next_id - first)};
+    if (w->passes != NULL && !array_push(w->passes, pass))
+        w->n.failed = true;
+}
+
 static void run_pass(writer *w, const workload_pass *p)
 {
+    const uint64_t first_id = w->n.next_id; /* ids are indexes: nodes come in order */
     const chunk c = make_chunk(w, p->chunk);
     const pass_work work = make_work(w, p);
     const bool forward = work.kind == PLAN_FORWARD;
@@ -433,6 +449,7 @@ static void run_pass(writer *w, const workload_pass *p)
     if (is_backward(&work))
         add_up_gradients(w, &c);
     end_messages(w, &c, &work);
+    note_pass(w, p, first_id);
 }
 
 /* One pass of the list, or two that run as one: both inputs first, both results last. */
@@ -517,12 +534,13 @@ static void set_reduction(writer *w)
 }
 
 halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint32_t stage,
-                              halley_error *err)
+                              plan_passes *passes, halley_error *err)
 {
     writer w = {.n = {.c = &scene->step.c, .last = PLAN_NO_NODE},
                 .s = scene,
                 .plan = &scene->plan,
-                .stage = stage};
+                .stage = stage,
+                .passes = passes};
     halley_trace *made = NULL;
     TRY(halley_builder_new(&w.n.b, err));
     (void)halley_builder_version(w.n.b, (halley_bytes){"1.0.0", 5});

@@ -141,7 +141,7 @@ static halley_status add_roles(trace_template *t, const plan_scene *s, uint32_t 
                                     .when = &when,
                                     .n_when = s->plan.pp > 1,
                                     .rank = TRACE_TEMPLATE_NONE};
-        TRY(plan_role_write(&role.trace, s, stage, err));
+        TRY(plan_role_write(&role.trace, s, stage, NULL, err));
         TRY(trace_template_add_role(t, &role, err));
     }
     return HALLEY_OK;
@@ -174,5 +174,31 @@ halley_status halley_plan_template(halley_template **out, const halley_model *mo
         *out = t;
     else
         halley_template_free(t);
+    return status;
+}
+
+halley_status halley_plan_passes(halley_plan_pass **out, size_t *n,
+                                 const halley_model *model, const halley_plan *plan,
+                                 const halley_cluster *cluster, const halley_stack *stack,
+                                 uint32_t stage, halley_error *err)
+{
+    plan_scene *s = calloc(1, sizeof *s);
+    plan_passes passes = {0};
+    halley_trace *trace = NULL;
+    assert(stage < plan->pp);
+    halley_status status =
+        s != NULL ? make_scene(s, model, plan, cluster, stack, err) : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = plan_role_write(&trace, s, stage, &passes, err);
+    if (s != NULL)
+        plan_scripts_fini(&s->scripts);
+    free(s);
+    halley_trace_free(trace);
+    if (status == HALLEY_OK) {
+        *out = passes.at;
+        *n = passes.n;
+    } else {
+        array_fini(&passes);
+    }
     return status;
 }

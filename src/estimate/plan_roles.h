@@ -4,6 +4,7 @@
 #define ESTIMATE_PLAN_ROLES_H
 
 #include "estimate/plan_script.h"
+#include "halley/plan_trace.h"
 #include "trace/core/template.h"
 #include "workload/schedule.h"
 
@@ -21,8 +22,11 @@ typedef struct plan_scene {
     double hop_s[HALLEY_MAX_STAGES];
 } plan_scene;
 
-/* The trace of a stage. On success *out is the caller's. */
+typedef ARRAY(halley_plan_pass) plan_passes;
+
+/* The trace of a stage, and (passes not NULL) which nodes its passes are. On success *out
+ * is the caller's. */
 halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint32_t stage,
-                              halley_error *err);
+                              plan_passes *passes, halley_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 #include "hw/cluster.h"
 
 #include "base/str.h"
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 #include "hw/cost.h"
 #include "hw/levels.h"
 #include "hw/npu.h"

@@ -123,6 +123,10 @@ typedef struct cluster_system {
     bool roofline, replay_only;
     bool modelled;     /* native rules: compute times by cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
+    const char
+        *memory_trace; /* ASTRA-sim: prefix of what it writes of it; NULL = usual */
+    bool trace_nodes;  /* ASTRA-sim: its log tells of every node */
+    bool reads_ns;     /* durations in ns are read under ASTRA-sim's rules, too */
     double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
     double *late_s;    /* by NPU: when it begins; NULL = all at once */
     double interference[CLUSTER_N_KERNELS]; /* kernels beside communication: 1 + it */
@@ -230,11 +234,14 @@ typedef enum hw_network_model {
 
 enum { HW_MAX_OUTER = CLUSTER_MAX_DIMS - 1, HW_MOST_NPUS = 100000000 };
 
+typedef struct hw_measured hw_measured;
 struct halley_cluster {
     arena memory;
     const halley_cluster *origin; /* what it was loaded as; shared by its copies */
     const char *name;             /* "" when it has none */
     uint32_t n_npus;              /* 0: not said yet (a preset without a count) */
+
+    const hw_measured *measured; /* collectives as measured; NULL = none */
 
     /* Device kinds. Most clusters have one, which is `npu`. */
     halley_npu npu;          /* kind 0; n_tiers and peaks may be 0: not described */

@@ -2,15 +2,16 @@
  * hw/read_file.c - the cluster file in our own form: YAML or JSON, a unit at every value
  * that has one, GB = 1e9, unknown keys are errors. This is the only loader: presets,
  * files and texts in memory all come here; ASTRA-sim's files fill the same struct
- * (hw/astra.c).
+ * (hw/astra/files.c).
  */
 #include "hw/read_file.h"
 
 #include "base/file.h"
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/embedded.h"
 #include "hw/levels.h"
+#include "hw/measured.h"
 #include "hw/network.h"
 #include "hw/read_graph.h"
 #include "hw/schema.h"
@@ -24,7 +25,7 @@ typedef struct file_text {
     uint32_t npus, library;
     double host_factor;
     const conf_node *npu, *kinds, *nodes, *network, *remote, *system, *groups, *cost,
-        *failures, *sources;
+        *failures, *measured, *sources;
 } file_text;
 
 enum { LIBRARY_NOT_GIVEN, LIBRARY_NCCL, LIBRARY_PLAIN };
@@ -101,6 +102,14 @@ static const conf_field file_fields[] = {
      .type = CONF_TYPE_NODE,
      .offset = offsetof(file_text, failures),
      .doc = "how often training is interrupted"},
+    {.key = "measured",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, measured),
+     .doc = "collectives as measured on the machine (halley replay --fit): their time is "
+            "latency + size / bandwidth of the last line that begins at or below the "
+            "size, the larger buffer of one rank; others by the links",
+     .example = "[{collective: all-reduce, ranks: 2, per-node: 2, lines: [[0 B, 2 us, 1 "
+                "GB/s], [64 KiB, 9 us, 3 GB/s]]}]"},
     {.key = "sources",
      .type = CONF_TYPE_NODE,
      .offset = offsetof(file_text, sources),
@@ -186,6 +195,7 @@ static halley_status read_parts(const hw_reader *r, const file_text *t, uint32_t
     TRY(hw_kinds_check(r->c, r->err));
     TRY(hw_read_system(r, t->system));
     hw_levels_from_dims(r->c);
+    TRY(hw_read_measured(r, t->measured));
     if (t->groups == NULL)
         return HALLEY_OK;
     if (r->c->n_npus == 0)

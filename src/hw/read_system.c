@@ -3,7 +3,7 @@
  * are set up. It chooses the rules: `native`, or `astra-sim` for a configuration that was
  * converted and must give the same times.
  */
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/schema.h"
 #include "hw/slow.h"

@@ -12,6 +12,7 @@
 #include "hw/cluster.h"
 #include "hw/cost.h"
 #include "hw/levels.h"
+#include "hw/measured.h"
 
 #include <string.h>
 
@@ -393,6 +394,7 @@ static void print_cluster(strbuf *b, const halley_cluster *c)
     add_cost(b, c);
     add_failures(b, c);
     add_groups(b, c);
+    hw_measured_print(b, c->measured);
 }
 
 static halley_status check_printable(const halley_cluster *c, halley_error *err)

@@ -11,6 +11,7 @@
  * own time stands further back, in gap nodes under it: these have it in duration_ns only.
  * So whichever of the two a reader goes by, all times add up to the same.
  */
+#include "ingest/classes.h"
 #include "ingest/comm.h"
 #include "ingest/link.h"
 #include "ingest/work.h"
@@ -41,6 +42,7 @@ typedef struct emitter {
     bool has_gpu;         /* devices compute, not host nodes */
     bool *failed;         /* no memory */
     ARRAY(emit_range) steps;
+    link_classes classes; /* of what ran on the device */
 } emitter;
 
 static halley_bytes bytes_of(str s)
@@ -435,6 +437,34 @@ static void emit_step_number(const emitter *m, uint32_t i, uint32_t host)
         }
 }
 
+/* The class of a kernel, copy or set, and when and how it was launched. */
+static void emit_class(const emitter *m, const link_node *n)
+{
+    const device_event *const event = &m->g->device->events.at[n->ref];
+    const rec_work *const w =
+        n->is_twin ? NULL
+                   : link_classes_find(&m->classes, event->start_ns, device_end(event),
+                                       intern_text(&m->g->device->texts, event->name));
+    if (w == NULL)
+        return;
+    const record *const r = &m->classes.list.ranks.at[0];
+    const rec_host *const call = w->launch == REC_NONE ? NULL : &r->hosts.at[w->launch];
+    const uint64_t device = r->rows.at[w->row].device;
+    (void)halley_builder_attr_text(
+        m->b, HALLEY_ATTR_NAME_KERNEL_CLASS,
+        bytes_of(rec_class_name(&m->classes.rules, w->class_id)));
+    if (device <= INT32_MAX)
+        (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_DEVICE, (int64_t)device);
+    if (call == NULL || call->begin_ns < m->zero_ns)
+        return;
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_LAUNCH_NS,
+                                  (uint64_t)(call->begin_ns - m->zero_ns));
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_CALL_NS,
+                                  (uint64_t)(call->end_ns - call->begin_ns));
+    if (rec_is_graph_launch(rec_text(r, call->name)))
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_FROM_GRAPH, true);
+}
+
 static void emit_node(const emitter *m, uint32_t i)
 {
     const link_graph *const g = m->g;
@@ -460,9 +490,10 @@ static void emit_node(const emitter *m, uint32_t i)
     (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_STREAM, stream_of(g, i));
     if (g->comm_of[i] != LINK_NONE)
         emit_comm(m, i);
-    if (n->kind == LINK_GPU)
+    if (n->kind == LINK_GPU) {
         emit_device(m, i);
-    else if (n->kind == LINK_HOST)
+        emit_class(m, n);
+    } else if (n->kind == LINK_HOST)
         emit_host_work(m, i);
     if (n->timed) {
         (void)halley_builder_attr_u64(b, HALLEY_ATTR_NAME_START_NS, (uint64_t)start);
@@ -547,6 +578,11 @@ static void emit_metadata(const emitter *m)
                                       : intern_text(&h->texts, attrs[i].text));
         (void)halley_builder_metadata(m->b, &attr);
     }
+    const halley_attr facts = {.name = {"device_recording", strlen("device_recording")},
+                               .kind = HALLEY_ATTR_STRING,
+                               .bytes = bytes_of(strbuf_str(&m->classes.facts))};
+    if (facts.bytes.n > 0)
+        (void)halley_builder_metadata(m->b, &facts);
 }
 
 static void fini(emitter *m)
@@ -560,6 +596,7 @@ static void fini(emitter *m)
     array_fini(&m->steps);
     free(m->launched_ns);
     free(m->tids);
+    link_classes_fini(&m->classes);
 }
 
 static bool prepare(emitter *m)
@@ -588,6 +625,8 @@ halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
     bool failed = false;
     emitter m = {.g = g, .zero_ns = zero_ns, .failed = &failed};
     halley_status status = prepare(&m) ? HALLEY_OK : error_nomem(err);
+    if (status == HALLEY_OK && g->opts.classes && m.has_gpu && g->device_path != NULL)
+        status = link_classes_read(&m.classes, g->device_path, g->report, zero_ns, err);
     if (status == HALLEY_OK)
         status = halley_builder_new(&m.b, err);
     if (status == HALLEY_OK) {

@@ -297,6 +297,7 @@ halley_status link_job_build(link_job *job, halley_error *err)
     *g = (link_graph){.host = &job->host,
                       .device = job->device_path || job->host.timings.n > 0 ? &job->device
                                                                             : NULL,
+                      .device_path = job->device_path,
                       .report = &job->report};
     if (job->opts)
         g->opts = *job->opts;

@@ -80,6 +80,7 @@ typedef struct link_names {
 typedef struct link_graph {
     host_trace *host;
     const device_trace *device; /* NULL = none */
+    const char *device_path;    /* of a Kineto file, for classes; NULL = none */
     halley_link_opts opts;
     halley_link_report *report;
     uint32_t *event_of; /* by host node: its event, or LINK_NONE */

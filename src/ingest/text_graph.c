@@ -264,25 +264,30 @@ static void metadata_text(halley_builder *b, const char *name, str value)
     (void)halley_builder_metadata(b, &attr);
 }
 
+/* The ranks of a group: those of model parallelism come first, of `size` NPUs each. */
+static void list_group(strbuf *to, uint64_t g, uint64_t n_npus, uint64_t size)
+{
+    const uint64_t n_model = n_npus / size;
+    const bool model = g < n_model;
+    for (uint64_t k = 0; k < (model ? size : n_model); k++)
+        strbuf_printf(to, "%s%" PRIu64, k ? ", " : "[",
+                      model ? g * size + k : g - n_model + k * size);
+    strbuf_add(to, STR("]"));
+}
+
 /* Groups as PyTorch declares them, so that every reader of traces finds them. */
 static void declare_groups(maker *m)
 {
     const uint64_t size = m->file->group;
-    if (!m->model_group[0] && !m->data_group[0])
+    if ((!m->model_group[0] && !m->data_group[0]) || m->opts->no_metadata)
         return;
     strbuf text = {0};
     strbuf_add(&text, STR("['["));
-    const uint64_t n_model = m->n_npus / size;
-    for (uint64_t g = 0; g < n_model + size; g++) {
-        const bool model = g < n_model;
-        strbuf_printf(&text, "%s{\"pg_name\": \"%" PRIu64 "\", \"ranks\": [",
-                      g ? ", " : "", g + 1);
-        const uint64_t count = model ? size : n_model;
-        for (uint64_t k = 0; k < count; k++)
-            strbuf_printf(
-                &text, "%s%llu", k ? ", " : "",
-                (unsigned long long)(model ? g * size + k : g - n_model + k * size));
-        strbuf_add(&text, STR("]}"));
+    for (uint64_t g = 0; g < m->n_npus / size + size; g++) {
+        strbuf_printf(
+            &text, "%s{\"pg_name\": \"%" PRIu64 "\", \"ranks\": ", g ? ", " : "", g + 1);
+        list_group(&text, g, m->n_npus, size);
+        strbuf_add(&text, STR("}"));
     }
     strbuf_add(&text, STR("]']"));
     const halley_io io = {.present = true, .values = {text.at, text.n}};
@@ -387,6 +392,32 @@ static halley_status make_all(halley_trace_set **out, const text_file *file,
     return status;
 }
 
+static uint64_t scale_amount(uint64_t amount, double factor)
+{
+    const double scaled = (double)amount * factor;
+    return factor == 1 ? amount : scaled < 9e18 ? (uint64_t)scaled : INT64_MAX;
+}
+
+static void scale_part(text_part *part, double comm, double compute)
+{
+    part->time = scale_amount(part->time, compute);
+    part->n_ops = scale_amount(part->n_ops, compute);
+    part->n_bytes = scale_amount(part->n_bytes, compute);
+    part->comm_size = scale_amount(part->comm_size, comm);
+}
+
+static void scale_file(text_file *file, const halley_text_opts *opts)
+{
+    const double comm = opts->comm_scale > 0 ? opts->comm_scale : 1;
+    const double compute = opts->compute_scale > 0 ? opts->compute_scale : 1;
+    for (size_t i = 0; i < file->layers.n; i++) {
+        text_layer *const layer = &file->layers.at[i];
+        scale_part(&layer->forward, comm, compute);
+        scale_part(&layer->input, comm, compute);
+        scale_part(&layer->weight, comm, compute);
+    }
+}
+
 halley_status halley_text_load(halley_trace_set **out, const char *path,
                                const halley_text_opts *opts, halley_error *err)
 {
@@ -394,6 +425,8 @@ halley_status halley_text_load(halley_trace_set **out, const char *path,
     opts = opts ? opts : &none;
     text_file file = {0};
     halley_status status = text_read(&file, path, !opts->chakra, err);
+    if (status == HALLEY_OK)
+        scale_file(&file, opts);
     const uint32_t n_npus = opts->n_npus      ? opts->n_npus
                             : file.group == 0 ? 1
                                               : (uint32_t)file.group;
@@ -408,5 +441,30 @@ halley_status halley_text_load(halley_trace_set **out, const char *path,
     if (status == HALLEY_OK)
         status = make_all(out, &file, opts, n_npus, err);
     text_fini(&file);
+    return status;
+}
+
+halley_status halley_text_groups(char **out, const char *path,
+                                 const halley_text_opts *opts, halley_error *err)
+{
+    text_file file = {0};
+    strbuf text = {0};
+    halley_status status = text_read(&file, path, true, err);
+    const uint64_t size = file.group;
+    const bool has_groups = size > 1 && size < opts->n_npus && opts->n_npus % size == 0;
+    for (uint64_t g = 0;
+         status == HALLEY_OK && has_groups && g < opts->n_npus / size + size; g++) {
+        strbuf_printf(&text, "%s\"%" PRIu64 "\": ", g ? ", " : "{", g + 1);
+        list_group(&text, g, opts->n_npus, size);
+    }
+    if (has_groups)
+        strbuf_add(&text, STR("}"));
+    text_fini(&file);
+    if (status == HALLEY_OK && text.failed)
+        status = error_nomem(err);
+    if (status != HALLEY_OK)
+        strbuf_fini(&text);
+    else
+        *out = text.at;
     return status;
 }

@@ -15,9 +15,26 @@
 #include <stdint.h>
 
 /* Rises when the table changes; another number is refused. */
-enum { MPI_PLUGIN_VERSION = 1 };
+enum { MPI_PLUGIN_VERSION = 2 };
 
 typedef uintptr_t mpi_request;
+typedef uintptr_t mpi_comm; /* a group of ranks that communicate; 0 = none */
+
+/* A collective of a group. Kinds have the numbers of Chakra's CollectiveCommType. */
+typedef struct mpi_collective {
+    uint32_t kind;
+    mpi_comm comm;
+    int n;    /* members */
+    int root; /* place in the group, of those that have one */
+    const void *send;
+    void *receive;
+    /* all-reduce, reduce, broadcast: of the whole; else of one member's part. Reductions
+     * are of floats, so a multiple of 4. */
+    size_t bytes;
+    /* all-to-all with unequal parts, in bytes: to each member, and from each; NULL =
+     * equal ones */
+    const int *counts, *offsets, *receive_counts, *receive_offsets;
+} mpi_collective;
 
 typedef struct mpi_plugin {
     uint32_t version;
@@ -42,6 +59,18 @@ typedef struct mpi_plugin {
     bool (*receive)(mpi_request *request, void *bytes, int n, uintptr_t message);
     /* Complete once every rank has called it. */
     bool (*meet)(mpi_request *request);
+
+    /* For replay. */
+    /* A group, which all its members must ask for, in the same order; blocks on them. */
+    bool (*make_group)(mpi_comm *out, const int *ranks, int n, int tag);
+    void (*free_group)(mpi_comm *comm);
+    bool (*collect)(mpi_request *request, const mpi_collective *c);
+    /* A message to or from a place of the group. */
+    bool (*post)(mpi_request *request, mpi_comm comm, void *bytes, size_t n, int peer,
+                 int tag, bool sends);
+    int (*largest_tag)(void);
+    int (*count_on_host)(void); /* ranks on this host */
+    void (*end_all)(int code);  /* ends the processes of all ranks */
 } mpi_plugin;
 
 /* The one name the plug-in exports. */

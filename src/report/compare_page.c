@@ -9,6 +9,7 @@
 #include "report/compare.h"
 #include "report/compare_files.h"
 #include "report/explore_files.h"
+#include "report/page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -488,8 +489,10 @@ static void add_membership(strbuf *to, const report_comparison *r)
 
 static void write_compare_page(strbuf *to, const report_comparison *r)
 {
+    add_html(to, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
+    report_policy_add(to, explore_js_sha256);
     add_html(to,
-             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+             "<meta "
              "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
     add_escaped(to, r->synth);
     add_html(to, " against ");

@@ -115,15 +115,12 @@ static bool says_enough(const halley_axis *a)
     return !a->numbers && strncmp(a->name, "plan.", 5) != 0;
 }
 
-/* A unit distinguishes bandwidth from capacity: "cxl 512 GB/s". */
-static void short_axis(strbuf *to, const halley_axis *a, const char *value)
+/* "cxl bandwidth ": what differs between parameters stays. */
+static void short_axis(strbuf *to, const halley_axis *a)
 {
-    const char *name = figure_axis_name(a->name);
-    const char *last = strrchr(name, '.');
-    if (strchr(value, ' ') && last)
-        strbuf_printf(to, "%.*s ", (int)(last - name), name);
-    else
-        strbuf_printf(to, "%s ", name);
+    for (const char *c = figure_axis_name(a->name); *c != '\0'; c++)
+        strbuf_add_char(to, *c == '.' ? ' ' : *c);
+    strbuf_add_char(to, ' ');
 }
 
 static void add_bar_value(strbuf *to, const halley_axis *a, const halley_candidate *c,
@@ -131,7 +128,7 @@ static void add_bar_value(strbuf *to, const halley_axis *a, const halley_candida
 {
     strbuf_add(to, to->n ? STR(", ") : STR(""));
     if (!says_enough(a))
-        short_axis(to, a, a->texts[c->digits[axis]]);
+        short_axis(to, a);
     strbuf_printf(to, "%s", a->texts[c->digits[axis]]);
 }
 

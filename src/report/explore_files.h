@@ -5,6 +5,6 @@
 
 extern const char explore_css[];
 extern const char explore_page_css[];
-extern const char explore_js[];
+extern const char explore_js[], explore_js_sha256[];
 
 #endif

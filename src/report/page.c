@@ -27,6 +27,17 @@ static void add_policy(strbuf *to)
                   web_report_js_sha256, report_page_js_sha256, web_app_css_sha256);
 }
 
+void report_policy_add(strbuf *to, const char *script_sha256)
+{
+    strbuf_add(to,
+               STR("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                   "'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+                   "form-action 'none'"));
+    if (script_sha256 != NULL)
+        strbuf_printf(to, "; script-src 'sha256-%s'", script_sha256);
+    strbuf_add(to, STR("\">"));
+}
+
 static void add_head(strbuf *to, const char *title)
 {
     strbuf_add(to, STR("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta "

@@ -11,6 +11,12 @@
 #include "base/error.h"
 #include "base/str.h"
 
+/*
+ * The policy of a page that C draws, as an element of its head: one script, by the base64
+ * of its SHA-256 (NULL: none), styles within the page, nothing from elsewhere.
+ */
+void report_policy_add(strbuf *to, const char *script_sha256);
+
 /* `kind` is one that web/src/report.ts knows: estimate, plan, explore, sim, compare.
  * `json` is an object. */
 halley_status report_page_save(const char *path, const char *kind, const char *title,

@@ -7,19 +7,14 @@
 #include "report/recorded.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "report/tracks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct slice {
-    uint64_t start_ns, duration_ns, track;
-    uint32_t node;
-} slice;
-typedef ARRAY(slice) slice_array;
-
 /* Nanoseconds in an attribute of ours go before the schema's microseconds. */
-static bool read_slice(slice *out, const halley_trace *t, uint32_t node)
+static bool read_slice(report_slice *out, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
     uint64_t start = 0, length = 0;
@@ -38,13 +33,20 @@ static bool read_slice(slice *out, const halley_trace *t, uint32_t node)
             __builtin_mul_overflow(length, 1000, &length))
             return false;
     }
-    *out = (slice){start, length, tracks_of(t, node), node};
+    *out = (report_slice){start, length, tracks_of(t, node), node};
     return true;
+}
+
+halley_status report_recorded_refuse(halley_error *err)
+{
+    return error_set(err, HALLEY_EINVAL,
+                     "no node says when it ran; traces that halley trace link makes "
+                     "of two recordings do");
 }
 
 bool report_recorded_has(const halley_trace *trace)
 {
-    slice s;
+    report_slice s;
     for (uint32_t i = 0; i < halley_trace_count(trace); i++)
         if (read_slice(&s, trace, i))
             return true;
@@ -54,7 +56,7 @@ bool report_recorded_has(const halley_trace *trace)
 /* By row, then by time, what contains others first. */
 static int compare_slices(const void *a, const void *b)
 {
-    const slice *const x = a, *const y = b;
+    const report_slice *const x = a, *const y = b;
     if (x->track != y->track)
         return x->track < y->track ? -1 : 1;
     if (x->start_ns != y->start_ns)
@@ -70,23 +72,43 @@ static void next_event(strbuf *text, bool *first)
     *first = false;
 }
 
-/* An arrow from the operator that launched a kernel, at the time of the launch. Ids count
- * the nodes of all ranks apart. */
+/* The node that launched a kernel: its operator, else the call that began then. */
+static uint32_t find_launcher(const halley_trace *trace, uint32_t node,
+                              const map64 *calls, uint64_t launch_ns)
+{
+    if (halley_node_ctrl_count(trace, node) > 0)
+        return halley_node_ctrl(trace, node, 0).index;
+    const uint32_t call = map64_find(calls, launch_ns);
+    return call == HASH_NONE ? HALLEY_NO_NODE : call;
+}
+
+/* The host's slices by their begin; the innermost of several. False: no memory. */
+static bool index_calls(map64 *calls, const halley_trace *trace,
+                        const report_slices *slices)
+{
+    for (size_t i = 0; i < slices->n; i++)
+        if (tracks_kind_of(trace, slices->at[i].node) == TRACKS_CPU &&
+            !map64_set(calls, slices->at[i].start_ns, slices->at[i].node))
+            return false;
+    return true;
+}
+
+/* An arrow from what launched a kernel, at the time of the launch. Ids count the nodes of
+ * all ranks apart. */
 static void write_launch(strbuf *text, const halley_trace *trace, uint32_t node,
-                         const tracks_event *event, bool *first)
+                         const map64 *calls, const tracks_event *event, bool *first)
 {
     halley_attr attr;
     uint64_t launch_ns;
     if (!halley_node_find_attr(&attr, trace, node, HALLEY_ATTR_NAME_LAUNCH_NS) ||
-        !halley_attr_to_u64(&attr, &launch_ns) ||
-        halley_node_ctrl_count(trace, node) == 0)
+        !halley_attr_to_u64(&attr, &launch_ns))
         return;
-    const halley_dep parent = halley_node_ctrl(trace, node, 0);
-    if (parent.index == HALLEY_NO_NODE)
+    const uint32_t launcher = find_launcher(trace, node, calls, launch_ns);
+    if (launcher == HALLEY_NO_NODE)
         return;
     const uint64_t id = event->pid << 32 | node;
     const tracks_event from = {.pid = event->pid,
-                               .tid = tracks_of(trace, parent.index),
+                               .tid = tracks_of(trace, launcher),
                                .start_us = (double)launch_ns / 1e3};
     next_event(text, first);
     tracks_add_arrow(text, false, id, &from);
@@ -95,11 +117,13 @@ static void write_launch(strbuf *text, const halley_trace *trace, uint32_t node,
 }
 
 static bool write_slices(file_output *to, const halley_trace *trace,
-                         const slice_array *slices, uint64_t pid, bool *first)
+                         const report_slices *slices, uint64_t pid, bool *first)
 {
     strbuf text = {0}, name = {0};
-    for (size_t i = 0; i < slices->n && !text.failed; i++) {
-        const slice *const s = &slices->at[i];
+    map64 calls = {0};
+    const bool is_indexed = index_calls(&calls, trace, slices);
+    for (size_t i = 0; is_indexed && i < slices->n && !text.failed; i++) {
+        const report_slice *const s = &slices->at[i];
         if (i == 0 || s->track != slices->at[i - 1].track) {
             name.n = 0;
             tracks_name(&name, s->track);
@@ -113,30 +137,36 @@ static bool write_slices(file_output *to, const halley_trace *trace,
                                     .is_rich = true};
         next_event(&text, first);
         tracks_add_node(&text, trace, s->node, &event);
-        write_launch(&text, trace, s->node, &event, first);
+        write_launch(&text, trace, s->node, &calls, &event, first);
         file_output_str(to, strbuf_str(&text));
         text.n = 0;
     }
-    const bool ok = !text.failed && !name.failed;
+    const bool ok = is_indexed && !text.failed && !name.failed;
     strbuf_fini(&text);
     strbuf_fini(&name);
+    map64_fini(&calls);
     return ok;
+}
+
+bool report_recorded_list(report_slices *out, const halley_trace *trace)
+{
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+        report_slice s;
+        if (read_slice(&s, trace, i) && !array_push(out, s))
+            return false;
+    }
+    if (out->n > 0)
+        qsort(out->at, out->n, sizeof *out->at, compare_slices);
+    return true;
 }
 
 halley_status report_recorded_rank(file_output *to, const halley_trace *trace,
                                    uint64_t pid, str process, bool *first,
                                    halley_error *err)
 {
-    slice_array slices = {0};
+    report_slices slices = {0};
     strbuf text = {0};
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < halley_trace_count(trace); i++) {
-        slice s;
-        if (read_slice(&s, trace, i))
-            ok = array_push(&slices, s);
-    }
-    if (slices.n > 0)
-        qsort(slices.at, slices.n, sizeof *slices.at, compare_slices);
+    bool ok = report_recorded_list(&slices, trace);
     next_event(&text, first);
     tracks_add_name(&text, pid, 0, "process_name", process);
     ok = ok && !text.failed;
@@ -157,9 +187,7 @@ halley_status report_recorded_timeline(const halley_trace_set *traces, const cha
     for (uint32_t i = 0; !any && i < n; i++)
         any = report_recorded_has(halley_trace_set_get(traces, i));
     if (!any)
-        return error_set(err, HALLEY_EINVAL,
-                         "no node says when it ran; traces that halley trace link makes "
-                         "of two recordings do");
+        return report_recorded_refuse(err);
     file_output *to = NULL;
     TRY(file_output_open(&to, path, err));
     file_output_str(to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));

@@ -35,7 +35,6 @@ halley_status report_sim_explain(const halley_result *result, const report_trace
 /* One row a rank, as CSV. */
 halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err);
 /* ASTRA-sim's lines, ranks in the order in which they finished. */
-void report_sim_astra(const halley_result *result, FILE *to);
 
 /* How busy links were over time: an SVG picture when the path ends in .svg, else CSV.
  * Needs a result with heat. */

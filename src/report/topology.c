@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/units.h"
+#include "report/page.h"
 
 #include <assert.h>
 #include <math.h>
@@ -327,8 +328,10 @@ static void add_facts(strbuf *to, const halley_topology_report *r)
 static void add_page(strbuf *to, const halley_topology *t,
                      const halley_topology_report *r, const char *title)
 {
-    strbuf_add(to, STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                       "<meta name=\"viewport\" content=\"width=device-width, "
+    strbuf_add(to,
+               STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"));
+    report_policy_add(to, NULL);
+    strbuf_add(to, STR("<meta name=\"viewport\" content=\"width=device-width, "
                        "initial-scale=1\"><title>"));
     strbuf_xml(to, str_from(title));
     strbuf_add(to, STR("</title><style>body{font:15px/1.4 sans-serif;margin:16px auto;"

@@ -3,7 +3,7 @@
 #define REPORT_VIEW_FILES_H
 
 extern const char view_css[];
-extern const char view_js[];
+extern const char view_js[], view_js_sha256[];
 extern const char view_page_css[];
 
 #endif

@@ -3,6 +3,7 @@
  * search, and what is known of each box. Text from the trace goes into the page only as
  * escaped XML or as JSON in which no tag can start.
  */
+#include "report/page.h"
 #include "report/view.h"
 #include "report/view_files.h"
 
@@ -166,8 +167,10 @@ static void add_header(strbuf *to, const view_graph *g, strbuf *scratch)
 {
     scratch->n = 0;
     view_title(scratch, g);
-    strbuf_add(to, STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                       "<meta name=\"viewport\" content=\"width=device-width, "
+    strbuf_add(to,
+               STR("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"));
+    report_policy_add(to, view_js_sha256);
+    strbuf_add(to, STR("<meta name=\"viewport\" content=\"width=device-width, "
                        "initial-scale=1\"><meta name=\"color-scheme\" content=\"light "
                        "dark\">\n<title>"));
     strbuf_xml(to, strbuf_str(scratch));
@@ -204,7 +207,7 @@ bool view_write_html(strbuf *to, const view_graph *g)
     strbuf_add(to,
                STR("</main><aside id=\"side\" hidden aria-live=\"polite\"></aside>\n"));
     add_data(to, g, &scratch);
-    strbuf_printf(to, "<script>\n%s</script>\n</body></html>\n", view_js);
+    strbuf_printf(to, "<script>%s</script>\n</body></html>\n", view_js);
     const bool done = ok && !scratch.failed && !to->failed;
     strbuf_fini(&scratch);
     return done;

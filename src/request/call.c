@@ -105,12 +105,22 @@ void request_work_end(const request_call *call)
         progress_view_fini(call->view);
 }
 
+/* Before anything is computed or written. */
+static halley_status refuse_two_forms(request_call *call, halley_error *err)
+{
+    return request_given(call, "json") && request_given(call, "csv")
+               ? request_usage(call, err, "--json and --csv exclude each other")
+               : HALLEY_OK;
+}
+
 halley_status request_call_run(request_call *call, halley_error *err)
 {
     const uint64_t n_failures = mem_failure_count();
     request_spool spool = {0};
     mem_call_begin();
-    halley_status status = request_spool_fill(&spool, call, err);
+    halley_status status = refuse_two_forms(call, err);
+    if (status == HALLEY_OK)
+        status = request_spool_fill(&spool, call, err);
     if (status == HALLEY_OK)
         status = call->verb->run(call, err);
     mem_call_end();

@@ -292,9 +292,9 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
 {
     const halley_objective *goal = halley_study_objective(s, 0);
     const uint32_t n = e->n_best < top ? e->n_best : top;
-    fprintf(to, "%s: %s designs evaluated of %s, %s feasible\n", halley_study_name(s),
-            number_fixed((double)e->n_evaluated, 0).at, number_digits(e->n_designs, 4).at,
-            number_fixed((double)e->n_feasible, 0).at);
+    fprintf(to, "%s: %s design%s evaluated of %s, %s feasible\n", halley_study_name(s),
+            number_fixed((double)e->n_evaluated, 0).at, e->n_evaluated == 1 ? "" : "s",
+            number_digits(e->n_designs, 4).at, number_fixed((double)e->n_feasible, 0).at);
     if (n) {
         fprintf(to, "\nBest by %s %s%s\n\n", goal->maximize ? "greatest" : "least",
                 goal->text,

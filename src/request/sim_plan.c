@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "halley/plan_trace.h"
+#include "report/columns.h"
 #include "report/losses.h"
 #include "report/plan_sim.h"
 #include "report/sim.h"
@@ -18,6 +19,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* More have no use of links over time, which needs every rank to be run. */
+enum { MOST_HEAT_RANKS = 1024 };
 /* A difference to the closed form above which the busiest link is named. */
 static const double notable_difference = 0.02;
 
@@ -68,6 +71,8 @@ static halley_status simulate_roles(plan_run *p, halley_error *err)
     halley_sim_opts opts = p->o->run;
     opts.record = true;
     TRY(halley_plan_template(&p->roles, &p->model, &p->plan, p->cluster, &p->stack, err));
+    if (p->o->columns != NULL && halley_template_ranks(p->roles) <= MOST_HEAT_RANKS)
+        opts.heat = true;
     TRY(halley_sim_run_template(&p->result, p->roles, p->cluster, &opts, err));
     const double meeting = p->e.part_s[HALLEY_PART_MEETING];
     p->programs_s = report_plan_finish(p->result);
@@ -249,6 +254,48 @@ static halley_status write_json(const request_call *call, const void *what,
     return status != HALLEY_OK ? status : ended;
 }
 
+/* The memory of a stage, and its passes. */
+static halley_status make_columns_stage(report_columns_stage *out, const plan_run *p,
+                                        uint32_t i, halley_error *err)
+{
+    halley_stage_memory memory;
+    halley_plan_pass *passes;
+    size_t n;
+    TRY(halley_plan_passes(&passes, &n, &p->model, &p->plan, p->cluster, &p->stack, i,
+                           err));
+    halley_estimate_stage(&memory, &p->model, &p->plan, p->cluster, &p->stack, i);
+    const double activations = memory.memory_bytes[HALLEY_MEMORY_ACTIVATIONS];
+    *out = (report_columns_stage){.passes = passes,
+                                  .n_passes = n,
+                                  .fixed_bytes = memory.device_bytes - activations,
+                                  .activation_bytes = activations};
+    return HALLEY_OK;
+}
+
+static halley_status write_plan_columns(const plan_run *p, halley_error *err)
+{
+    const uint32_t n = p->plan.pp;
+    report_columns_stage *stages = calloc(n, sizeof *stages);
+    if (stages == NULL)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; i < n && status == HALLEY_OK; i++)
+        status = make_columns_stage(&stages[i], p, i, err);
+    const report_columns_options o = {.all_ranks = p->o->all_ranks,
+                                      .stages = stages,
+                                      .npus_per_node =
+                                          halley_cluster_npus_per_node(p->cluster),
+                                      .capacity_bytes = p->e.capacity_bytes,
+                                      .headroom = p->e.headroom};
+    if (status == HALLEY_OK)
+        status = report_sim_columns(p->result, &(report_traces){.roles = p->roles}, &o,
+                                    p->o->columns, err);
+    for (uint32_t i = 0; i < n; i++)
+        free((void *)(uintptr_t)stages[i].passes);
+    free(stages);
+    return status;
+}
+
 static halley_status write_plan_run(request_call *call, const plan_run *p,
                                     halley_error *err)
 {
@@ -262,6 +309,8 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
         TRY(report_sim_links(p->result, o->links, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(p->result, &traces, o->timeline, o->expand, err));
+    if (o->columns != NULL)
+        TRY(write_plan_columns(p, err));
     for (uint32_t i = 0; i < halley_result_warning_count(p->result); i++)
         request_note(call, "warning: %s", halley_result_warning(p->result, i));
     char title[3 * HALLEY_NAME];

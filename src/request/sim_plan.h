@@ -9,7 +9,9 @@
 typedef struct sim_plan_options {
     const design_options *design;
     bool json, csv, per_rank, explain;
-    const char *timeline, *per_node, *heat, *links, *report; /* files; NULL = none */
+    bool all_ranks;                                           /* in `columns` */
+    const char *timeline, *columns, *per_node, *heat, *links; /* files; NULL = none */
+    const char *report;                                       /* the same */
     const char *expand; /* ranks of the timeline; NULL = one of each class */
     halley_sim_opts run;
 } sim_plan_options;

@@ -394,9 +394,16 @@ halley_status traces_save(const halley_trace_set *set, const traces_output *outp
     return status;
 }
 
+/* A file that is written under another name until all are. */
+typedef struct sink_file {
+    const char *name; /* lent by the file set */
+    char *path;       /* owned */
+} sink_file;
+
 struct traces_sink {
     saving s;
     traces_output output;
+    ARRAY(sink_file) files;
     const char *groups_path; /* lent by the file set; NULL = no groups are written */
     char *made;              /* a folder to remove when the link fails; NULL */
 };
@@ -441,11 +448,15 @@ static halley_status add_sink_file(traces_sink *sink, const char **path, uint32_
 {
     strbuf name = {0};
     path_of(&name, &sink->s, rank);
-    const halley_status status =
-        name.failed ? error_nomem(err)
-                    : file_set_add(sink->s.files, path, name.at, rank == sink->s.n, err);
-    strbuf_fini(&name);
-    return status;
+    const sink_file file = {.path = name.at};
+    if (name.failed || !array_push(&sink->files, file)) {
+        strbuf_fini(&name);
+        return error_nomem(err);
+    }
+    sink_file *const added = &sink->files.at[sink->files.n - 1];
+    TRY(file_set_add(sink->s.files, &added->name, added->path, rank == sink->s.n, err));
+    *path = added->name;
+    return HALLEY_OK;
 }
 
 halley_status traces_sink_path(const char **path, void *context, uint32_t rank,
@@ -466,6 +477,8 @@ static halley_status end_sink(traces_sink *sink, const halley_trace_set *set,
     halley_status status = HALLEY_OK;
     if (sink->groups_path != NULL)
         status = sink->output.save_groups(set, sink->groups_path, err);
+    if (status != HALLEY_OK)
+        traces_sink_name_files(sink, err);
     file_set *const files = sink->s.files;
     sink->s.files = NULL;
     if (status == HALLEY_OK)
@@ -488,9 +501,19 @@ halley_status traces_sink_close(traces_sink *sink, const halley_trace_set *set,
         look_behind(&sink->s, call);
     else if (sink->made != NULL)
         (void)rmdir(sink->made);
+    for (size_t i = 0; i < sink->files.n; i++)
+        free(sink->files.at[i].path);
+    array_fini(&sink->files);
     free(sink->made);
     free(sink);
     return status;
+}
+
+void traces_sink_name_files(const traces_sink *sink, halley_error *err)
+{
+    for (size_t i = 0; sink != NULL && i < sink->files.n; i++)
+        if (sink->files.at[i].name != NULL)
+            error_rename_file(err, sink->files.at[i].name, sink->files.at[i].path);
 }
 
 bool traces_sink_is_used(const traces_sink *sink)
@@ -513,4 +536,27 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
     report_json_u64(&j, "n_ranks", halley_trace_set_count(set));
     report_json_u64(&j, "n_distinct", halley_trace_set_distinct(set));
     return request_json_end(&j, call, err);
+}
+
+bool traces_are_untimed(const halley_trace_set *set, bool *has_work)
+{
+    bool is_linked = false;
+    *has_work = false;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const t = halley_trace_set_get(set, r);
+        if (r > 0 && t == halley_trace_set_get(set, r - 1))
+            continue;
+        for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+            halley_attr attr;
+            if (halley_node_duration_us(t, i) > 0 ||
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_DURATION_NS))
+                return false;
+            is_linked |= halley_node_find_attr(&attr, t, i, "rf_id");
+            *has_work |=
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_NUM_OPS) &&
+                (!halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_IS_CPU_OP) ||
+                 attr.bits == 0);
+        }
+    }
+    return is_linked;
 }

@@ -92,6 +92,8 @@ halley_status traces_sink_open(traces_sink **out, const traces_output *output,
                                halley_error *err);
 halley_rank_path traces_sink_path;
 bool traces_sink_is_used(const traces_sink *sink); /* a rank has been named */
+/* In the error of a link that failed, files have the names that they would have got. */
+void traces_sink_name_files(const traces_sink *sink, halley_error *err);
 halley_status traces_sink_close(traces_sink *sink, const halley_trace_set *set,
                                 request_call *call, halley_error *err);
 
@@ -107,6 +109,10 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
 
 /* For save_groups: those that the traces of the set `groups` declare. */
 traces_groups_saver traces_save_declared;
+
+/* Was the set linked from execution traces without times? *has_work: its operators on
+ * devices say what they compute. */
+bool traces_are_untimed(const halley_trace_set *set, bool *has_work);
 
 /* Say so on stderr if there is a file called `path`, which would be taken for one of the
  * set that was written. */

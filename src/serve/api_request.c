@@ -6,10 +6,19 @@
 
 static void receive_body(serve_exchange *x, const char *at, size_t n)
 {
-    if (x->body.n + n > SERVE_MAX_BODY)
+    if (x->is_too_long || x->is_too_much)
+        return;
+    if (x->body.n + n > SERVE_MAX_BODY) {
         x->is_too_long = true;
-    else if (!x->is_too_long)
+    } else if (atomic_fetch_add(&x->server->n_body_bytes, n) + n > SERVE_ALL_BODIES) {
+        atomic_fetch_sub(&x->server->n_body_bytes, n);
+        x->is_too_much = true;
+    } else {
+        x->n_counted += n;
         strbuf_add(&x->body, (str){at, n});
+    }
+    if (x->is_too_long || x->is_too_much)
+        serve_body_drop(x);
 }
 
 static enum MHD_Result refuse_length(serve_exchange *x)
@@ -32,6 +41,10 @@ static enum MHD_Result answer_request(serve_exchange *x)
     halley_error err = {0};
     if (x->is_too_long)
         return refuse_length(x);
+    if (x->is_too_much)
+        return serve_answer_error(x, MHD_HTTP_SERVICE_UNAVAILABLE, "limit",
+                                  "the server is receiving too much at a time; try "
+                                  "again later");
     if (x->body.failed)
         return serve_answer_error(x, MHD_HTTP_SERVICE_UNAVAILABLE, "limit",
                                   "out of memory");
@@ -41,6 +54,7 @@ static enum MHD_Result answer_request(serve_exchange *x)
                                   "{\"do\": \"version\"}");
     if (serve_job_start(&job, x->server->jobs, x->body.at, &err) != HALLEY_OK)
         return serve_answer_failure(x, &err);
+    serve_body_drop(x);
     serve_connection_release(&x->server->connections, x->place);
     const char *const reply = serve_job_wait(job, SERVE_WAIT_S);
     if (reply == NULL) {

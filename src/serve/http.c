@@ -129,6 +129,14 @@ enum MHD_Result serve_access(void *server, struct MHD_Connection *connection,
     return x->is_answered ? MHD_NO : x->answer(x);
 }
 
+void serve_body_drop(serve_exchange *x)
+{
+    strbuf_fini(&x->body);
+    x->body = (strbuf){0};
+    atomic_fetch_sub(&x->server->n_body_bytes, x->n_counted);
+    x->n_counted = 0;
+}
+
 void serve_complete(void *server, struct MHD_Connection *connection, void **exchange,
                     enum MHD_RequestTerminationCode code)
 {
@@ -139,10 +147,11 @@ void serve_complete(void *server, struct MHD_Connection *connection, void **exch
     if (x == NULL)
         return;
     /* The head of the next request, if the connection is kept. */
-    serve_connection_expect(&x->server->connections, x->place, 64 * SERVE_LEAST_BPS);
+    serve_connection_expect(&x->server->connections, x->place,
+                            (uint64_t)64 * SERVE_LEAST_BPS);
     if (x->upload != NULL)
         serve_upload_abort(x->upload);
-    strbuf_fini(&x->body);
+    serve_body_drop(x);
     free(x);
     *exchange = NULL;
 }

@@ -24,6 +24,7 @@
 enum {
     MAX_JOBS = 2048, /* in the table */
     MAX_WORKERS = 64,
+    ALL_REQUESTS = 64 << 20,  /* bytes of requests that wait or run */
     SMALL_REQUEST = 64 << 10, /* bytes; larger ones are not looked into for their verb */
     LONG_NICE = 10,
 };
@@ -43,6 +44,7 @@ struct serve_job {
     serve_jobs *jobs;
     job_lane *lane;
     char *request, *reply; /* the reply from JOB_DONE on; NULL: there was no memory */
+    size_t n_request;      /* bytes */
     job_state state;
     atomic_bool cancelled;
     uint32_t n_references; /* the table, the queue or worker, and all who wait */
@@ -60,6 +62,7 @@ struct serve_jobs {
     serve_job *table[MAX_JOBS];
     pthread_t workers[MAX_WORKERS];
     uint32_t n_workers;
+    size_t n_request_bytes; /* of jobs that are not done */
     bool stopping;
 };
 
@@ -164,6 +167,8 @@ static void finish_job(serve_job *job, char *reply)
         job->idle_s = clock_s();
     free(job->request);
     job->request = NULL;
+    assert(job->jobs->n_request_bytes >= job->n_request);
+    job->jobs->n_request_bytes -= job->n_request;
     pthread_cond_broadcast(&job->changed);
     drop_reference(job);
 }
@@ -369,6 +374,7 @@ static serve_job *make_job(serve_jobs *jobs, const char *json)
         return NULL;
     job->jobs = jobs;
     job->request = strdup(json);
+    job->n_request = strlen(json);
     if (job->request == NULL || !serve_random_hex(job->id) ||
         init_condition(&job->changed) != 0) {
         free(job->request);
@@ -388,11 +394,13 @@ halley_status serve_job_start(serve_job **out, serve_jobs *jobs, const char *jso
     if (job == NULL)
         return error_nomem(err);
     pthread_mutex_lock(&jobs->lock);
-    const bool has_room = lane->n < lane->most && !jobs->stopping;
+    const bool has_room = lane->n < lane->most && !jobs->stopping &&
+                          jobs->n_request_bytes + job->n_request <= ALL_REQUESTS;
     const uint32_t place = has_room ? find_place(jobs) : MAX_JOBS;
     if (place < MAX_JOBS) {
         jobs->table[place] = job;
         job->lane = lane;
+        jobs->n_request_bytes += job->n_request;
         push_job(lane, job);
     } else {
         job->n_references = 1;

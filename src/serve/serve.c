@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum {
     IDLE_S = 30,             /* a connection on which nothing happens ends */
     HEAD_BYTES = 32 << 10,   /* of a request, at most */
     STACK_BYTES = 512 << 10, /* of the thread of a connection */
+    TRIM_LOOKS = 50,         /* after so many of them, free memory goes back */
     LOOK_MS = 100,           /* between two looks at jobs and connections */
 };
 static const uint64_t usual_upload = 2000000000;
@@ -59,11 +61,29 @@ static struct MHD_Daemon *start_daemon(serve_server *s, int fd)
         1, MHD_OPTION_END);
 }
 
+/* Large blocks go back to the system when they are freed, and threads share heaps: a
+ * server that was busy once does not stay large. */
+static void bound_heaps(void)
+{
+#if defined __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 4 << 20);
+    (void)mallopt(M_ARENA_MAX, 8);
+#endif
+}
+
+static void trim_heaps(void)
+{
+#if defined __GLIBC__
+    (void)malloc_trim(1 << 20);
+#endif
+}
+
 /* Until a signal to end; meanwhile, what is slow or forgotten is ended. */
 static void watch_server(serve_server *s, const sigset_t *ending)
 {
     const struct timespec look = {0, LOOK_MS * 1000000L};
-    for (;;) {
+    for (unsigned n = 1;; n++) {
         const int signal = sigtimedwait(ending, NULL, &look);
         if (signal == SIGCHLD)
             (void)waitpid(-1, NULL, WNOHANG);
@@ -71,6 +91,8 @@ static void watch_server(serve_server *s, const sigset_t *ending)
             return;
         serve_jobs_tidy(s->jobs, clock_s());
         serve_connections_reap(&s->connections, clock_s());
+        if (n % TRIM_LOOKS == 0)
+            trim_heaps();
     }
 }
 
@@ -164,6 +186,7 @@ halley_status serve_run(const serve_options *o, FILE *to, halley_error *err)
         return error_nomem(err);
     serve_connections_init(&s->connections);
     hold_signals(&ending, &before);
+    bound_heaps();
     halley_status status = HALLEY_OK;
     if (!serve_random_hex(s->token))
         status = error_set(err, HALLEY_EIO, "the system gives no random numbers");

@@ -10,13 +10,17 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
-enum { SERVE_MAX_BODY = 16 << 20 }; /* bytes of a request document */
+enum {
+    SERVE_MAX_BODY = 16 << 20,  /* bytes of a request document */
+    SERVE_ALL_BODIES = 64 << 20 /* of all that are being received */
+};
 
 typedef struct serve_server {
     char token[SERVE_TOKEN + 1];
     serve_folder folder;
     serve_jobs *jobs;
     serve_connections connections;
+    atomic_size_t n_body_bytes; /* of requests that are not complete */
     atomic_bool stopping;
 } serve_server;
 
@@ -29,13 +33,14 @@ typedef void serve_receiver(serve_exchange *x, const char *at, size_t n);
 struct serve_exchange {
     serve_server *server;
     struct MHD_Connection *connection;
-    int place;                /* in the table of connections */
-    const char *method, *url; /* lent for the time of a call */
-    serve_receiver *receive;  /* NULL: a body is ignored */
-    serve_handler *answer;    /* when the request is complete */
-    bool is_answered;         /* before its body came: it is not read */
-    strbuf body;              /* of a request document */
-    bool is_too_long;
+    int place;                     /* in the table of connections */
+    const char *method, *url;      /* lent for the time of a call */
+    serve_receiver *receive;       /* NULL: a body is ignored */
+    serve_handler *answer;         /* when the request is complete */
+    bool is_answered;              /* before its body came: it is not read */
+    strbuf body;                   /* of a request document */
+    size_t n_counted;              /* of it, in the server's n_body_bytes */
+    bool is_too_long, is_too_much; /* for one; for the server at this time */
     serve_upload *upload;
 };
 
@@ -48,6 +53,9 @@ enum MHD_Result serve_files_list(serve_exchange *x);
 enum MHD_Result serve_file_get(serve_exchange *x);
 /* Files of the page, which need no token; MHD_NO and nothing sent when it is none. */
 bool serve_page_find(serve_exchange *x, enum MHD_Result *out);
+
+/* The body is no longer needed. */
+void serve_body_drop(serve_exchange *x);
 
 /* Answers. All have the headers of security. */
 enum MHD_Result serve_answer_json(serve_exchange *x, unsigned status, str json);

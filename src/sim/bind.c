@@ -53,7 +53,8 @@ static halley_status bind_rank(sim *s, uint32_t rank)
                                 .binds = binds,
                                 .tags = in->tags[rank],
                                 .npu = rank,
-                                .n_alike = 1};
+                                .n_alike = 1,
+                                .server = mem_server_of(&s->memory, rank)};
     return HALLEY_OK;
 }
 

@@ -262,6 +262,7 @@ typedef struct sim_rank {
     const uint32_t *tags;  /* by place of a tag */
     uint32_t npu;          /* the one that is run */
     uint32_t n_alike;      /* NPUs that it represents */
+    uint32_t server;       /* of the memory that it shares; MEM_NONE */
     sim_local local;
     sim_lanes lanes;   /* native rules */
     uint32_t *waiting; /* by node: parents not done, or one of the marks above */
@@ -317,6 +318,13 @@ typedef struct sim_reduced {
     bool is_known;
 } sim_reduced;
 
+/* A request to a memory that ranks share, until all of its instant are there. */
+typedef struct sim_asked {
+    uint32_t server, place; /* place: of the NPU among those that share the memory */
+    uint32_t rank, node;
+    uint64_t bytes;
+} sim_asked;
+
 /* For tests (shuffle.c). */
 typedef struct sim_shuffle {
     bool on;
@@ -337,6 +345,8 @@ struct sim {
     uint32_t n_ranks;         /* that are run: all, or one of each symmetry class */
     const uint32_t *class_of; /* by NPU: the rank that is run for it; NULL = itself */
     sim_shuffle shuffle;
+    ARRAY(sim_asked) asked;        /* native rules: requests of this instant */
+    const uint32_t *servers_alike; /* by server: how many it represents; NULL = one */
     sim_group *groups;
     uint32_t n_groups;
     uint64_t ticks_per_ns;
@@ -362,6 +372,8 @@ struct sim {
     ARRAY(sim_traffic) traffic;
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
+    halley_journal journal_level;
+    ARRAY(halley_journal_entry) journal;
     uint64_t n_events;
     uint64_t n_represented; /* each as often as there are objects that it represents */
     uint64_t last; /* tick that the clock holds: TICKS_LAST, or any under ASTRA-sim's */
@@ -403,6 +415,10 @@ void sim_rank_start(sim *s, uint32_t rank);
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node);
 /* Issue what is ready; perhaps the rank is done. */
 void sim_rank_go_on(sim *s, uint32_t rank);
+
+/* graph.c: native rules: memories take the requests of the instant, in the order of the
+ * NPUs that share them. */
+void sim_memory_serve(sim *s);
 
 /* local.c: a node of a rank that has tensors begins, ends; the run is over. */
 halley_status sim_local_init(sim *s, sim_rank *r, bool record);

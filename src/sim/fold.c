@@ -82,8 +82,9 @@ static bool has_nothing_special(const halley_cluster *c, const halley_sim_opts *
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
         custom = custom || s->colls[i].custom != NULL;
     return c->n_kinds < 2 && !opts->no_fold && !opts->record && !opts->heat &&
-           opts->stop_s == 0 && sim_rules_get(c)->can_fold && !custom && !s->bus.on &&
-           !s->rendezvous && s->jitter == 0 && s->slow == NULL && s->late_s == NULL &&
+           opts->journal == HALLEY_JOURNAL_NONE && opts->stop_s == 0 &&
+           sim_rules_get(c)->can_fold && !custom && !s->bus.on && !s->rendezvous &&
+           s->jitter == 0 && s->slow == NULL && s->late_s == NULL &&
            s->interference[CLUSTER_KERNEL_MATMUL] == 0 &&
            s->interference[CLUSTER_KERNEL_ATTENTION] == 0 &&
            s->interference[CLUSTER_KERNEL_MEMORY] == 0;

@@ -50,6 +50,23 @@ static bool is_gpu_or_comm(sim_busy busy)
     return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
 }
 
+/* A line of the journal of a run that keeps one. */
+static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
+                           halley_journal_kind kind)
+{
+    const bool of_group = n->type == HALLEY_NODE_COLL && sim_node_group(r, n) != 0;
+    const bool is_kept =
+        s->journal_level == HALLEY_JOURNAL_NODES || kind != HALLEY_JOURNAL_END;
+    const halley_journal_entry entry = {.at = s->queue.now,
+                                        .rank = (uint32_t)(r - s->ranks),
+                                        .node = n->trace_index,
+                                        .group = of_group ? sim_node_group(r, n) : 0,
+                                        .kind = kind};
+    assert(s->class_of == NULL && s->fold == NULL);
+    if (is_kept && !array_push(&s->journal, entry))
+        sim_fail_memory(s);
+}
+
 static void note_begin(sim *s, sim_rank *r, const sim_node *n)
 {
     const sim_busy busy = get_busy_kind(n);
@@ -95,6 +112,9 @@ static void retire_node(sim *s, sim_rank *r, uint32_t node)
     assert(r->waiting[node] == SIM_NODE_RUNNING && r->n_running > 0);
     s->rules->vacate(r, n->slot);
     note_end(s, r, n);
+    if (s->journal_level != HALLEY_JOURNAL_NONE)
+        add_to_journal(
+            s, r, n, n->flags & SIM_NODE_SKIP ? HALLEY_JOURNAL_SKIP : HALLEY_JOURNAL_END);
     r->wall = s->queue.now;
     r->waiting[node] = SIM_NODE_DONE;
     r->n_running--;
@@ -116,29 +136,66 @@ static void fail_node(sim *s, uint32_t rank, uint32_t node, const char *sentence
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
 
+/* The memory begins with the request, or keeps it until it has served those before. */
+static void ask_memory(sim *s, uint32_t server, uint32_t rank, uint32_t node,
+                       uint64_t bytes)
+{
+    bool starts;
+    const mem_request request = {bytes, rank, node, MEM_NONE};
+    if (mem_ask(&s->memory, server, &request, &starts) != HALLEY_OK) {
+        sim_fail_memory(s);
+        return;
+    }
+    if (!starts)
+        return;
+    const uint64_t delay = mem_duration(&s->memory, bytes);
+    sim_call_after(s, rank, delay, sim_event_node(rank, node));
+    sim_call_after(s, rank, delay, sim_event_memory(server));
+}
+
+static int compare_asked(const void *a, const void *b)
+{
+    const sim_asked *x = a, *y = b;
+    if (x->server != y->server)
+        return x->server < y->server ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+void sim_memory_serve(sim *s)
+{
+    assert(s->asked.n > 0 && s->memory.n_servers > 0);
+    qsort(s->asked.at, s->asked.n, sizeof *s->asked.at, compare_asked);
+    for (size_t i = 0; i < s->asked.n && s->status == HALLEY_OK; i++) {
+        const sim_asked *a = &s->asked.at[i];
+        ask_memory(s, a->server, a->rank, a->node, a->bytes);
+    }
+    s->asked.n = 0;
+}
+
 static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
 {
-    const uint32_t npu = s->ranks[rank].npu;
-    const uint32_t server = mem_server_of(&s->memory, npu);
-    const uint64_t delay = s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL
-                               ? mem_pool_delay(&s->memory, npu, bytes, s->queue.now)
-                               : mem_duration(&s->memory, bytes);
-    bool starts = true;
+    const sim_rank *r = &s->ranks[rank];
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
         fail_node(s, rank, node,
                   "the node loads from or stores to remote memory, but the cluster has "
                   "none; add remote-memory to its file");
         return;
     }
-    if (server != MEM_NONE &&
-        mem_ask(&s->memory, server, &(mem_request){bytes, rank, node, MEM_NONE},
-                &starts) != HALLEY_OK)
+    if (r->server == MEM_NONE) {
+        const uint64_t delay =
+            s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL
+                ? mem_pool_delay(&s->memory, r->npu, bytes, s->queue.now)
+                : mem_duration(&s->memory, bytes);
+        sim_call_after(s, rank, delay, sim_event_node(rank, node));
+    } else if (s->rules->flush == NULL) {
+        ask_memory(s, r->server, rank, node, bytes);
+    } else if (!array_push(&s->asked,
+                           ((sim_asked){r->server, r->npu % s->memory.npus_per_server,
+                                        rank, node, bytes}))) {
         sim_fail_memory(s);
-    if (!starts)
-        return;
-    sim_call_after(s, rank, delay, sim_event_node(rank, node));
-    if (server != MEM_NONE)
-        sim_call_after(s, rank, delay, sim_event_memory(server));
+    }
 }
 
 static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *n)
@@ -196,6 +253,8 @@ static void issue_node(sim *s, uint32_t rank, uint32_t node)
     r->n_running++;
     s->rules->occupy(r, n->slot);
     note_begin(s, r, n);
+    if (s->journal_level != HALLEY_JOURNAL_NONE)
+        add_to_journal(s, r, n, HALLEY_JOURNAL_ISSUE);
     if (n->flags & SIM_NODE_SKIP) {
         retire_node(s, r, node);
         return;
@@ -250,6 +309,11 @@ static void check_finished(sim *s, uint32_t rank)
     r->finished = true;
     r->finish = s->queue.now;
     s->finishers[s->n_finished++] = rank;
+    if (s->journal_level != HALLEY_JOURNAL_NONE &&
+        !array_push(&s->journal, (halley_journal_entry){.at = s->queue.now,
+                                                        .rank = rank,
+                                                        .kind = HALLEY_JOURNAL_FINISH}))
+        sim_fail_memory(s);
 }
 
 void sim_rank_go_on(sim *s, uint32_t rank)

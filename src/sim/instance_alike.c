@@ -18,6 +18,7 @@ static uint32_t find_use(const sim_program *p, const sim_node *n, const trace_ho
     uint32_t name = SIM_NO_NAME;
     const bool sends = n->type == HALLEY_NODE_SEND, gets = n->type == HALLEY_NODE_RECV;
     const bool calls = n->type == HALLEY_NODE_COLL;
+    assert(hole->role > TRACE_HOLE_NONE && hole->role <= TRACE_HOLE_ROOT);
     if (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP | SIM_NODE_CHUNKS))
         return UNKNOWN;
     if (hole->role == TRACE_HOLE_TAG && (sends || gets))
@@ -135,6 +136,7 @@ static bool read_value(uint32_t *out, const sim_alike *a, const trace_difference
                        const trace_difference *one, const halley_cluster *c)
 {
     const trace_hole *hole = &a->holes->at[one->hole];
+    assert(one->hole < a->holes->n);
     const bool is_signed =
         hole->kind != HALLEY_ATTR_UINT32 && hole->kind != HALLEY_ATTR_UINT64;
     if (hole->role == TRACE_HOLE_GROUP)
@@ -158,6 +160,7 @@ static bool take_difference(alike_names *to, const sim_alike *a, uint32_t use,
 {
     const uint32_t n_names = a->program->n_names;
     uint32_t *at = use < n_names ? &to->values[use] : &to->tags[use - n_names];
+    assert(use < n_names + a->program->n_tags);
     if (a->counts[use] > 0 && *at != value)
         return false;
     *at = value;
@@ -231,6 +234,7 @@ bool sim_alike_bind(const uint32_t **values, const uint32_t **tags, const sim_al
                     arena *memory)
 {
     const sim_program *p = a->program;
+    assert(d->n > 0 && p->n == halley_trace_count(a->holes->trace));
     const bool new_tags = changes_tags(a, d);
     if (p->n_names > MOST_NAMES || (new_tags && p->n_tags > MOST_NAMES))
         return false;

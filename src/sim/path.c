@@ -98,6 +98,7 @@ static bool find_lasts(walker *w)
         const sim_program *p = w->s->ranks[rank].program;
         for (uint32_t k = 0; k < p->n; k++) {
             const uint32_t i = p->nodes[k].trace_index;
+            assert(i < p->n);
             const uint64_t link = link_of(w, rank, i);
             uint32_t at = (uint32_t)w->lasts.n;
             bool fresh;
@@ -175,6 +176,7 @@ static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
  * memory. */
 static bool find_dependency(uint32_t *out, walker *w, const spot *at)
 {
+    assert(at->rank < w->s->n_ranks && at->node < count_nodes(w, at->rank));
     const waits *of = get_waits(w, at->rank);
     const sim_program *p = w->s->ranks[at->rank].program;
     *out = HALLEY_NO_NODE;
@@ -204,6 +206,7 @@ static uint32_t find_member(const walker *w, const sim_node *n, uint32_t npu,
     if (n->a == SIM_NO_NAME || in->values == NULL)
         return w->s->ranks[class_id].npu; /* of all ranks, the first of its class */
     const cluster_group *g = &in->groups[in->values[npu][n->a]];
+    assert(in->values[npu][n->a] < in->n_groups);
     for (uint32_t i = 0; i < g->n; i++)
         if (get_class(w->s, g->ranks[i]) == class_id)
             return g->ranks[i];
@@ -323,6 +326,7 @@ static halley_status certify_path(const walker *w, uint64_t finish, halley_error
 static halley_status find_path(walker *w, halley_error *err)
 {
     const sim *s = w->s;
+    assert(s->n_ranks > 0 && s->ranks[0].begins != NULL);
     w->by_end = mem_array_zero(s->n_ranks, sizeof *w->by_end);
     w->waits = mem_array_zero(s->instance.programs.n, sizeof *w->waits);
     if (w->by_end == NULL || w->waits == NULL || !find_lasts(w))

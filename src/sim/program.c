@@ -125,7 +125,7 @@ static halley_status read_needed_number(uint64_t *out, const compiler *c, uint32
 static bool read_duration_ns(double *ns, const compiler *c, uint32_t index)
 {
     halley_attr attr;
-    return c->rules->has_duration_ns &&
+    return (c->rules->has_duration_ns || c->opts->cluster->system.reads_ns) &&
            find_attr(&attr, c, index, SIM_ATTR_DURATION_NS) &&
            halley_attr_to_double(&attr, ns) && *ns >= 0;
 }
@@ -173,19 +173,19 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
     }
+    if (!(s->peak_flops > 0 && s->mem_Bps > 0))
+        return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_no_rates);
     if (whole_ops == 0 && c->rules->refuses_no_ops != NULL)
         return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_no_ops);
+    const double ops = (double)whole_ops, bytes = (double)whole_bytes;
     if (whole_ops == 0) { /* moving data only */
-        n->amount =
-            convert_ticks(c, (double)whole_bytes / s->mem_Bps * c->opts->ticks_per_s);
+        n->amount = convert_ticks(c, bytes / s->mem_Bps * c->opts->ticks_per_s);
         return HALLEY_OK;
     }
-    const double ops = (double)whole_ops, bytes = (double)whole_bytes;
     const double intensity = ops / bytes;
     const double limit = s->mem_Bps * intensity;
     const double perf = s->peak_flops < limit ? s->peak_flops : limit;
-    const double seconds = ops / perf;
-    n->amount = convert_ticks(c, seconds * c->opts->ticks_per_s);
+    n->amount = convert_ticks(c, ops / perf * c->opts->ticks_per_s);
     const double weight = (double)n->amount;
     if (!(perf < s->peak_flops))
         c->p->compute_bound_ticks += n->amount;

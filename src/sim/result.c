@@ -369,6 +369,10 @@ static halley_status fill_result(halley_result *r, sim *s)
         return error_nomem(s->err);
     TRY(read_links(r, s));
     r->heat = net_take_heat(s->net);
+    r->journal.at = s->journal.at;
+    r->journal.n = s->journal.n;
+    s->journal.at = NULL;
+    s->journal.n = s->journal.cap = 0;
     return HALLEY_OK;
 }
 
@@ -398,6 +402,7 @@ void halley_result_free(halley_result *result)
     free(result->n_nodes);
     free(result->path.at);
     array_fini(&result->traffic);
+    array_fini(&result->journal);
     array_fini(&result->parts);
     array_fini(&result->remarks);
     array_fini(&result->links.links);
@@ -426,6 +431,13 @@ halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i)
 {
     return result->finishers[i];
+}
+
+size_t halley_result_journal(const halley_journal_entry **out,
+                             const halley_result *result)
+{
+    *out = result->journal.at;
+    return result->journal.n;
 }
 
 double halley_result_ticks_per_s(const halley_result *result)

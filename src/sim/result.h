@@ -24,6 +24,7 @@ struct halley_result {
     uint32_t *finishers;       /* all ranks */
     uint64_t *starts;          /* by NPU: when it began; NULL = all at tick 0 */
     ARRAY(halley_traffic) traffic;
+    ARRAY(halley_journal_entry) journal;
     arena memory;                   /* names of parts */
     net_link_list links;            /* that carried something, the busiest first */
     ARRAY(char *) remarks;          /* warnings beyond those of `warnings`, in `memory` */

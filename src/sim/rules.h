@@ -30,6 +30,7 @@ typedef struct sim_trace_rules {
     sim_coll_support colls[HALLEY_N_COLL_TYPES];
     const char *refuses_involved; /* … of more dimensions than those */
     const char *refuses_no_ops;   /* roofline: num_ops 0 */
+    const char *refuses_no_rates; /* … without the NPU's peak or bandwidth; never NULL */
     const char *refuses_metadata;
     const char *refuses_dangling; /* dependencies on nodes that are not there */
 } sim_trace_rules;

@@ -255,6 +255,7 @@ const sim_rules sim_rules_astra = {
                 "in more than 4 dimensions a collective needs involved_dim; "
                 "ASTRA-sim reads past its default of 4",
             .refuses_no_ops = "num_ops is 0, for which the roofline gives no time",
+            .refuses_no_rates = "roofline-enabled needs peak-perf and local-mem-bw",
             .refuses_metadata = "ASTRA-sim cannot run METADATA nodes; remove them",
             .refuses_dangling = "the node depends on a node that is not in the trace",
         },

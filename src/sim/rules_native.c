@@ -185,6 +185,10 @@ static void go_on_in_lanes(sim *s, uint32_t rank)
 static bool flush_native_instant(void *context)
 {
     sim *s = context;
+    if (s->awake.n == 0 && s->asked.n > 0) {
+        sim_memory_serve(s);
+        return true;
+    }
     if (s->awake.n == 0)
         return s->flush_network != NULL && s->flush_network(s->net);
     if (s->shuffle.on)
@@ -342,6 +346,8 @@ const sim_rules sim_rules_native = {
     .traces =
         {
             .has_lanes = true,
+            .refuses_no_rates =
+                "the roofline needs the NPU's peak and its memory's bandwidth",
             .has_duration_ns = true,
             .models_compute = true,
             .keeps_uncounted = true,

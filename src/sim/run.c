@@ -367,6 +367,8 @@ static __attribute__((noinline)) uint64_t count_represented(const sim *s, uint64
         return s->ranks[sim_event_read_calls(event)].n_alike;
     case SIM_NODE:
         return s->ranks[sim_event_read_node(event).owner].n_alike;
+    case SIM_MEMORY_NEXT:
+        return s->servers_alike[sim_event_read_memory(event)];
     case SIM_START:
         return s->ranks[find_queue_rank(s, sim_event_read_index(event))].n_alike;
     case SIM_TRANSFER: {
@@ -496,8 +498,10 @@ static void free_run(sim *s)
     free(s->finishers);
     array_fini(&s->freed);
     array_fini(&s->awake);
+    array_fini(&s->asked);
     array_fini(&s->shuffle.events);
     array_fini(&s->traffic);
+    array_fini(&s->journal);
     map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
 }
@@ -531,6 +535,7 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
              .lists_links = opts->all_links,
+             .journal_level = opts->journal,
              .err = err};
     s.shuffle =
         (sim_shuffle){.on = opts->shuffle != 0, .random = rng_seed(opts->shuffle)};

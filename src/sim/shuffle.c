@@ -9,6 +9,7 @@
 
 void sim_shuffle_list(sim *s, uint32_t *list, size_t n)
 {
+    assert(s->shuffle.on && (list != NULL || n == 0));
     for (size_t i = n; i > 1; i--) {
         const size_t k = (size_t)rng_below(&s->shuffle.random, i);
         const uint32_t swapped = list[i - 1];
@@ -44,6 +45,7 @@ bool sim_shuffle_pop(sim *s, des_event *out)
             return false;
         }
     }
+    assert(h->next < h->events.n);
     const size_t k = h->next + (size_t)rng_below(&h->random, h->events.n - h->next);
     const uint64_t event = h->events.at[k];
     h->events.at[k] = h->events.at[h->next];

@@ -21,26 +21,31 @@ $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system
 ## ASTRA-sim's own lines
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
-> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[2]. Post statistics processing start.
-> [statistics] [info] sys[2]. Post statistics processing end.
-> [statistics] [info] sys[2], Wall time: 33829
-> [statistics] [info] sys[2], Comm time: 33829
-> [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[3]. Post statistics processing start.
-> [statistics] [info] sys[3]. Post statistics processing end.
-> [statistics] [info] sys[3], Wall time: 33829
-> [statistics] [info] sys[3], Comm time: 33829
-> [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[0]. Post statistics processing start.
-> [statistics] [info] sys[0]. Post statistics processing end.
-> [statistics] [info] sys[0], Wall time: 33829
-> [statistics] [info] sys[0], Comm time: 33829
-> [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
-> [statistics] [info] sys[1]. Post statistics processing start.
-> [statistics] [info] sys[1]. Post statistics processing end.
-> [statistics] [info] sys[1], Wall time: 33829
-> [statistics] [info] sys[1], Comm time: 33829
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [system::topology::RingTopology] [info] ring of node 0, id: 0 dimension: local total nodes in ring: 4 index in ring: 0 offset: 1 total nodes in ring: 4
+> [2{*}] [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[2]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[2]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[2], Wall time: 33829
+> [2{*}] [statistics] [info] sys[2], Comm time: 33829
+> [2{*}] [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[3]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[3]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[3], Wall time: 33829
+> [2{*}] [statistics] [info] sys[3], Comm time: 33829
+> [2{*}] [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[0]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[0]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[0], Wall time: 33829
+> [2{*}] [statistics] [info] sys[0], Comm time: 33829
+> [2{*}] [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
+> [2{*}] [statistics] [info] sys[1]. Post statistics processing start.
+> [2{*}] [statistics] [info] sys[1]. Post statistics processing end.
+> [2{*}] [statistics] [info] sys[1], Wall time: 33829
+> [2{*}] [statistics] [info] sys[1], Comm time: 33829
+> [2{*}] [system] [warning] Exiting
 
 ## JSON, a row a rank, a row a node
 $ halley trace gen pipeline -n 4 -o pp --csv > list
@@ -85,12 +90,12 @@ $ head -3 nodes.csv
 
 ## ASTRA-sim's spellings: a value behind '=' or a space, a truth without one, words it ignores
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
-$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | head -1
-> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
-$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | head -1
-> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
-$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | head -1
-> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | grep finished | head -1
+> [2{*}] [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | grep finished | head -1
+> [2{*}] [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | grep finished | head -1
+> [2{*}] [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
 ! halley: warning: 'false' is ignored, as ASTRA-sim does; a value of --rendezvous-protocol needs '='
 $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=maybe
 ! halley: --rendezvous-protocol must be true or false, is 'maybe'
@@ -644,3 +649,15 @@ $ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch
 > 16 classes of 2048 ranks
 $ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'
 > 4 classes of 2048 ranks
+
+## a run as binary columns: ranks with equal totals once, or all of them
+$ halley trace gen all-reduce -n 8 -o ca > list; halley sim ca -c dgx-h100:8 --columns c.bin > out; grep -a -o '{"rank":.*' c.bin; grep -a -o '"path_box":{"type":"u32","at":[0-9]*,"n":[0-9]*}' c.bin
+> {"rank":0,"alike":7,"name":0,"first_level":0,"levels":0}],
+> "path_box":{"type":"u32","at":48,"n":1}
+$ halley sim ca -c dgx-h100:8 --columns c.bin --all-ranks > out; grep -a -c '{"rank":[0-9]*,"alike":0,' c.bin; grep -a -o '"dimensions":\[{"name":[0-9]*,"n":[0-9]*,"npus":8' c.bin
+> 8
+> "dimensions":[{"name":3,"n":16,"npus":8
+$ halley sim -m llama3-8b -c dgx-h100:16 --tp 8 --pp 2 --global-batch 8 --columns p.bin > out; grep -a -o '{"rank":.*' p.bin; grep -a -o '"kinds":\["forward","backward"' p.bin
+> {"rank":0,"alike":7,"name":0,"first_level":0,"levels":17},
+> {"rank":8,"alike":7,"name":30,"first_level":17,"levels":17}],
+> "kinds":["forward","backward"

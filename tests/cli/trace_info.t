@@ -374,3 +374,14 @@ $ halley trace info --kernels n.sqlite.zst 2> said | cmp - plain
 $ halley trace info --kernels n.sqlite.gz 2> said | cmp - plain
 $ gzip -dc $DATA/recordings/model.json.gz | zstd -q > m.json.zst
 $ halley trace diff -q m.json.zst $DATA/recordings/model.json.gz 2> said
+
+## a pair of execution trace and Kineto file has the classes of its device half
+$ halley trace link -q $DATA/recording/host.0.json $DATA/recording/device.0.json -o pair.et; for f in pair.et $DATA/recording/device.0.json; do halley trace info --kernels --json $f 2> notes | query - /device_events /device_s /classes /launch_in_window; done
+> 5
+> 0.00123225
+> {"matmul": {"n": 2, "s": 0.00090025, "share": 0.7305741529722053, "flops_per_s": 2329521799.5001388, "bytes_per_s": 181993890.58594835}, "comm.all_reduce": {"n": 1, "s": 0.0003, "share": 0.24345709068776628, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 1, "s": 3e-05, "share": 0.024345709068776627, "flops_per_s": 136533333.33333334, "bytes_per_s": 1092266666.6666667}, "copy_d2h": {"n": 1, "s": 2e-06, "share": 0.0016230472712517752, "flops_per_s": null, "bytes_per_s": 1999999.9999999998}}
+> 5
+> 5
+> 0.00123225
+> {"matmul": {"n": 2, "s": 0.00090025, "share": 0.7305741529722053, "flops_per_s": null, "bytes_per_s": null}, "comm.all_reduce": {"n": 1, "s": 0.0003, "share": 0.24345709068776628, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 1, "s": 3e-05, "share": 0.024345709068776627, "flops_per_s": null, "bytes_per_s": null}, "copy_d2h": {"n": 1, "s": 2e-06, "share": 0.0016230472712517752, "flops_per_s": null, "bytes_per_s": 1999999.9999999998}}
+> 5

@@ -206,6 +206,13 @@ $ sed '1s/Start_Timestamp/Begin/' $DATA/recordings/roc_kernel_trace.csv > other_
 ! halley: other_kernel_trace.csv: not a recording that halley reads: expected Kineto JSON, a PyTorch execution trace, an nsys SQLite export, an xplane.pb, or rocprofv3 JSON or CSV
 ? 1
 
+## what cannot be written is named as it would be called
+$ halley trace link -q $DATA/recordings/window_edge.json -o no/such/a.et; halley trace link -q $DATA/recordings/nsys_2024.sqlite -o no/such/; halley trace link -q $DATA/recordings/window_edge.json -o /dev/full
+! halley: cannot write no/such/a.et: the folder it lies in does not exist
+! halley: cannot write no/such/trace.0.et: the folder it lies in does not exist
+! halley: cannot write /dev/full: No space left on device
+? 1
+
 ## what does not belong together is refused, and nothing is written
 $ head -c 2000 $DATA/recording/device.0.json > cut.json; halley trace link $DATA/recording/host.0.json cut.json -o a.et
 ! halley: cut.json:{*}: {*}; the file is cut

@@ -135,8 +135,8 @@ $ halley sim step --replay --timeline b.json > /dev/null; grep process_name b.js
 > {"ph":"M","pid":3,"tid":0,"name":"process_name","args":{"name":"rank 1, recorded"}},
 > {"ph":"X","pid":0,"tid":4,"name":"sgemm_64x64","ts":70,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
 > {"ph":"X","pid":1,"tid":4,"name":"sgemm_64x64","ts":70,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
-> {"ph":"X","pid":2,"tid":1073741831,"name":"sgemm_64x64","cat":"GPU","ts":50.5,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
-> {"ph":"X","pid":3,"tid":1073741831,"name":"sgemm_64x64","cat":"GPU","ts":50.5,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
+> {"ph":"X","pid":2,"tid":1073741831,"name":"sgemm_64x64","cat":"matmul","ts":50.5,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920,"class":"matmul"}},
+> {"ph":"X","pid":3,"tid":1073741831,"name":"sgemm_64x64","cat":"matmul","ts":50.5,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920,"class":"matmul"}},
 $ halley trace gen ring -n 2 -o r > /dev/null; halley trace view r --timeline x.json
 ! halley: no node says when it ran; traces that halley trace link makes of two recordings do
 ? 1

@@ -4,7 +4,7 @@
  * same text, at any number of NPUs.
  */
 #include "base/conf.h"
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/read_file.h"
 

@@ -134,6 +134,34 @@ static void ties_inside_a_rank_go_by_the_program(void **state)
     halley_cluster_free(c);
 }
 
+/* 2, between ranks: a memory serves those that ask at one instant by their places. */
+static void ties_at_a_memory_go_by_the_places_of_its_ranks(void **state)
+{
+    (void)state;
+    halley_cluster *c = parse_cluster("remote-memory: {kind: per-node, npus-per-node: 4, "
+                                      "bandwidth: 1 GB/s}\n");
+    halley_builder *b = make_start();
+    halley_builder_node(b, 1, HALLEY_NODE_MEM_LOAD, text("load"));
+    halley_builder_attr_u64(b, "tensor_size", 1000);
+    halley_trace *t = make_finish(b), *all[N_RANKS];
+    for (uint32_t i = 0; i < N_RANKS; i++)
+        all[i] = i == 0 ? t : halley_trace_keep(t);
+    halley_trace_set *set = make_set(all, N_RANKS);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        halley_result *r = run_set(
+            set, c,
+            &(halley_sim_opts){.record = true, .no_fold = seed % 2, .shuffle = seed});
+        for (uint32_t i = 0; i < N_RANKS; i++)
+            assert_int_equal(halley_result_node(r, i, 0).end, 1000000 * (i % 4 + 1));
+        if (seed % 2 == 0)
+            assert_int_equal(halley_result_symmetry(r).n_ranks, 4);
+        assert_int_equal(halley_result_events_represented(r), N_RANKS);
+        halley_result_free(r);
+    }
+    halley_trace_set_free(set);
+    halley_cluster_free(c);
+}
+
 /* When the flows of a class with that coefficient on a link of 3 GB/s end, n of them. */
 static uint64_t find_end(uint64_t coefficient, uint32_t n, bool reversed)
 {
@@ -217,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_inside_an_instant_changes_nothing),
         cmocka_unit_test(ties_inside_a_rank_go_by_the_program),
+        cmocka_unit_test(ties_at_a_memory_go_by_the_places_of_its_ranks),
         cmocka_unit_test(arithmetic_depends_neither_on_order_nor_on_folding),
         cmocka_unit_test(totals_are_those_of_all_ranks),
         cmocka_unit_test(jitter_gives_every_rank_its_own_class),

@@ -24,7 +24,8 @@ typedef struct plan {
     uint32_t size[N_AXES], stride[N_AXES], n_ranks;
     uint32_t n_micro, n_layers;
     bool has_embedding, has_root, has_world, has_expert, has_ring, names_root;
-    bool odd_tags, late_node;
+    bool odd_tags, late_node, has_memory;
+    uint32_t memory_npus; /* that share one */
     uint32_t expert_block;
     uint64_t bytes, us;
     uint32_t odd_rank;
@@ -70,6 +71,8 @@ static plan draw_plan(uint64_t seed, uint32_t most_ranks)
     p.bytes = (1 + below(&p, 64)) << 16;
     p.us = 1 + below(&p, 200);
     p.odd_rank = below(&p, p.n_ranks);
+    p.has_memory = below(&p, 3) == 0;
+    p.memory_npus = 1u << below(&p, 4);
     return p;
 }
 
@@ -144,6 +147,11 @@ static halley_cluster *make_cluster(plan *p)
     strbuf_printf(&text, "%s\n", line);
     if (below(p, 3) == 0)
         strbuf_printf(&text, "system: {slow: {%u: 1.5}}\n", below(p, p->n_ranks));
+    if (p->has_memory)
+        strbuf_printf(&text,
+                      "remote-memory: {kind: per-node, npus-per-node: %u, latency: 1 us, "
+                      "bandwidth: 20 GB/s}\n",
+                      p->memory_npus);
     print_groups(&text, p);
     char path[] = "/tmp/halley-test-XXXXXX";
     const int fd = mkstemp(path);
@@ -179,6 +187,12 @@ static void add_compute(writer *w, uint64_t us)
 {
     add_node(w, HALLEY_NODE_COMP, true);
     halley_builder_attr_u64(w->b, "duration_ns", us * 1000 + 7);
+}
+
+static void add_memory(writer *w, bool loads, uint64_t bytes, bool chained)
+{
+    add_node(w, loads ? HALLEY_NODE_MEM_LOAD : HALLEY_NODE_MEM_STORE, chained);
+    halley_builder_attr_u64(w->b, "tensor_size", bytes);
 }
 
 static void add_coll(writer *w, int kind, halley_coll_type coll, uint64_t bytes,
@@ -222,6 +236,8 @@ static void add_pass(writer *w, bool forward, uint32_t m)
     const uint32_t tag = m * 2 + !forward;
     if (forward ? stage > 0 : stage + 1 < n)
         add_message(w, false, before, tag);
+    if (p->has_memory && (stage + m) % 2 == 0) /* not by all ranks */
+        add_memory(w, forward, p->bytes + stage, m % 2 == 0);
     for (uint32_t i = 0; i < p->n_layers; i++) {
         add_compute(w, p->us + stage);
         if (p->size[TP] > 1)

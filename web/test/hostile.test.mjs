@@ -12,8 +12,8 @@ after(async () => {
   await server?.stop();
 });
 
-const PAGES = ["plan", "explore", "accuracy"];
-const KEYS = ["model", "cluster", "npus", "stack", "tokens", "rent", "headroom", "why", "tp", "recompute", "dtype", "stage_layers", "study", "days", "set", "device", "view", "edit"];
+const PAGES = ["plan", "explore", "accuracy", "simulate", "traces"];
+const KEYS = ["model", "cluster", "npus", "stack", "tokens", "rent", "headroom", "why", "tp", "recompute", "dtype", "stage_layers", "study", "days", "set", "device", "view", "edit", "trace", "name", "groups", "on", "net", "find", "rows", "from", "to", "at", "a", "a_name", "b", "b_name"];
 
 test("hostile values of every key of the address", async () => {
   const page = await openPage(browser, server);

@@ -14,6 +14,10 @@ const PAGES = [
   ["plan-tpu", "#/plan?model=llama3-70b&cluster=tpu-v6e-pod&npus=256&tp=1&fsdp=all&global_batch=256", () => document.querySelector(".live")?.textContent.includes("answered")],
   ["explore", "#/explore?days=8640000&capital=100000000", table],
   ["explore-yaml", "#/explore?edit=yaml", table],
+  ["simulate", "#/simulate", () => /boxes\./.test(document.querySelector(".timeline-said")?.textContent ?? "")],
+  ["simulate-large", "#/simulate?model=llama3-405b&cluster=dgx-h100&npus=16384&tp=8&pp=16&global_batch=2048", () => /boxes\./.test(document.querySelector(".timeline-said")?.textContent ?? "")],
+  ["simulate-rows", "#/simulate?model=llama3-70b&cluster=dgx-h100&npus=64&stack=nemo-25&tp=8&pp=8&global_batch=32&micro_batch=1&rows=all&arrows=1&from=0.2&to=0.3", () => /boxes\./.test(document.querySelector(".timeline-said")?.textContent ?? "")],
+  ["traces-empty", "#/traces", () => document.querySelector(".drop") !== null],
   ["accuracy", "#/accuracy", () => document.querySelector(".verdict em") !== null],
   ["accuracy-error", "#/accuracy?view=error&set=mbridge-moe", () => document.querySelector(".verdict em") !== null],
 ];

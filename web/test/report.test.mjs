@@ -1,10 +1,11 @@
 // Static reports: the same drawings from a file, without a server, with hostile names in the data.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { build, findAxe, hasOverflow, HOSTILE, importModule, request, startBrowser } from "./harness.mjs";
+import { build, findAxe, halley, hasOverflow, HOSTILE, importModule, request, root, startBrowser } from "./harness.mjs";
 
 const DESIGN = { model: "llama3-70b", cluster: "dgx-h100:64", stack: "nemo-25", plan: { tp: 8, pp: 2, global_batch: 128 } };
 const UNFIT = { ...DESIGN, plan: { tp: 4, pp: 4, micro_batch: 2, global_batch: 128 } };
@@ -74,6 +75,35 @@ for (const name of ["estimate", "unfit", "plan", "explore", "sim", "traces", "co
     }
     await page.context().close();
   });
+}
+
+test("the pages that the program writes are drawn offline", async () => {
+  const words = { estimate: ["--tp", "8", "--pp", "2"], plan: [], sim: ["--tp", "8", "--pp", "2"] };
+  for (const [command, more] of Object.entries(words)) {
+    const file = join(folder, `${command}-cli.html`);
+    const done = spawnSync(halley, [command, "-m", "llama3-70b", "-c", "dgx-h100:64", "--global-batch", "128", ...more, "--report", file]);
+    assert.equal(done.status, 0, done.stderr.toString());
+    await expectPage(file, /llama3-70b on 64/);
+  }
+  const file = join(folder, "explore-cli.html");
+  const done = spawnSync(halley, ["explore", join(root, "studies/expanded-memory-heat.yaml"), "--report", file]);
+  assert.equal(done.status, 0, done.stderr.toString());
+  await expectPage(file, /./);
+});
+
+async function expectPage(file, title) {
+  const context = await browser.newContext({ viewport: { width: 420, height: 900 }, offline: true });
+  const page = await context.newPage();
+  const trouble = [];
+  page.on("pageerror", (error) => trouble.push(error.message));
+  page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
+  page.on("request", (r) => /^(file|data):/.test(r.url()) || trouble.push(r.url()));
+  await page.goto(`file://${file}`);
+  await page.waitForFunction(() => document.querySelector("h1") !== null && document.querySelector("svg.chart") !== null);
+  assert.match(await page.locator("h1").first().textContent(), title);
+  assert.equal(await hasOverflow(page), 0);
+  assert.deepEqual(trouble, []);
+  await context.close();
 }
 
 // Every text of a result, replaced.

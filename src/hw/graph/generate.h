@@ -87,6 +87,7 @@ typedef struct hw_generator_params {
     const hw_event *events;
     uint32_t n_events;
     double reroute_s;   /* until routes avoid what fails in a run */
+    uint32_t n_used;    /* of the generator `file`: NPUs that take part; 0 = all */
     const char *file;   /* of the generator `file`: a topology file of another tool */
     const char *format; /* of it; NULL = by content */
     bool has_link, has_latency; /* link and latency were written */

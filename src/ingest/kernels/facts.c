@@ -123,12 +123,14 @@ static halley_status parse_facts(facts_reader *r, str text, halley_error *err)
     return pull_ended(&r->p, err);
 }
 
-/* The text of the metadata "recording"; .at NULL = it has none. */
+/* The text of the metadata "recording", or of a pair "device_recording"; .at NULL = it
+ * has none. */
 static str find_facts(const halley_trace *trace)
 {
     for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
         const halley_attr attr = halley_trace_metadata(trace, i);
-        if (attr.name.n == 9 && memcmp(attr.name.at, "recording", 9) == 0 &&
+        const str name = {attr.name.at, attr.name.n};
+        if ((str_eq(name, STR("recording")) || str_eq(name, STR("device_recording"))) &&
             attr.kind == HALLEY_ATTR_STRING)
             return (str){attr.bytes.at, attr.bytes.n};
     }

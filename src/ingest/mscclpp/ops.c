@@ -162,10 +162,10 @@ static halley_status read_range(mpp_range *out, const mpp_reader *r, const conf_
                                 const conf_node *map, uint32_t type, mpp_unit unit)
 {
     uint64_t index, size;
-    if (map->kind != CONF_MAP)
-        return MPP_BAD(r, map, "a buffer must be an object");
     *out = (mpp_range){.rank = MPP_NONE,
                        .is_scratch = str_eq(mpp_read_text(map, "type"), STR("s"))};
+    if (map->kind != CONF_MAP)
+        return MPP_BAD(r, map, "a buffer must be an object");
     TRY(mpp_read_number(&index, r, map, "index", MPP_MAX_CHUNKS));
     TRY(mpp_read_number(&size, r, map, "size", MPP_MAX_CHUNKS));
     if (conf_find(map, "buffer_id") != NULL)

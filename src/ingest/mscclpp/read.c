@@ -21,7 +21,8 @@ halley_status mpp_read_number(uint64_t *out, const mpp_reader *r, const conf_nod
                               const char *key, uint64_t most)
 {
     const conf_node *const node = conf_find(map, key);
-    int64_t value;
+    int64_t value = 0;
+    *out = 0;
     if (node == NULL)
         return MPP_BAD(r, map, "\"%s\" is missing", key);
     TRY(conf_to_i64(&value, &r->p->file, node, key, r->err));

@@ -233,7 +233,8 @@ bool rec_write_facts(strbuf *to, const rec_facts_input *in)
     write_host_types(to, &types);
     write_group_facts(to, in);
     strbuf_add(to, STR("\"warnings\": ["));
-    rec_write_warnings(to, in);
+    if (!in->is_pair)
+        rec_write_warnings(to, in);
     strbuf_add(to, STR("], "));
     write_hta(to, in->hta);
     strbuf_add_char(to, '}');

@@ -14,6 +14,7 @@ typedef struct rec_facts_input {
     const rec_groups *groups;
     const char *recorded_on; /* NULL = the recording's own device name */
     size_t n_ranks;          /* that were linked together */
+    bool is_pair;            /* with an execution trace: its report says what is odd */
     int64_t zero_ns;
 } rec_facts_input;
 

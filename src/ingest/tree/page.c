@@ -190,8 +190,10 @@ static void write_page_rows(tree_page *p, const page_nodes *callers, uint32_t de
 
 static void write_page_head(tree_page *p, const char *title)
 {
-    file_output_str(p->file,
-                    STR("<!doctype html><html lang=en><meta charset=utf-8><title>"));
+    file_output_str(
+        p->file, STR("<!doctype html><html lang=en><meta charset=utf-8><meta "
+                     "http-equiv=Content-Security-Policy content=\"default-src 'none'; "
+                     "style-src 'unsafe-inline'\"><title>"));
     write_escaped(p, str_from(title));
     file_output_str(
         p->file,

@@ -49,7 +49,8 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     f->fail = o->fail;
     f->err = o->err;
     f->cluster = c;
-    if (c->network == HW_NETWORK_DIMS) /* no library: its algorithms are listed */
+    if (c->network == HW_NETWORK_DIMS &&
+        c->measured == NULL) /* its algorithms are listed */
         n->can &= ~(uint32_t)NET_CAN_BUNDLES;
     assert(o->ticks_per_s == 1e12); /* the solver's tick */
     TRY(hw_network_new(&f->network, c, err));

@@ -105,9 +105,9 @@ static void sheet_fini(sheet *s)
 
 static void write_store_summary(FILE *to, const halley_results_summary *sum)
 {
-    fprintf(to, "%s: %llu designs evaluated, %llu feasible%s; best by %s %s\n\n",
+    fprintf(to, "%s: %llu design%s evaluated, %llu feasible%s; best by %s %s\n\n",
             sum->study, (unsigned long long)sum->n_evaluated,
-            (unsigned long long)sum->n_feasible,
+            sum->n_evaluated == 1 ? "" : "s", (unsigned long long)sum->n_feasible,
             sum->complete ? "" : " so far (not finished: explore --resume goes on)",
             sum->maximize ? "greatest" : "least", sum->objective);
 }

@@ -4,14 +4,18 @@
  */
 #include "base/error.h"
 #include "base/str.h"
+#include "halley/astra.h"
 #include "halley/sim.h"
+#include "report/columns.h"
 #include "report/sim.h"
 #include "request/design.h"
 #include "request/document.h"
 #include "request/jobs.h"
 #include "request/page.h"
 #include "request/roles.h"
+#include "request/sim_astra.h"
 #include "request/sim_plan.h"
+#include "request/sim_untimed.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -22,6 +26,8 @@
 static const char *const models[] = {
     "flow", "free", "queue", "unaware", "aware", "contention-free", "link-queue", NULL};
 enum { FIRST_OLD_MODEL = 5 };
+/* With --columns, more ranks have no use of links: that needs every rank to be run. */
+enum { MOST_HEAT_RANKS = 1024 };
 static const halley_network_model models_of_words[] = {
     HALLEY_NETWORK_FLOW,  HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE,
     HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS};
@@ -31,12 +37,15 @@ typedef struct sim_options {
     const char *write_cluster;
     const char *workload, *system, *network, *memory, *group;
     const char *logging, *logging_folder, *rendezvous;
-    uint32_t model, queues, compute;
+    const char *logical_topology, *htsim_proto, *htsim_topology;
+    uint32_t model, queues, compute, passes;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
     uint64_t shuffle;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on, *expand;
     const char *report;
+    const char *columns;
+    bool all_ranks;
     double stop_at;
     request_texts jobs, slow, late;
     const char *placement;
@@ -122,12 +131,12 @@ static const request_option options[] = {
      .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(sim_options, comm_scale),
-     .doc = "accepted, without effect, as in ASTRA-sim"},
+     .doc = "factor of sizes of a workload of ASTRA-sim 1.0; else without effect"},
     {.name = "compute-scale",
      .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(sim_options, compute_scale),
-     .doc = "accepted, without effect, as in ASTRA-sim"},
+     .doc = "factor of times of a workload of ASTRA-sim 1.0; else without effect"},
     {.name = "logging-configuration",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
@@ -136,8 +145,35 @@ static const request_option options[] = {
     {.name = "logging-folder",
      .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
+     .writes = true,
      .offset = offsetof(sim_options, logging_folder),
-     .doc = "accepted, without effect"},
+     .doc = "with --astra-output: write FOLDER/log.log and FOLDER/err.log, too, as "
+            "ASTRA-sim does (default: none; log when called as ASTRA-sim)"},
+    {.name = "logical-topology-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, logical_topology),
+     .doc =
+         "ASTRA-sim with ns-3: its logical dimensions; --network-configuration is then "
+         "ns-3's config.txt, and the flow model answers in place of packets"},
+    {.name = "htsim-proto",
+     .kind = REQUEST_TEXT,
+     .metavar = "PROTOCOL",
+     .offset = offsetof(sim_options, htsim_proto),
+     .doc = "ASTRA-sim with HTSim: its protocol; without effect on the flow model"},
+    {.name = "htsim-topology",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, htsim_topology),
+     .doc = "ASTRA-sim with HTSim: the network, as --htsim_opts -topo FILE at the end of "
+            "the line; the flow model answers in place of packets"},
+    {.name = "num-passes",
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 1000000,
+     .metavar = "N",
+     .offset = offsetof(sim_options, passes),
+     .doc = "training steps of a workload file of ASTRA-sim 1.0 (default: 1)"},
     {.name = "write-cluster",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -147,7 +183,7 @@ static const request_option options[] = {
     {.name = "astra-output",
      .kind = REQUEST_FLAG,
      .offset = offsetof(sim_options, astra_output),
-     .doc = "write the lines that ASTRA-sim writes"},
+     .doc = "write the log that ASTRA-sim writes, dates and rings included"},
     {.name = "per-rank",
      .kind = REQUEST_FLAG,
      .offset = offsetof(sim_options, per_rank),
@@ -170,6 +206,18 @@ static const request_option options[] = {
      .metavar = "RANKS",
      .offset = offsetof(sim_options, expand),
      .doc = "with --timeline: also these ranks (0-7,64), or all"},
+    {.name = "columns",
+     .kind = REQUEST_TEXT,
+     .writes = true,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, columns),
+     .doc = "write timeline, critical path, memory and (up to 1,024 ranks) use of links "
+            "over time as binary columns, which the web page draws (doc/columns.md)"},
+    {.name = "all-ranks",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, all_ranks),
+     .doc = "with --columns: write every rank (default: one of those whose totals are "
+            "equal)"},
     {.name = "heat",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -275,7 +323,8 @@ static halley_status write_sim_json(const request_call *call, const void *what,
 }
 
 static halley_status write_sim_result(request_call *call, const halley_result *result,
-                                      const report_traces *traces, halley_error *err)
+                                      const report_traces *traces,
+                                      const halley_cluster *cluster, halley_error *err)
 {
     const sim_options *o = call->options;
     report_form form;
@@ -293,10 +342,9 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     const sim_outcome outcome = {result, traces};
     TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
                           &outcome, err));
-    if (o->astra_output) {
-        report_sim_astra(result, call->out);
-        return HALLEY_OK;
-    }
+    if (o->astra_output)
+        return sim_astra_write_log(call->out, result, traces, cluster, o->logging_folder,
+                                   err);
     if (form == REPORT_JSON)
         return write_sim_json(call, &outcome, err);
     if (form == REPORT_CSV || o->per_rank)
@@ -323,7 +371,7 @@ static halley_sim_opts read_run_options(const request_call *call)
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
-                  o->report != NULL || o->memory_out != NULL,
+                  o->report != NULL || o->memory_out != NULL || o->columns != NULL,
     };
 }
 
@@ -331,12 +379,14 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
                                     const report_traces *in, halley_error *err)
 {
     const sim_options *o = call->options;
-    const halley_sim_opts opts = read_run_options(call);
+    halley_sim_opts opts = read_run_options(call);
     halley_result *result;
-    TRY(sim_plan_check_expand(call, o->expand, o->timeline,
-                              in->roles != NULL ? halley_template_ranks(in->roles)
-                                                : halley_trace_set_count(in->set),
-                              err));
+    const uint32_t n_ranks = in->roles != NULL ? halley_template_ranks(in->roles)
+                                               : halley_trace_set_count(in->set);
+    opts.heat = o->heat != NULL || (o->columns != NULL && n_ranks <= MOST_HEAT_RANKS);
+    if (o->astra_output)
+        opts.journal = halley_astra_journal(cluster, o->logging_folder != NULL);
+    TRY(sim_plan_check_expand(call, o->expand, o->timeline, n_ranks, err));
     halley_status status =
         in->roles != NULL
             ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
@@ -348,7 +398,13 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_sim_result(call, result, in, err);
+    const report_columns_options columns = {.all_ranks = o->all_ranks,
+                                            .npus_per_node =
+                                                halley_cluster_npus_per_node(cluster)};
+    if (o->columns != NULL)
+        status = report_sim_columns(result, in, &columns, o->columns, err);
+    if (status == HALLEY_OK)
+        status = write_sim_result(call, result, in, cluster, err);
     halley_result_free(result);
     return status;
 }
@@ -388,59 +444,37 @@ static halley_status load_traces(halley_trace_set **out, const request_call *cal
     return halley_trace_set_load(out, &o->workload, 1, &whole, err);
 }
 
-/* ASTRA-sim takes any name with "empty" in it for no groups; that is its default. */
-static const char *group_file(const sim_options *o)
+static sim_astra_files list_astra_files(const sim_options *o)
 {
-    const bool none = o->group == NULL || str_contains(str_from(o->group), STR("empty"));
-    return none ? NULL : o->group;
-}
-
-/* true and false as ASTRA-sim's parser knows them. */
-static halley_status read_truth(bool *out, request_call *call, const char *text,
-                                halley_error *err)
-{
-    static const char *const yes[] = {"true", "True", "t", "T", "1"};
-    static const char *const no[] = {"false", "False", "f", "F", "0"};
-    *out = false;
-    for (int i = 0; i < 5 && text != NULL; i++) {
-        if (strcmp(text, yes[i]) == 0) {
-            *out = true;
-            return HALLEY_OK;
-        }
-        if (strcmp(text, no[i]) == 0)
-            return HALLEY_OK;
-    }
-    if (text == NULL)
-        return HALLEY_OK;
-    return request_usage(call, err,
-                         "--rendezvous-protocol must be true or false, is '%s'", text);
+    return (sim_astra_files){.workload = o->workload,
+                             .system = o->system,
+                             .network = o->network,
+                             .memory = o->memory,
+                             .group = o->group,
+                             .rendezvous = o->rendezvous,
+                             .logical_topology = o->logical_topology,
+                             .htsim_topology = o->htsim_topology,
+                             .queues = o->queues,
+                             .passes = o->passes,
+                             .injection = o->injection,
+                             .comm_scale = o->comm_scale,
+                             .compute_scale = o->compute_scale};
 }
 
 static halley_status load_sim_cluster(halley_cluster **out, request_call *call,
                                       halley_error *err)
 {
     const sim_options *o = call->options;
-    if (o->design.cluster != NULL) {
-        TRY(request_cluster_load(out, o->design.cluster, err));
-        if (o->group == NULL)
-            return HALLEY_OK;
-        const halley_status status = halley_cluster_load_groups(*out, o->group, err);
-        if (status != HALLEY_OK)
-            halley_cluster_free(*out);
-        return status;
-    }
-    bool rendezvous;
-    TRY(read_truth(&rendezvous, call, o->rendezvous, err));
-    const halley_astra_files files = {
-        .network = o->network,
-        .system = o->system,
-        .memory = o->memory,
-        .comm_group = group_file(o),
-        .queues_per_dim = o->queues,
-        .injection_scale = o->injection,
-        .rendezvous = rendezvous,
-    };
-    return halley_cluster_load_astra(out, &files, err);
+    const sim_astra_files files = list_astra_files(o);
+    if (o->design.cluster == NULL)
+        return sim_astra_load_cluster(out, call, &files, err);
+    TRY(request_cluster_load(out, o->design.cluster, err));
+    if (o->group == NULL)
+        return HALLEY_OK;
+    const halley_status status = halley_cluster_load_groups(*out, o->group, err);
+    if (status != HALLEY_OK)
+        halley_cluster_free(*out);
+    return status;
 }
 
 /* What ASTRA-sim takes and then forgets. */
@@ -449,7 +483,7 @@ static void warn_about_options(const request_call *call)
     const sim_options *o = call->options;
     static const char *const without_effect[] = {"comm-scale", "compute-scale"};
     for (size_t i = 0; i < 2; i++)
-        if (request_given(call, without_effect[i]))
+        if (request_given(call, without_effect[i]) && !sim_astra_has_text(o->workload))
             request_note(call, "warning: --%s has no effect", without_effect[i]);
     for (size_t i = 0; i < call->n_unknown; i++)
         request_note(call, "warning: %s is not an option; ignored, as ASTRA-sim does",
@@ -465,9 +499,9 @@ static void warn_about_options(const request_call *call)
 /* Several jobs have results of their own. */
 static halley_status check_jobs_usage(request_call *call, halley_error *err)
 {
-    static const char *const others[] = {"per-rank", "per-node",    "timeline", "heat",
-                                         "links",    "memory",      "explain",  "stop-at",
-                                         "replay",   "astra-output"};
+    static const char *const others[] = {
+        "per-rank", "per-node", "columns", "timeline", "heat",        "links",
+        "memory",   "explain",  "stop-at", "replay",   "astra-output"};
     const sim_options *o = call->options;
     if (o->jobs.n == 0)
         return o->placement == NULL ? HALLEY_OK
@@ -604,58 +638,6 @@ static halley_status set_up_cluster(request_call *call, halley_cluster *cluster,
     return HALLEY_OK;
 }
 
-/* Was the set linked from execution traces without times? */
-static bool is_untimed(const halley_trace_set *set, bool *has_work)
-{
-    bool is_linked = false;
-    *has_work = false;
-    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
-        const halley_trace *const t = halley_trace_set_get(set, r);
-        if (r > 0 && t == halley_trace_set_get(set, r - 1))
-            continue;
-        for (uint32_t i = 0; i < halley_trace_count(t); i++) {
-            halley_attr attr;
-            if (halley_node_duration_us(t, i) > 0 ||
-                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_DURATION_NS))
-                return false;
-            is_linked |= halley_node_find_attr(&attr, t, i, "rf_id");
-            *has_work |=
-                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_NUM_OPS) &&
-                (!halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_IS_CPU_OP) ||
-                 attr.bits == 0);
-        }
-    }
-    return is_linked;
-}
-
-/* An execution trace alone has no times: compute is timed by the model of the NPU; where
- * there is none, the result says what it leaves out. A replay would be 0 s: no answer. */
-static halley_status time_untimed(request_call *call, halley_cluster *cluster,
-                                  const halley_trace_set *set, halley_error *err)
-{
-    bool has_work;
-    if (!is_untimed(set, &has_work))
-        return HALLEY_OK;
-    if (cluster == NULL)
-        return error_set(err, HALLEY_EINVAL,
-                         "the execution trace has no times to replay; link it together "
-                         "with the Kineto trace of the same run, or name a cluster (-c) "
-                         "on which its operators on devices can be timed");
-    if (request_given(call, "compute"))
-        return HALLEY_OK;
-    if (has_work &&
-        halley_cluster_set_compute(cluster, HALLEY_COMPUTE_COST, NULL) == HALLEY_OK)
-        request_note(call, "the execution trace has no times: operators on devices are "
-                           "timed by the model of the NPU (--compute cost), the host by "
-                           "none");
-    else
-        request_note(call,
-                     "the execution trace has no times: its compute takes none here, "
-                     "only communication does; link it together with the Kineto "
-                     "trace of the same run");
-    return HALLEY_OK;
-}
-
 static halley_status run_on(request_call *call, halley_cluster *cluster,
                             halley_error *err)
 {
@@ -681,12 +663,15 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
         free(index);
         return done;
     }
-    TRY(load_traces(&traces, call, cluster, err));
+    const sim_astra_files files = list_astra_files(o);
+    TRY(sim_astra_has_text(o->workload)
+            ? sim_astra_load_text(&traces, &files, cluster, err)
+            : load_traces(&traces, call, cluster, err));
     halley_status status = HALLEY_OK;
     if (o->design.cluster != NULL && o->group == NULL)
         status = take_groups_beside(cluster, traces, err);
     if (status == HALLEY_OK)
-        status = time_untimed(call, cluster, traces, err);
+        status = sim_time_untimed(call, cluster, traces, err);
     if (status == HALLEY_OK)
         status = simulate_set(call, cluster, traces, err);
     halley_trace_set_free(traces);
@@ -699,7 +684,7 @@ static halley_status replay_set(request_call *call, halley_error *err)
     halley_trace_set *traces;
     halley_cluster *cluster;
     TRY(load_traces(&traces, call, NULL, err));
-    halley_status status = time_untimed(call, NULL, traces, err);
+    halley_status status = sim_time_untimed(call, NULL, traces, err);
     if (status == HALLEY_OK)
         status = halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
     if (status == HALLEY_OK) {
@@ -722,6 +707,8 @@ static halley_status simulate_plan(request_call *call, halley_error *err)
                                    .per_rank = o->per_rank,
                                    .explain = o->explain,
                                    .timeline = o->timeline,
+                                   .columns = o->columns,
+                                   .all_ranks = o->all_ranks,
                                    .expand = o->expand,
                                    .per_node = o->per_node,
                                    .heat = o->heat,

@@ -343,6 +343,7 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
     const link_options *const o = call->options;
     const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
                                    .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
+                                   .classes = true,
                                    .n_threads = o->threads,
                                    .watch = call->watch};
     const halley_recording_opts recording = {.rules = o->rules,
@@ -378,6 +379,8 @@ static halley_status link_and_save(halley_trace_set **set, halley_link_report **
     TRY(traces_sink_open(&sink, &output, err));
     halley_status status = link_recordings(set, reports, call, sink, err);
     const bool is_written = status == HALLEY_OK && traces_sink_is_used(sink);
+    if (status != HALLEY_OK)
+        traces_sink_name_files(sink, err);
     const halley_status closed = traces_sink_close(sink, is_written ? *set : NULL, call,
                                                    status == HALLEY_OK ? err : NULL);
     if (status != HALLEY_OK || is_written)

@@ -1,5 +1,6 @@
 /* halley trace timeline - when the nodes of a recording ran, for Perfetto. */
 #include "base/error.h"
+#include "report/columns.h"
 #include "report/recorded.h"
 #include "request/files.h"
 #include "request/traces.h"
@@ -7,11 +8,21 @@
 
 typedef struct timeline_options {
     const char *out;
+    uint32_t form;
     request_output output;
 } timeline_options;
 
+static const char *const forms[] = {"chrome", "columns", NULL};
+enum { FORM_COLUMNS = 1 };
+
 static const request_option options[] = {
     REQUEST_OUT_OPTION(timeline_options, out, "FILE", "write the timeline to FILE"),
+    {.name = "form",
+     .kind = REQUEST_CHOICE,
+     .choices = forms,
+     .offset = offsetof(timeline_options, form),
+     .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns, "
+            "which the web page draws (doc/columns.md) (default: chrome)"},
     TRACES_JSON_OPTION(timeline_options, output),
     {0},
 };
@@ -22,8 +33,10 @@ static halley_status trace_timeline_run(request_call *call, halley_error *err)
     halley_trace_set *set = NULL;
     if (o->out == NULL)
         return request_usage(call, err, "name the output with -o");
-    TRY(traces_load(&set, call, 0, call->n_args, err));
-    halley_status status = report_recorded_timeline(set, o->out, err);
+    TRY(traces_load_any(&set, call, 0, call->n_args, NULL, err));
+    halley_status status = o->form == FORM_COLUMNS
+                               ? report_recorded_columns(set, o->out, err)
+                               : report_recorded_timeline(set, o->out, err);
     if (status == HALLEY_OK && o->output.json)
         status = traces_written_json(set, call, o->out, err);
     halley_trace_set_free(set);
@@ -44,7 +57,9 @@ const request_verb request_verb_trace_timeline = {
     .description =
         "Write the recorded times of all ranks as Chrome trace events, which Perfetto "
         "and chrome://tracing open: a process is a rank, a row a thread or a stream. "
-        "Traces without recorded times are refused; 'halley sim --timeline' writes the "
+        "TRACE may be a recording of a profiler, which is linked in memory as halley "
+        "trace link does. Traces without recorded times are refused; 'halley sim "
+        "--timeline' writes the "
         "times of a simulation.",
     .examples = examples,
     .options = options,

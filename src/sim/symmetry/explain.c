@@ -17,12 +17,18 @@ static const char *explain_colour(arena *memory, const sim *s, uint32_t a, uint3
         return arena_printf(memory, "is slower or faster than rank %u", a);
     if (late_s != NULL && late_s[a] != late_s[b])
         return arena_printf(memory, "starts later or earlier than rank %u", a);
+    if (s->memory.npus_per_server > 0 &&
+        a % s->memory.npus_per_server != b % s->memory.npus_per_server)
+        return arena_printf(memory,
+                            "has another place than rank %u at the memory it shares", a);
     return arena_printf(memory, "is a root where rank %u is none, or the other way", a);
 }
 
 static const char *name_carrier(arena *memory, const sim *s, const sim_symmetry *y,
                                 uint32_t carrier)
 {
+    if (sim_symmetry_is_server(y, carrier))
+        return arena_printf(memory, "memory %u", y->server_of[carrier - y->first_server]);
     if (carrier >= y->n_groups) {
         const sim_pair *c = &y->channels.at[carrier - y->n_groups];
         return arena_printf(memory, "messages from rank %u to %u", c->from, c->to);
@@ -39,7 +45,7 @@ static const char *explain_carrier(arena *memory, const sim *s, const sim_symmet
                                    uint32_t a, uint32_t b)
 {
     const symmetry_graph *g = &y->graph;
-    for (uint32_t k = 0; k <= get_program(s, b)->n_names; k++) {
+    for (uint32_t k = 0; k < get_program(s, b)->n_names + 2; k++) {
         const uint32_t x = g->slots[g->slots_at[a] + k];
         const uint32_t z = g->slots[g->slots_at[b] + k];
         if (x == SYMMETRY_NONE || z == SYMMETRY_NONE ||

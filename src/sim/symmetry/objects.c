@@ -28,6 +28,11 @@ static bool is_simulated(const sim_node *n)
     return !(n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP));
 }
 
+static bool is_memory_node(const sim_node *n)
+{
+    return n->type == HALLEY_NODE_MEM_LOAD || n->type == HALLEY_NODE_MEM_STORE;
+}
+
 /* What a program has that cannot be folded; NULL: nothing. */
 static const char *find_obstacle(const sim *s, const sim_program *p)
 {
@@ -40,10 +45,9 @@ static const char *find_obstacle(const sim *s, const sim_program *p)
             return "all-to-alls with unequal sizes run step by step";
         if (n->type == HALLEY_NODE_COLL && n->a == SIM_NO_NAME && (n->b & all) != all)
             return "collectives over some of the dimensions run step by step";
-        if ((n->type == HALLEY_NODE_MEM_LOAD || n->type == HALLEY_NODE_MEM_STORE) &&
-            (s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL ||
-             mem_server_of(&s->memory, 0) != MEM_NONE))
-            return "ranks share a memory, which serves them one after the other";
+        if (is_memory_node(n) && s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL)
+            return "the stages of a hierarchical pool serve all ranks one after the "
+                   "other";
     }
     return NULL;
 }
@@ -67,6 +71,8 @@ static const char *find_option(const sim *s, const halley_sim_opts *opts)
         return "collectives run step by step";
     if (s->cluster->has_events)
         return "links change during the run";
+    if (opts->journal != HALLEY_JOURNAL_NONE)
+        return "the order of events is recorded rank by rank";
     if (opts->heat)
         return "the use of links over time is recorded per NPU";
     if (system->bus.on || system->rendezvous)
@@ -250,6 +256,45 @@ static halley_status bind_slot(uint32_t *out, sim_symmetry *y, const sim *s,
     return *out == SYMMETRY_NONE ? error_nomem(s->err) : HALLEY_OK;
 }
 
+static bool uses_memory(const sim_program *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (is_simulated(&p->nodes[i]) && is_memory_node(&p->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Memories that ranks share, as the last carriers; the last slot of a rank is its own. */
+static halley_status list_servers(sim_symmetry *y, const sim *s)
+{
+    symmetry_graph *g = &y->graph;
+    const uint32_t n = s->memory.n_servers;
+    y->first_server = g->n_carriers;
+    if (n == 0)
+        return HALLEY_OK;
+    bool *uses = mem_array(s->instance.programs.n, sizeof *uses);
+    uint32_t *carriers = mem_array(n, sizeof *carriers);
+    y->server_of = mem_array(n, sizeof *y->server_of);
+    const bool room = uses != NULL && carriers != NULL && y->server_of != NULL;
+    for (size_t i = 0; room && i < s->instance.programs.n; i++)
+        uses[i] = uses_memory(s->instance.programs.at[i]);
+    for (uint32_t i = 0; room && i < n; i++)
+        carriers[i] = SYMMETRY_NONE;
+    for (uint32_t r = 0; room && r < g->n_ranks; r++) {
+        const uint32_t server = mem_server_of(&s->memory, r);
+        if (!uses[s->instance.program_of[r]])
+            continue;
+        if (carriers[server] == SYMMETRY_NONE) {
+            y->server_of[g->n_carriers - y->first_server] = server;
+            carriers[server] = g->n_carriers++;
+        }
+        g->slots[g->slots_at[r + 1] - 1] = carriers[server];
+    }
+    free(uses);
+    free(carriers);
+    return room ? HALLEY_OK : error_nomem(s->err);
+}
+
 static halley_status list_slots(sim_symmetry *y, const sim *s)
 {
     symmetry_graph *g = &y->graph;
@@ -259,7 +304,7 @@ static halley_status list_slots(sim_symmetry *y, const sim *s)
         return error_nomem(s->err);
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         g->slots_at[r] = (uint32_t)n;
-        n += get_program(s, r)->n_names + 1u;
+        n += get_program(s, r)->n_names + 2u;
     }
     g->slots_at[g->n_ranks] = (uint32_t)n;
     if (n > UINT32_MAX)
@@ -273,10 +318,11 @@ static halley_status list_slots(sim_symmetry *y, const sim *s)
         for (uint32_t k = 0; k < n_names; k++)
             TRY(bind_slot(&slots[k], y, s, r, k));
         slots[n_names] = uses_world(y, s, r) ? y->world : SYMMETRY_NONE;
+        slots[n_names + 1] = SYMMETRY_NONE;
     }
     g->n_carriers = y->n_groups + (uint32_t)y->channels.n;
     map64_fini(&y->channels_by_pair); /* they are all known */
-    return HALLEY_OK;
+    return list_servers(y, s);
 }
 
 static uint32_t get_group_size(const sim *s, const sim_symmetry *y, uint32_t carrier)
@@ -296,7 +342,9 @@ static halley_status list_members(sim_symmetry *y, const sim *s)
     uint64_t n = 0;
     for (uint32_t c = 0; c < g->n_carriers; c++) {
         g->members_at[c] = (uint32_t)n;
-        n += c < y->n_groups ? get_group_size(s, y, c) : 2;
+        n += c < y->n_groups                ? get_group_size(s, y, c)
+             : sim_symmetry_is_server(y, c) ? s->memory.npus_per_server
+                                            : 2;
     }
     if (n > UINT32_MAX)
         return error_set(s->err, HALLEY_ELIMIT, "groups have more than 2^32 members");
@@ -317,7 +365,11 @@ static bool place_member(sim_symmetry *y, const sim *s, uint32_t rank, uint32_t 
     if (carrier == SYMMETRY_NONE)
         return true;
     uint32_t place, label = name;
-    if (carrier >= y->n_groups) {
+    assert(carrier < g->n_carriers);
+    if (sim_symmetry_is_server(y, carrier)) {
+        place = rank % s->memory.npus_per_server;
+        label = SIM_SERVER_LABEL(place);
+    } else if (carrier >= y->n_groups) {
         place = y->channels.at[carrier - y->n_groups].from != rank;
         label |= place << 31;
     } else {
@@ -354,7 +406,8 @@ static bool check_group_calls(sim_symmetry *y, const sim *s, uint32_t carrier)
     return true;
 }
 
-/* Channels of which one side is missing keep the other one only. */
+/* Channels of which one side is missing keep the other one only; memories, who uses them.
+ */
 static void close_gaps(sim_symmetry *y)
 {
     symmetry_graph *g = &y->graph;
@@ -372,7 +425,7 @@ static void close_gaps(sim_symmetry *y)
 static halley_status fill_members(sim_symmetry *y, const sim *s)
 {
     for (uint32_t r = 0; r < y->graph.n_ranks; r++)
-        for (uint32_t k = 0; k <= get_program(s, r)->n_names; k++)
+        for (uint32_t k = 0; k < get_program(s, r)->n_names + 2; k++)
             if (!place_member(y, s, r, k)) {
                 snprintf(y->reason, sizeof y->reason,
                          "rank %u is not a member of a group it names", r);
@@ -432,8 +485,12 @@ static halley_status colour_ranks(sim_symmetry *y, const sim *s)
     g->rank_colours = mem_array(g->n_ranks, sizeof *g->rank_colours);
     if (g->rank_colours == NULL)
         return error_nomem(s->err);
-    for (uint32_t r = 0; r < g->n_ranks; r++)
-        g->rank_colours[r] = colour_first_members(colour_rank(s, r), y, s, r);
+    for (uint32_t r = 0; r < g->n_ranks; r++) {
+        uint64_t h = colour_first_members(colour_rank(s, r), y, s, r);
+        if (g->slots[g->slots_at[r + 1] - 1] != SYMMETRY_NONE) /* ties go by the place */
+            h = mix_in(h, r % s->memory.npus_per_server);
+        g->rank_colours[r] = h;
+    }
     return HALLEY_OK;
 }
 
@@ -617,7 +674,9 @@ static halley_status start_carrier_colours(sim_symmetry *y, const sim *s)
     for (uint32_t c = 0; c < y->n_groups; c++)
         g->carrier_colours[c] =
             mix_in(2 + (y->groups.at[c] == 0), get_group_size(s, y, c));
-    for (uint32_t c = y->n_groups; room && c < g->n_carriers; c++) {
+    for (uint32_t c = y->first_server; c < g->n_carriers; c++)
+        g->carrier_colours[c] = mix_in(9, 0); /* they have one rate */
+    for (uint32_t c = y->n_groups; room && c < y->first_server; c++) {
         const symmetry_member *m = &g->members[g->members_at[c]];
         const bool both = g->members_at[c + 1] - g->members_at[c] == 2;
         uint64_t tags = 0;
@@ -728,6 +787,7 @@ void sim_symmetry_free(sim_symmetry *y)
     free(y->carrier_of);
     array_fini(&y->groups);
     array_fini(&y->channels);
+    free(y->server_of);
     map64_fini(&y->channels_by_pair);
     map64_fini(&y->coefficients);
     free(y->links);

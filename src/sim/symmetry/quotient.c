@@ -157,7 +157,7 @@ static void bind_channels(binder *b)
     const symmetry_graph *g = &y->graph;
     for (uint32_t k = 0; k < y->partition.carriers.n; k++) {
         const uint32_t carrier = y->partition.carriers.first[k];
-        if (carrier < y->n_groups)
+        if (carrier < y->n_groups || sim_symmetry_is_server(y, carrier))
             continue;
         const sim_pair *pair = &y->channels.at[carrier - y->n_groups];
         for (uint32_t i = g->members_at[carrier]; i < g->members_at[carrier + 1]; i++) {
@@ -211,6 +211,33 @@ static halley_status bind_tags(const uint32_t **out, binder *b, uint32_t rank,
     return HALLEY_OK;
 }
 
+/* The memory that stands for those of its class, or MEM_NONE. */
+static uint32_t find_server(const binder *b, uint32_t rank)
+{
+    const sim_symmetry *y = b->y;
+    const uint32_t carrier = y->graph.slots[y->graph.slots_at[rank + 1] - 1];
+    if (carrier == SYMMETRY_NONE)
+        return MEM_NONE;
+    const symmetry_classes *c = &y->partition.carriers;
+    assert(sim_symmetry_is_server(y, c->first[c->of[carrier]]));
+    return y->server_of[c->first[c->of[carrier]] - y->first_server];
+}
+
+/* By memory of the run: how many it represents. */
+static halley_status count_servers(binder *b)
+{
+    const sim_symmetry *y = b->y;
+    const symmetry_classes *c = &y->partition.carriers;
+    uint32_t *counts = new_array(b, b->s->memory.n_servers, sizeof *counts);
+    if (counts == NULL)
+        return error_nomem(b->s->err);
+    for (uint32_t k = 0; k < c->n; k++)
+        if (sim_symmetry_is_server(y, c->first[k]))
+            counts[y->server_of[c->first[k] - y->first_server]] = c->counts[k];
+    b->s->servers_alike = counts;
+    return HALLEY_OK;
+}
+
 static halley_status make_rank(binder *b, uint32_t class_id)
 {
     sim *s = b->s;
@@ -223,7 +250,8 @@ static halley_status make_rank(binder *b, uint32_t class_id)
                                     .binds = b->binds[class_id],
                                     .tags = tags,
                                     .npu = rank,
-                                    .n_alike = b->y->partition.ranks.counts[class_id]};
+                                    .n_alike = b->y->partition.ranks.counts[class_id],
+                                    .server = find_server(b, rank)};
     return HALLEY_OK;
 }
 
@@ -319,6 +347,7 @@ halley_status sim_bind_classes(sim *s, const sim_symmetry *y)
         bind_others(&b, i, in->programs.at[in->program_of[get_first_rank(&b, i)]]);
     TRY(make_groups(&b));
     bind_channels(&b);
+    TRY(count_servers(&b));
     for (uint32_t i = 0; i < s->n_ranks; i++)
         TRY(make_rank(&b, i));
     return fold_network(&b);

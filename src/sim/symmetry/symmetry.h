@@ -38,12 +38,14 @@ struct sim_symmetry {
     symmetry_loads loads;
     sim_program_calls *programs;
     uint32_t n_programs;
-    /* Carriers: groups that are used, perhaps all ranks, then channels. */
+    /* Carriers: groups that are used, perhaps all ranks, then channels, then memories. */
     uint32_t *carrier_of;     /* by group; SYMMETRY_NONE = nobody uses it */
     uint32_t world;           /* carrier; SYMMETRY_NONE */
     uint32_t n_groups;        /* carriers that are groups */
     ARRAY(uint32_t) groups;   /* by carrier: group + 1; 0 = all ranks */
     ARRAY(sim_pair) channels; /* by carrier - n_groups */
+    uint32_t first_server; /* carrier of the first memory; after the last carrier: none */
+    uint32_t *server_of;   /* by carrier - first_server: memory of the run */
     map64 channels_by_pair;
     map64 coefficients; /* coefficient -> place in the graph's list */
     uint32_t *links;    /* by link of the graph: link of the network */
@@ -57,6 +59,14 @@ bool sim_symmetry_is_possible(const sim *s, const halley_sim_opts *opts, char *r
 /* Objects and partition; reason tells when there is nothing to fold. */
 halley_status sim_symmetry_new(sim_symmetry **out, sim *s);
 void sim_symmetry_free(sim_symmetry *y);
+/* A memory that ranks share. */
+static inline bool sim_symmetry_is_server(const sim_symmetry *y, uint32_t carrier)
+{
+    return carrier >= y->first_server;
+}
+/* The label of a rank among those that share a memory: its place. Bit 31: it calls no
+ * collective. */
+#define SIM_SERVER_LABEL(place) ((place) | UINT32_C(3) << 30)
 /* The bundle of a call of a carrier, asked by its first member. `pair` has room for a
  * channel's ends. */
 net_bundle sim_symmetry_bundle(const sim *s, const sim_symmetry *y, uint32_t carrier,

@@ -71,6 +71,7 @@ static halley_status find_alike(uint32_t *out, alike_job *j, size_t i,
 static void take_alike(alike_job *j, size_t i, uint32_t id)
 {
     trace_alike *a = j->to;
+    assert(id < MOST_DECODED && a->differences[i] != NULL);
     j->traces[i] = halley_trace_keep(a->decoded[id].trace);
     a->decoded_of[i] = id;
     if (a->differences[i]->n > 0)
@@ -117,6 +118,7 @@ static halley_status read_rank(void *context, size_t i, uint32_t worker,
     alike_job *j = context;
     file_input in;
     uint32_t id;
+    assert(i < j->to->n);
     if (j->traces[i] != NULL)
         return HALLEY_OK; /* the first one */
     TRY(file_buffer_read(&in, &j->buffers[worker], j->files->at[i].path, err));

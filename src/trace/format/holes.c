@@ -150,6 +150,7 @@ halley_status trace_holes_new(trace_holes **out, const halley_trace *trace,
                               halley_error *err)
 {
     const trace_store *s = &trace->s;
+    assert(s->shape.n == s->n && s->value_at.n >= s->n);
     *out = NULL;
     if (trace->form != HALLEY_FORM_ET || trace->in.at == NULL || trace->in.gzipped ||
         !s->meta.present)
@@ -254,6 +255,7 @@ static bool pass_text(comparison *c, size_t p)
     if (c->hole == h->n)
         return false;
     const trace_hole *hole = &h->at[c->hole];
+    assert(c->b <= p && p < c->n_base);
     if (hole->at > p || hole->kind != HALLEY_ATTR_STRING)
         return false;
     const size_t from = c->o + (hole->at - c->b);
@@ -340,6 +342,7 @@ static uint32_t find_node(comparison *c, size_t p)
         else
             high = middle;
     }
+    assert(at[low] <= p && p < at[low + 1]);
     c->node = low;
     return low;
 }
@@ -460,6 +463,7 @@ static halley_status keep_found(trace_differences **out, const comparison *c,
                                 halley_error *err)
 {
     const size_t list = sizeof **out + c->found.n * sizeof *c->found.at;
+    assert(c->b <= c->n_base && c->found.n <= c->h->n);
     trace_differences *d = mem_array(list + c->texts.n + 1, 1);
     if (d == NULL)
         return error_nomem(err);
@@ -501,6 +505,7 @@ halley_status trace_holes_apply(halley_trace **out, const trace_holes *h,
     char *name = strdup(path);
     bool room = name != NULL;
     for (uint32_t i = 0; room && i < d->n; i++) {
+        assert(d->at[i].hole < h->n && h->at[d->at[i].hole].value < t->s.values.n);
         const trace_hole *hole = &h->at[d->at[i].hole];
         uint64_t bits = d->at[i].bits;
         if (hole->kind == HALLEY_ATTR_STRING) {

@@ -40,6 +40,19 @@ export class Catalog {
     return text;
   }
 
+  /* Lines of a cluster's preset, and of its device's, that hold prices. */
+  async priceLines(cluster: string): Promise<string[]> {
+    try {
+      const text = await this.text(cluster);
+      const device = /^npu:\s*([\w.-]+)/m.exec(text)?.[1];
+      const npu = device === undefined ? "" : await this.text(device.toLowerCase());
+      const lines = (source: string, name: string): string[] => source.split("\n").filter((l) => /^(cost|price|power):/.test(l)).map((l) => `${name}: ${l}`);
+      return [...lines(npu, device ?? ""), ...lines(text, cluster)];
+    } catch {
+      return []; /* a cluster of one's own file */
+    }
+  }
+
   async modelFacts(name: string): Promise<ModelFacts> {
     try {
       const result = await this.client.request<{ presets?: Preset[] } & { [key: string]: unknown }>({ do: "presets", name });

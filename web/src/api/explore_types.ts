@@ -71,6 +71,7 @@ export interface Exploration {
   verified: { id: number; estimated_s: number; simulated_s?: number; note?: string }[];
   refusals: { reason: string; designs: number }[];
   refused_values?: RefusedValue[];
+  prices?: { name: string; words: string }[];
   assumed?: string[];
   warnings?: string[];
 }

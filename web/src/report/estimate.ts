@@ -29,7 +29,7 @@ export function estimateReport(e: Estimate): HTMLElement[] {
   why.show(e.explain === undefined ? "memory" : "step", e, e.explain ?? null);
   const plan = Object.entries(e.plan).map(([key, value]) => `${key} ${String(value)}`).join(", ");
   const facts = el("dl", { class: "facts two" });
-  fill(facts, runFacts(e, 0, null));
+  fill(facts, runFacts(e, 0, show));
   return [
     designTitle(e),
     el("div", { class: "grid" }, answer.hero, answer.time, el("div", { class: "grid mem-cost" }, answer.memory, card("A whole training run", `${big(e.train_tokens ?? 0)} tokens`, facts)), why.element,

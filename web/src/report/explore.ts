@@ -11,7 +11,6 @@ import { card } from "../ui/parts.js";
 export interface ExploreReport extends Exploration {
   /* the study as it was given */
   study_text?: string;
-  prices?: { name: string; words: string }[];
 }
 
 function describe(e: ExploreReport): string {
@@ -33,6 +32,6 @@ export function exploreReport(e: ExploreReport): HTMLElement[] {
     el("div", { class: "grid cols2 gap" },
       card("Designs refused", null, el("ul", { class: "list-parts one" }, refused.length > 0 ? refused : el("li", {}, "none")), (e.assumed ?? []).length > 0 && el("p", { class: "note gap-s" }, `Assumed: ${e.assumed!.join(", ")}.`), (e.warnings ?? []).map((w) => el("p", { class: "note" }, w))),
       card("Prices used", null, prices.length > 0 ? el("ul", { class: "answers small" }, prices) : el("p", { class: "note" }, "Those of the presets; all ballpark, vendors publish none."))),
-    ...(e.study_text === undefined ? [] : [card("The study", null, el("pre", {}, e.study_text))]),
+    ...(e.study_text === undefined ? [] : [el("div", { class: "gap" }, card("The study", null, el("pre", {}, e.study_text)))]),
   ];
 }

@@ -55,12 +55,14 @@ export interface ListedPart {
   hatch: Hatch | null;
   value: string;
   share: number;
+  /* what explains the value, if anything does */
+  explain?: () => void;
 }
 
 /* Parts with value and share, two columns. */
 export function partList(parts: readonly ListedPart[], decimals: number): HTMLElement {
   const item = (p: ListedPart): HTMLElement =>
-    el("li", {}, el("span", {}, colourKey(p.colour, p.hatch), p.name), el("span", { class: "v" }, p.value), el("span", { class: "p" }, percent(p.share, decimals)));
+    el("li", {}, el("span", {}, colourKey(p.colour, p.hatch), p.name), el("span", { class: "v" }, p.explain === undefined ? p.value : explained(p.value, p.name, p.explain)), el("span", { class: "p" }, percent(p.share, decimals)));
   return el("ul", { class: "list-parts" }, parts.map(item));
 }
 

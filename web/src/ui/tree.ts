@@ -2,7 +2,7 @@
 
 import type { Explanation } from "../api/types.js";
 import { type Child, el, fill } from "../base/dom.js";
-import { bytes, percent, short, si, significant, time } from "../base/format.js";
+import { bytes, dollars, energy, percent, short, si, significant, time } from "../base/format.js";
 
 export function quantity(value: number | undefined, unit: string | undefined): string {
   if (value === undefined) return "";
@@ -14,6 +14,10 @@ export function quantity(value: number | undefined, unit: string | undefined): s
     case undefined:
     case "":
       return Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : significant(value, 4);
+    case "USD":
+      return dollars(value);
+    case "J":
+      return energy(value);
     case "share":
       return percent(value, 1);
     default:

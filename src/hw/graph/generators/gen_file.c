@@ -16,7 +16,7 @@ static halley_status make_file(hw_graph **out, const hw_generator_params *p,
         return error_set(err, HALLEY_EINVAL,
                          "file needs the key file, the name of a topology file");
     TRY(file_input_open(&in, p->file, err));
-    const hw_import_options o = {.format = str_from(p->format)};
+    const hw_import_options o = {.format = str_from(p->format), .n_used = p->n_used};
     const halley_status status =
         hw_graph_import(out, (str){(const char *)in.at, in.n}, p->file, &o, err);
     file_input_close(&in);
@@ -49,7 +49,7 @@ static halley_status count_file(hw_counts *out, hw_generator_params *p, halley_e
 
 const hw_generator hw_gen_file = {
     .name = "file",
-    .keys = "file format",
+    .keys = "file format use",
     .count = count_file,
     .doc =
         "a topology file of another tool (halley topology convert --help lists formats)",

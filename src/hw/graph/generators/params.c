@@ -115,6 +115,9 @@ static const conf_field fields[] = {
     FIELD("file", CONF_TYPE_TEXT, file,
           "of file: a topology file of another tool, relative to this file"),
     FIELD("format", CONF_TYPE_TEXT, format, "of file: its format (default: by content)"),
+    COUNT("use", n_used,
+          "of file: NPUs that take part, from the first on; others are idle (default: "
+          "all)"),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 /* Keys that every generator takes. */

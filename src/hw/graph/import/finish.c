@@ -296,9 +296,28 @@ static halley_status build_graph(hw_graph **out, hw_draft *d, device_order *o,
     return HALLEY_OK;
 }
 
+/* NPUs after the first that take part become hosts, which send nothing. */
+static bool demote_idle(hw_draft *d, uint32_t n_used)
+{
+    sort_key *const keys = mem_array(d->devices.n + 1, sizeof *keys);
+    uint32_t n = 0;
+    if (keys == NULL)
+        return false;
+    for (uint32_t i = 0; i < d->devices.n; i++)
+        if (d->devices.at[i].kind == HW_DEVICE_NPU)
+            keys[n++] = (sort_key){d->devices.at[i].order, i};
+    qsort(keys, n, sizeof *keys, compare_sort_keys);
+    for (uint32_t i = n_used; i < n; i++)
+        d->devices.at[keys[i].id].kind = HW_DEVICE_HOST;
+    free(keys);
+    return true;
+}
+
 halley_status hw_draft_finish(hw_graph **out, hw_draft *d, const char *format)
 {
     device_order o = {0};
+    if (d->options->n_used > 0 && !demote_idle(d, d->options->n_used))
+        return error_nomem(d->err);
     const hw_device_kind kind = choose_endpoint_kind(d);
     bool has_ends = false;
     for (size_t i = 0; i < d->devices.n; i++)

@@ -16,6 +16,7 @@ typedef struct hw_import_options {
     str topology;          /* Slurm YAML: which one; empty: the default one */
     str plugin;            /* Slurm conf: "block" or "tree"; empty: the tree, if any */
     uint32_t npus_per_nic; /* fabrics of NICs without NPUs: NPUs to add to each NIC */
+    uint32_t n_used;       /* NPUs that take part, the first; others are hosts; 0 = all */
     uint32_t most_devices; /* larger files are refused; 0 = HW_MAX_DEVICES */
 } hw_import_options;
 

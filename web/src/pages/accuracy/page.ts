@@ -29,11 +29,12 @@ const COLOURS = { dense: "--s1", experts: "--s2", other: "--s3" } as const;
 const kept = new Map<string, Promise<Scores>>();
 
 async function askScores(client: Client, held_out: boolean, file: string | null, signal: AbortSignal, bar: ReturnType<typeof progressBar>): Promise<Scores> {
-  const request = { do: "score", ...(file === null ? {} : { runs: [file] }), ...(held_out ? { cross_validate: true } : {}) };
+  const plain = { do: "score", ...(file === null ? {} : { runs: [file] }) };
+  const request = { ...plain, ...(held_out ? { cross_validate: true } : {}) };
   const options = { signal, progress: (p: { what: string; noun: string; done: number; total: number }) => bar.show(p) };
   const [rows, sets] = await Promise.all([
     client.request<{ predictions: Prediction[] }>({ ...request, rows: true }, options),
-    client.request<{ sets: ScoredSet[] }>(request, { signal }),
+    client.request<{ sets: ScoredSet[] }>(plain, { signal }), /* other metrics have nothing to hold out */
   ]);
   return { predictions: rows.predictions, sets: sets.sets, held_out };
 }
@@ -67,11 +68,11 @@ class AccuracyController implements PageView {
     this.modes = segmentField("Constants", [{ value: "", label: "as shipped" }, { value: "1", label: "held out" }], (v) => this.change({ held_out: v === "1" }), "Held out: no run of a layout is seen by the fit that predicts it; takes about half a minute.");
     this.worst = table<TimedRun>([
       { name: "Run", heading: true, cell: (r) => el("span", { class: "run-name" }, r.prediction.id) },
-      { name: "Set", kind: "nowrap", cell: (r) => r.prediction.set, by: (r) => r.prediction.set },
-      { name: "Device", kind: "wide nowrap", cell: (r) => r.prediction.npu, by: (r) => r.prediction.npu },
+      { name: "Error", right: true, cell: (r) => el("strong", {}, signed(r.error, 0)), by: (r) => -Math.abs(r.error) },
       { name: "Measured", right: true, cell: (r) => time(r.measured), by: (r) => r.measured },
       { name: "Predicted", right: true, cell: (r) => time(r.predicted), by: (r) => r.predicted },
-      { name: "Error", right: true, cell: (r) => el("strong", {}, signed(r.error, 0)), by: (r) => -Math.abs(r.error) },
+      { name: "Set", kind: "nowrap", cell: (r) => r.prediction.set, by: (r) => r.prediction.set },
+      { name: "Device", kind: "wide nowrap", cell: (r) => r.prediction.npu, by: (r) => r.prediction.npu },
     ], { label: "Runs with the largest errors, scrolls sideways" });
     this.others = table<ScoredSet>([
       { name: "Prediction", heading: true, cell: (s) => `${s.metric.charAt(0).toUpperCase()}${s.metric.slice(1)}, ${s.set}` },
@@ -134,7 +135,8 @@ class AccuracyController implements PageView {
     this.work = new AbortController();
     const { signal } = this.work;
     const key = `${this.file?.path ?? ""} ${this.held_out}`;
-    const slow = setTimeout(() => this.bar.start(), 300);
+    const wait = this.held_out ? "Fitting each stack anew without the layouts it then predicts; “as shipped” stops it." : "Predicting all runs …";
+    const slow = setTimeout(() => this.bar.end(wait), 300);
     try {
       let scores = kept.get(key);
       if (scores === undefined) {

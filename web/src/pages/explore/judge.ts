@@ -22,6 +22,8 @@ export interface Over {
 
 export interface Judged {
   name: string;
+  /* what stands at its point: the name of a system, the number of a design */
+  label: string;
   design: Design;
   x: number;
   y: number;
@@ -83,15 +85,17 @@ export function judge(e: Exploration, limits: Limits, has_tokens: boolean): Judg
   const y = second === undefined ? COST_PER_TOKEN : measureOf(second, 1, tokens);
   const signs = [e.objectives[0]?.maximize === undefined ? 1 : -1, second?.maximize === undefined ? 1 : -1];
   const { noun, designs, parameter } = chooseDesigns(e);
-  const rows: Judged[] = designs.map(({ name, design }) => ({ name, design, x: x.get(design), y: y.get(design), over: overBy(design, limits), front: false, beaten_by: null }))
+  const rows: Judged[] = designs.map(({ name, design }) => ({ name, label: name, design, x: x.get(design), y: y.get(design), over: overBy(design, limits), front: false, beaten_by: null }))
     .filter((r) => Number.isFinite(r.x) && Number.isFinite(r.y));
   const allowed = rows.filter((r) => r.over.length === 0);
   const beats = (a: Judged, b: Judged): boolean => {
     const [dx, dy] = [(a.x - b.x) * signs[0]!, (a.y - b.y) * signs[1]!];
     return dx <= 0 && dy <= 0 && (dx < 0 || dy < 0);
   };
+  rows.sort((a, b) => (a.x - b.x) * signs[0]!);
+  if (noun === "design") rows.forEach((row, i) => (row.label = String(i + 1)));
   for (const row of allowed) row.front = !allowed.some((other) => beats(other, row));
-  for (const row of allowed) row.beaten_by = row.front ? null : (allowed.find((other) => other.front && beats(other, row))?.name ?? null);
+  for (const row of allowed) row.beaten_by = row.front ? null : (allowed.find((other) => other.front && beats(other, row))?.label ?? null);
   const order = (r: Judged): number => (r.front ? 0 : r.over.length === 0 ? 1 : 2);
   rows.sort((a, b) => order(a) - order(b) || (a.x - b.x) * signs[0]!);
   return { rows, refused: (e.refused_values ?? []).filter((r) => parameter === null || r.parameter === parameter), x, y, noun };
@@ -120,7 +124,7 @@ export function verdictSentence(j: Judgement): string {
   words += last === first ? `, and ${best(j.y)}.` : `; ${last.name} is ${best(j.y)}: ${j.y.words(last.y)}, in ${j.x.words(last.x)}.`;
   if (refused > 0) words += ` ${refused} of ${plural(total, j.noun)} refused.`;
   const unknown = front.filter((r) => r.design.error_bar?.measured === false).map((r) => r.name);
-  if (unknown.length > 0) words += ` No published run exists for ${unknown.join(", ")}: treat as unverified.`;
+  if (unknown.length > 0) words += ` No published run exists for ${j.noun === "system" ? unknown.join(", ") : "this hardware"}: treat as unverified.`;
   const close = tieWords(j, first);
   return words + close;
 }
@@ -134,7 +138,8 @@ function tieWords(j: Judgement, first: Judged): string {
   });
   if (tied.length === 0) return "";
   const share = Math.max(first.design.error_bar?.typical ?? 0, ...tied.map((r) => r.design.error_bar?.typical ?? 0));
-  return ` In time ${tied.map((r) => r.name).join(", ")} ${tied.length === 1 ? "ties" : "tie"} with it (within the error of ${errorShare(share)}).`;
+  const who = tied.length > 4 || j.noun === "design" ? plural(tied.length, `other ${j.noun}`) : tied.map((r) => r.name).join(", ");
+  return ` In time ${who} ${tied.length === 1 ? "ties" : "tie"} with it (within the error of ${errorShare(share)}).`;
 }
 
 export function refusedWords(r: RefusedValue): string {

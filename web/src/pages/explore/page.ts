@@ -60,6 +60,7 @@ class ExploreController implements PageView {
   private readonly save = el("button", { class: "btn small", type: "button", disabled: true }, "Save as a report");
   private readonly refused = el("ul", { class: "list-parts one" });
   private readonly assumed = el("p", { class: "note gap-s" });
+  private readonly prices = el("ul", { class: "answers small" });
   private readonly unshown = el("p", { class: "note", hidden: true });
   private readonly form;
   private readonly editor;
@@ -90,9 +91,11 @@ class ExploreController implements PageView {
     const limits = card("Limits", null, Object.values(this.sliders).map((s) => s.element));
     const refused = card("Designs refused", null, this.refused, this.assumed);
     refused.classList.add("end");
+    const prices = card("Prices used", null, this.prices);
+    prices.classList.add("end");
     this.right = el("div", { class: "grid col-r fades" }, this.view.element);
     this.right.hidden = true;
-    this.element = el("div", { class: "explore" }, el("div", { class: "title" }, this.title, this.verdict), el("div", { class: "grid side" }, el("div", { class: "grid col-l" }, limits, study, refused), this.right));
+    this.element = el("div", { class: "explore" }, el("div", { class: "title" }, this.title, this.verdict), el("div", { class: "grid side" }, el("div", { class: "grid col-l" }, limits, study, refused, prices), this.right));
     context.signal.addEventListener("abort", () => {
       clearTimeout(this.pause);
       this.sizes.drop();
@@ -332,6 +335,7 @@ class ExploreController implements PageView {
     fill(this.verdict, verdictSentence(j));
     this.view.show(e, j, this.limits, this.cloud.length > j.rows.length ? this.cloud : [], link);
     fill(this.refused, e.refusals.length === 0 ? el("li", {}, "none") : e.refusals.map((r) => el("li", {}, el("span", {}, r.reason), el("span", { class: "v" }, count(r.designs)))));
+    fill(this.prices, (e.prices ?? []).map((p) => el("li", {}, el("strong", {}, p.name), " ", p.words)), e.prices === undefined && el("li", {}, "those of the presets"));
     fill(this.assumed, (e.assumed ?? []).length > 0 && `Assumed: ${e.assumed!.join(", ")}.`, (e.warnings ?? []).map((w) => el("span", {}, ` ${w}`)));
   }
 

@@ -44,6 +44,7 @@ function planWords(d: Design): string {
 
 function memoryChip(d: Design): HTMLElement {
   const full = Number(d.results["device_bytes"]) / d.capacity_bytes;
+  if (full > 1 && d.fits) return chip("fits", "with outer memory");
   return chip(full > 0.9 ? "tight" : "fits", percent(full));
 }
 
@@ -58,7 +59,7 @@ function pointTip(r: Judged, j: Judgement): string {
 
 export function scatterPoints(j: Judgement, link: (d: Design) => string | null): ScatterPoint[] {
   return j.rows.map((r) => ({
-    name: r.name,
+    name: r.label,
     x: r.x,
     y: r.y,
     kind: r.over.length > 0 ? "refused" : r.front ? "front" : "open",
@@ -106,7 +107,8 @@ function compareColumns(j: Judgement, timed: boolean, most: number, link: (d: De
       kind: j.noun === "system" ? "nowrap" : "",
       cell: (r) => {
         const href = r.judged === null ? null : link(r.judged.design);
-        return href === null ? r.name : el("a", { href }, r.name);
+        const number = r.judged !== null && r.judged.label !== r.name && el("span", { class: "muted" }, `${r.judged.label}  `);
+        return [number, href === null ? r.name : el("a", { href }, r.name)];
       },
       by: (r) => r.name,
     },

@@ -145,7 +145,7 @@ export function planAnswer(events: AnswerEvents): Answer {
     fill(loss, e.loss !== undefined && `${e.loss.charAt(0).toUpperCase()}${e.loss.slice(1).replace(/\.?$/, ".")}`);
     loss.hidden = e.loss === undefined;
     const shown = PARTS.filter((p) => (e.parts_s[p.key] ?? 0) > e.step_s * 1e-6);
-    fill(parts, partList(shown.map((p) => ({ ...p, value: time(e.parts_s[p.key]!), share: e.parts_s[p.key]! / e.step_s })), 1));
+    refill(parts, JSON.stringify(e.parts_s), () => partList(shown.map((p) => ({ ...p, value: time(e.parts_s[p.key]!), share: e.parts_s[p.key]! / e.step_s, explain: () => events.explain(`part.${p.key}`) })), 1));
     const none = PARTS.filter((p) => p.key in e.parts_s && !shown.includes(p)).map((p) => p.name.split(",")[0]!.toLowerCase());
     fill(zero, none.length > 0 && `No time in: ${none.join(", ")}.`);
   };
@@ -157,8 +157,10 @@ export function planAnswer(events: AnswerEvents): Answer {
     const missing = chooseStages(rows).left_out;
     fill(left_out, missing > 0 && `${count(missing)} of ${count(rows.length)} stages are left out; the fullest is shown.`);
     const shown = MEMORY.filter((m) => (e.memory_bytes[m.key] ?? 0) >= 1e6);
-    fill(classes, partList(shown.map((m) => ({ ...m, value: bytes(e.memory_bytes[m.key]!), share: e.memory_bytes[m.key]! / e.capacity_bytes })), 0),
-      (e.offloaded_bytes ?? 0) > 0 && el("p", { class: "note gap-s" }, `${bytes(e.offloaded_bytes!)} more are kept in outer memory.`));
+    refill(classes, JSON.stringify([e.memory_bytes, e.capacity_bytes, e.offloaded_bytes]), () => [
+      partList(shown.map((m) => ({ ...m, value: bytes(e.memory_bytes[m.key]!), share: e.memory_bytes[m.key]! / e.capacity_bytes, explain: () => events.explain(`memory.${m.key}`) })), 0),
+      (e.offloaded_bytes ?? 0) > 0 && el("p", { class: "note gap-s" }, `${bytes(e.offloaded_bytes!)} more are kept in outer memory.`),
+    ]);
     near_head.hidden = near.hidden = e.fit === "does-not-fit" || neighbours.length === 0;
     refill(near, JSON.stringify([e.plan, e.npus, neighbours.map((n) => [n.label, n.result?.step_s])]), () => neighbours.map(neighbourItem));
   };

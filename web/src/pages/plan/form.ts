@@ -24,7 +24,7 @@ export interface PlanForm {
   element: HTMLElement;
   offer(models: readonly string[], clusters: readonly string[], stacks: readonly string[]): void;
   /* Show the state; `resolved` is the plan with the engine's defaults, if known. */
-  show(state: PlanState, resolved: Plan | null, facts: ModelFacts, device: string): void;
+  show(state: PlanState, resolved: Plan | null, facts: ModelFacts, device: string, assumed: readonly string[]): void;
   /* Put the sentence under the field that caused it. */
   fail(key: string, message: string, repair?: Repair): void;
   clear(): void;
@@ -102,9 +102,10 @@ function optionField(o: PlanOption, events: FormEvents): Field<string | boolean>
   return selectField(o.label, choices, (value) => send(readPlanValue(value))) as unknown as Field<string | boolean>;
 }
 
-function summarize(plan: Plan, headroom: number): string {
-  const schedule = String(plan["schedule"] ?? "1f1b").toUpperCase().replace("1F1B", "1F1B");
-  return `Batch ${count(listOf(plan, "global_batch", 0))}, sequence ${count(listOf(plan, "seq", 0))}, ${String(plan["dtype"] ?? "bf16")}, ${schedule}, headroom ${percent(headroom)} …`;
+/* One line that opens to the fields: what was given, and what was assumed. */
+function summarize(plan: Plan, headroom: number, assumed: readonly string[]): string {
+  const given = `Batch ${count(listOf(plan, "global_batch", 0))}, headroom ${percent(headroom)}`;
+  return assumed.length === 0 ? `${given}, and every other key` : `${given}; assumed: ${assumed.join(", ")}`;
 }
 
 export function planForm(events: FormEvents): PlanForm {
@@ -171,7 +172,7 @@ export function planForm(events: FormEvents): PlanForm {
       if (c !== "") cluster.set(c);
       stack.set(s);
     },
-    show(state, resolved, facts, device) {
+    show(state, resolved, facts, device, assumed) {
       const plan = { ...(resolved ?? {}), ...state.plan };
       model.set(state.model);
       cluster.set(state.cluster);
@@ -185,7 +186,7 @@ export function planForm(events: FormEvents): PlanForm {
       recompute.set(kind);
       shard.set(sharding(plan));
       headroom.set(String(Number(((state.headroom ?? 0.04) * 100).toFixed(2))));
-      fill(summary, summarize(plan, state.headroom ?? 0.04));
+      fill(summary, summarize(plan, state.headroom ?? 0.04, assumed));
       for (const [key, field] of fields) {
         const value = plan[key];
         if (field.element.contains(document.activeElement)) continue;

@@ -47,6 +47,7 @@ class PlanController implements PageView {
   private state: PlanState = START;
   private facts: ModelFacts = NO_FACTS;
   private factsOf = "";
+  private pricesOf = "";
   private estimate: Estimate | null = null;
   private explanation: Explanation | null = null;
   private search: { key: string; found: PlanSearch; parts: BestPlan["parts_s"] } | null = null;
@@ -129,7 +130,16 @@ class PlanController implements PageView {
     }
   }
 
+  private async loadPrices(): Promise<void> {
+    const { cluster } = this.state;
+    if (cluster === this.pricesOf) return;
+    this.pricesOf = cluster;
+    const lines = await this.catalog.priceLines(cluster);
+    if (cluster === this.state.cluster) this.run.showPrices(lines);
+  }
+
   private async loadFacts(): Promise<void> {
+    void this.loadPrices();
     const model = this.state.model;
     if (model === this.factsOf) return;
     const facts = await this.catalog.modelFacts(model);
@@ -141,9 +151,11 @@ class PlanController implements PageView {
 
   private change(next: PlanState, gesture: string): void {
     const model = next.model !== this.state.model;
+    const cluster = next.cluster !== this.state.cluster;
     this.state = next;
     this.changed = gesture;
     this.context.write(writeState(next), gesture);
+    if (cluster) void this.loadPrices();
     if (model) {
       this.imported.show("", null);
       void this.loadFacts();
@@ -152,7 +164,7 @@ class PlanController implements PageView {
   }
 
   private showForm(): void {
-    this.form.show(this.state, this.estimate?.plan ?? null, this.facts, deviceWord(this.state.cluster));
+    this.form.show(this.state, this.estimate?.plan ?? null, this.facts, deviceWord(this.state.cluster), this.estimate?.assumed ?? []);
   }
 
   /* Ask for the numbers of the state. */
@@ -212,7 +224,7 @@ class PlanController implements PageView {
     fill(this.subtitle, [parameters, planWords(e.plan), batch, e.stack ?? "no software chosen"].join(" · "));
     this.answer.show(e, this.bestPlan(), this.neighbours);
     this.run.show(e, this.state.tokens, this.state.rent);
-    this.why.show(this.state.why, e, this.explanation);
+    this.why.show(this.state.why, e, this.explanation, this.state.rent);
   }
 
   /* Explanation, neighbours and the five best follow when nothing changed for a while. */
@@ -222,7 +234,7 @@ class PlanController implements PageView {
       { ...estimateDocument(state), explain: true },
       (explained) => {
         this.explanation = explained.explain ?? null;
-        if (this.estimate !== null && !signal.aborted) this.why.show(this.state.why, this.estimate, this.explanation);
+        if (this.estimate !== null && !signal.aborted) this.why.show(this.state.why, this.estimate, this.explanation, this.state.rent);
       },
       () => undefined,
     );
@@ -305,7 +317,7 @@ class PlanController implements PageView {
   private explain(what: string): void {
     this.state = { ...this.state, why: what };
     this.context.write(writeState(this.state), `why ${what}`);
-    if (this.estimate !== null) this.why.show(what, this.estimate, this.explanation);
+    if (this.estimate !== null) this.why.show(what, this.estimate, this.explanation, this.state.rent);
     this.why.element.scrollIntoView({ behavior: "smooth", block: "nearest" });
     this.why.element.focus({ preventScroll: true });
   }

@@ -19,16 +19,17 @@ export function readTokens(words: string): number {
 }
 
 /* Days, cost and energy of the run, each with its error. */
-export function runFacts(e: Estimate, rent: number, explain: (() => void) | null): Child[] {
+export function runFacts(e: Estimate, rent: number, explain: ((what: string) => void) | null): Child[] {
+  const number = (words: string, label: string, what: string): Child => (explain === null ? words : explained(words, label, () => explain(what)));
   const typical = e.error_bar?.typical ?? 0;
   const within = (words: string): string => `± ${words}`;
   const rented = (e.train_npu_hours ?? 0) * rent;
   const whole = e.train_s ?? 0;
   return [
-    fact("Time to train", explain === null ? time(whole) : explained(time(whole), "Time to train", explain), `${within(time(whole * typical, 2))}; goodput ${percent(e.goodput ?? 1, 1)}`),
-    e.train_cost_usd !== undefined && fact("Owning", dollars(e.train_cost_usd), within(dollars(e.train_cost_usd * typical, 2))),
-    rent > 0 && fact("Renting", dollars(rented), within(dollars(rented * typical, 2))),
-    e.train_energy_J !== undefined && fact("Energy", energy(e.train_energy_J), `${si(e.average_W ?? 0, "W")} on average`),
+    fact("Time to train", number(time(whole), "Time to train", "days"), `${within(time(whole * typical, 2))}; goodput ${percent(e.goodput ?? 1, 1)}`),
+    e.train_cost_usd !== undefined && fact("Owning", number(dollars(e.train_cost_usd), "Owning", "cost"), within(dollars(e.train_cost_usd * typical, 2))),
+    rent > 0 && fact("Renting", number(dollars(rented), "Renting", "rent"), within(dollars(rented * typical, 2))),
+    e.train_energy_J !== undefined && fact("Energy", number(energy(e.train_energy_J), "Energy", "energy"), `${si(e.average_W ?? 0, "W")} on average`),
   ];
 }
 
@@ -40,6 +41,8 @@ export interface RunEvents {
 
 export interface RunCard {
   element: HTMLElement;
+  /* lines of the presets that hold prices */
+  showPrices(lines: readonly string[]): void;
   show(e: Estimate, tokens: number, rent: number): void;
 }
 
@@ -51,15 +54,20 @@ export function runCard(events: RunEvents): RunCard {
   }, { type: "number", step: 0.05, min: 0 });
   const facts = el("dl", { class: "facts two" });
   const note = el("p", { class: "note gap-s" });
-  const element = card("A whole training run", null, tokens.element, facts, el("div", { class: "gap" }), rent.element, note);
+  const prices = el("details", { class: "plain", hidden: true });
+  const element = card("A whole training run", null, tokens.element, facts, el("div", { class: "gap" }), rent.element, note, prices);
   return {
     element,
+    showPrices(lines) {
+      prices.hidden = lines.length === 0;
+      fill(prices, el("summary", {}, "Prices used"), el("ul", { class: "small" }, lines.map((l) => el("li", {}, el("code", {}, l)))));
+    },
     show(e, wanted, price) {
       tokens.set(wanted);
       rent.set(String(price));
       const device = deviceWord(e.cluster);
       rent.element.querySelector("label")!.textContent = `Rental price, $ per ${device}-hour`;
-      refill(facts, JSON.stringify([e.train_s, e.train_cost_usd, e.train_energy_J, e.error_bar?.typical, price]), () => runFacts(e, price, () => events.explain("days")));
+      refill(facts, JSON.stringify([e.train_s, e.train_cost_usd, e.train_energy_J, e.error_bar?.typical, price]), () => runFacts(e, price, events.explain));
       const capital = e.capital_usd === undefined ? "" : `Owning: the share of ${dollars(e.capital_usd)} capital that the run uses up, and energy (prices of the preset ${e.cluster}; ballpark, vendors publish none). `;
       const paid = e.paid_npus !== undefined && e.paid_npus !== e.npus ? `Whole nodes or racks are paid for: ${e.paid_npus} ${device}s. ` : "";
       const plate = e.nameplate_W === undefined ? "" : `Nameplate of the nodes: ${si(e.nameplate_W, "W")}.`;

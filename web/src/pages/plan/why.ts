@@ -4,9 +4,10 @@
 import type { Estimate, Explanation } from "../../api/types.js";
 import { deviceWord } from "../../api/catalog.js";
 import { el, fill } from "../../base/dom.js";
-import { big, bytes, count, percent, si, significant, time } from "../../base/format.js";
+import { big, bytes, count, dollars, energy, percent, si, significant, time } from "../../base/format.js";
 import { MEMORY } from "../../draw/parts.js";
 import { card } from "../../ui/parts.js";
+import { explainMemoryClass, explainPart } from "./why_part.js";
 import { explainTree } from "../../ui/tree.js";
 
 interface Why {
@@ -75,7 +76,33 @@ function explainDays(e: Estimate): Why {
   };
 }
 
-export function explainNumber(what: string, e: Estimate, step: Explanation | null): Why | null {
+function explainMoney(what: string, e: Estimate, rent: number): Why {
+  const hours = e.train_npu_hours ?? 0;
+  if (what === "energy") {
+    return {
+      title: `the run takes ${energy(e.train_energy_J ?? 0)}`,
+      tree: { ...leaf("energy", e.train_energy_J, "J", "average power × time to train"), children: [leaf("average power, with the building", e.average_W, "W"), leaf("time to train", e.train_s, "s")] },
+    };
+  }
+  if (what === "rent") {
+    return {
+      title: `renting costs ${dollars(hours * rent)}`,
+      tree: { ...leaf("renting", hours * rent, "USD", `${count(hours)} accelerator-hours × ${dollars(rent)}`), children: [leaf("accelerators that are paid for", e.paid_npus ?? e.npus, ""), leaf("time to train", e.train_s, "s"), leaf("price of an accelerator-hour", rent, "USD", "entered above")] },
+    };
+  }
+  return {
+    title: `owning costs ${dollars(e.train_cost_usd ?? 0)}`,
+    tree: {
+      ...leaf("owning", e.train_cost_usd, "USD", "capital over its life, for the time of the run, and energy"),
+      children: [leaf("capital", e.capital_usd, "USD", `prices of the preset ${e.cluster}`), leaf("time to train", e.train_s, "s"), leaf("energy", e.train_energy_J, "J"), leaf("cost of a step", e.cost_usd, "USD")],
+    },
+  };
+}
+
+export function explainNumber(what: string, e: Estimate, step: Explanation | null, rent = 0): Why | null {
+  if (what.startsWith("part.")) return explainPart(what.slice(5), e, step);
+  if (what.startsWith("memory.")) return explainMemoryClass(what.slice(7), e, step);
+  if (["cost", "rent", "energy"].includes(what)) return explainMoney(what, e, rent);
   switch (what) {
     case "tokens":
       return explainTokens(e);
@@ -94,7 +121,7 @@ export function explainNumber(what: string, e: Estimate, step: Explanation | nul
 
 export interface WhyCard {
   element: HTMLElement;
-  show(what: string, e: Estimate, step: Explanation | null): void;
+  show(what: string, e: Estimate, step: Explanation | null, rent?: number): void;
 }
 
 export function whyCard(): WhyCard {
@@ -106,8 +133,8 @@ export function whyCard(): WhyCard {
   let shown = "";
   return {
     element,
-    show(what, e, step) {
-      const why = explainNumber(what, e, step);
+    show(what, e, step, rent) {
+      const why = explainNumber(what, e, step, rent);
       if (why === null) return;
       element.hidden = false;
       const open = shown === what ? openPaths(tree) : null;

@@ -1,10 +1,10 @@
 /*
- * hw/astra_network.c - network.yml: four lists of equal length, the innermost
+ * hw/astra/network.c - network.yml: four lists of equal length, the innermost
  * dimension first. Bandwidth is in GiB/s whatever the file calls it (ASTRA-sim multiplies
  * by 2^30), latency in ns.
  */
 #include "base/number.h"
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 
 static const char *const keys[] = {"topology", "npus_count", "bandwidth", "latency"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
@@ -32,8 +32,8 @@ halley_status astra_map(const conf_file *file, halley_error *err)
     return file->root->kind == CONF_MAP ? HALLEY_OK : refuse_text(file, err);
 }
 
-static halley_status read_topology(cluster_dim *dim, const conf_file *file,
-                                   const conf_node *node, halley_error *err)
+halley_status astra_read_topology(cluster_dim *dim, const conf_file *file,
+                                  const conf_node *node, halley_error *err)
 {
     for (uint32_t i = 0; i < CLUSTER_N_TOPOLOGIES; i++) {
         if (node->kind == CONF_SCALAR &&
@@ -53,7 +53,7 @@ static halley_status read_dim(cluster_dim *dim, const conf_file *file,
 {
     int64_t n;
     double gib;
-    TRY(read_topology(dim, file, lists[0]->items[d], err));
+    TRY(astra_read_topology(dim, file, lists[0]->items[d], err));
     TRY(conf_to_i64(&n, file, lists[1]->items[d], "npus_count", err));
     TRY(conf_to_double(&gib, file, lists[2]->items[d], "bandwidth", err));
     TRY(conf_to_double(&dim->latency_ns, file, lists[3]->items[d], "latency", err));
@@ -73,6 +73,25 @@ static halley_status read_dim(cluster_dim *dim, const conf_file *file,
     return HALLEY_OK;
 }
 
+/* "topology: Switch", as the first congestion-aware files have it: a list of one. */
+static const conf_node *wrap_scalar(arena *memory, const conf_node *scalar)
+{
+    conf_node *const list = arena_array(memory, 1, sizeof *list);
+    conf_node **const items = arena_array(memory, 1, sizeof *items);
+    if (list == NULL || items == NULL)
+        return NULL;
+    items[0] = arena_array(memory, 1, sizeof **items);
+    if (items[0] == NULL)
+        return NULL;
+    *items[0] = *scalar;
+    *list = (conf_node){.kind = CONF_LIST,
+                        .line = scalar->line,
+                        .column = scalar->column,
+                        .n = 1,
+                        .items = items};
+    return list;
+}
+
 static halley_status find_lists(const conf_node **lists, halley_cluster *c,
                                 const conf_file *file, halley_error *err)
 {
@@ -81,6 +100,10 @@ static halley_status find_lists(const conf_node **lists, halley_cluster *c,
         lists[i] = conf_find(map, keys[i]);
         if (lists[i] == NULL)
             return conf_error(file, map, err, HALLEY_EINVAL, "%s is missing", keys[i]);
+        if (lists[i]->kind == CONF_SCALAR && i == 0)
+            lists[i] = wrap_scalar(&c->memory, lists[i]);
+        if (lists[i] == NULL)
+            return error_nomem(err);
         if (lists[i]->kind != CONF_LIST)
             return conf_error(file, lists[i], err, HALLEY_EFORMAT,
                               "%s must be a list, one value a dimension", keys[i]);
@@ -104,29 +127,48 @@ static halley_status find_lists(const conf_node **lists, halley_cluster *c,
     return HALLEY_OK;
 }
 
-halley_status astra_network_from(halley_cluster *c, const conf_file *file,
-                                 halley_error *err)
+halley_status astra_count_npus(halley_cluster *c, const conf_file *file,
+                               halley_error *err)
 {
-    const conf_node *lists[N_KEYS];
     uint64_t total = 1;
-    TRY(astra_map(file, err));
-    TRY(find_lists(lists, c, file, err));
-    c->n_dims = lists[0]->n;
     for (uint32_t d = 0; d < c->n_dims; d++) {
-        TRY(read_dim(&c->dims[d], file, lists, d, err));
         total *= c->dims[d].n;
         if (total > CLUSTER_MAX_NPUS)
-            return conf_error(file, lists[1], err, HALLEY_ELIMIT,
+            return conf_error(file, file->root, err, HALLEY_ELIMIT,
                               "more than %d NPUs are not handled", CLUSTER_MAX_NPUS);
     }
     c->n_npus = (uint32_t)total;
     return HALLEY_OK;
 }
 
+halley_status astra_network_from(halley_cluster *c, const conf_file *file,
+                                 halley_error *err)
+{
+    const conf_node *lists[N_KEYS];
+    TRY(astra_map(file, err));
+    if (conf_find(file->root, "topologies-per-dim") != NULL)
+        return astra_network_from_first(c, file, err);
+    TRY(find_lists(lists, c, file, err));
+    c->n_dims = lists[0]->n;
+    for (uint32_t d = 0; d < c->n_dims; d++)
+        TRY(read_dim(&c->dims[d], file, lists, d, err));
+    return astra_count_npus(c, file, err);
+}
+
+/* Numbers may be quoted in network.yml: its reader there does not look at quotes. */
+static void unquote_lists(conf_node *map)
+{
+    for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++)
+        for (uint32_t k = 0; map->items[i]->kind == CONF_LIST && k < map->items[i]->n;
+             k++)
+            map->items[i]->items[k]->quoted = false;
+}
+
 halley_status astra_read_network(halley_cluster *c, const char *path, halley_error *err)
 {
     conf_file file;
-    TRY(conf_load(&file, path, err));
+    TRY(astra_load_file(&file, c, path, err));
+    unquote_lists(file.root);
     const halley_status status = astra_network_from(c, &file, err);
     conf_fini(&file);
     return status;

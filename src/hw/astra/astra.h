@@ -1,6 +1,6 @@
-/* hw/astra.h - the pieces of the reader of ASTRA-sim's files; for this folder. */
-#ifndef HW_ASTRA_H
-#define HW_ASTRA_H
+/* hw/astra/astra.h - the pieces of the reader of ASTRA-sim's files; for this folder. */
+#ifndef HW_ASTRA_ASTRA_H
+#define HW_ASTRA_ASTRA_H
 
 #include "base/conf.h"
 #include "hw/cluster.h"
@@ -24,6 +24,22 @@ halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
 halley_status cluster_read_node_map(halley_cluster *c, const conf_file *file,
                                     const conf_node *map, halley_error *err);
 
+/* Pieces of the network readers. */
+halley_status astra_read_topology(cluster_dim *dim, const conf_file *file,
+                                  const conf_node *node, halley_error *err);
+halley_status astra_count_npus(halley_cluster *c, const conf_file *file,
+                               halley_error *err);
+/* ASTRA-sim 1.0's network JSON (first.c). */
+halley_status astra_network_from_first(halley_cluster *c, const conf_file *file,
+                                       halley_error *err);
+/* "ring_direct" of its system files as a list; NULL: no memory. */
+const conf_node *astra_split_list(arena *memory, const conf_node *scalar);
+/* ns-3's and HTSim's files (packets.c); *out is the caller's. */
+halley_status astra_load_packets(halley_cluster **out, const halley_astra_files *files,
+                                 halley_error *err);
+/* Read a file as ASTRA-sim does; what it takes and others would not gets a warning. */
+halley_status astra_load_file(conf_file *out, halley_cluster *c, const char *path,
+                              halley_error *err);
 /* The root of a file, which must be a map. */
 halley_status astra_map(const conf_file *file, halley_error *err);
 

@@ -1,11 +1,11 @@
 /*
- * hw/astra_system.c - system.json: the collective library, the endpoint, the
+ * hw/astra/system.c - system.json: the collective library, the endpoint, the
  * roofline. Bandwidths and rates here are decimal (GB/s = 1e9, TFLOPS = 1e12). A key that
  * has no default in ASTRA-sim, where uninitialised memory decides, is required here.
  */
 #include "base/number.h"
 #include "base/str.h"
-#include "hw/astra.h"
+#include "hw/astra/astra.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,9 @@
 
 /* Keys that ASTRA-sim's files carry and that change nothing. */
 static const char *const without_effect[] = {
-    "boost-mode",    "inter-dimension-scheduling", "intra-dimension-scheduling",
-    "trace-enabled", "local-mem-trace-filename",
+    "boost-mode",
+    "inter-dimension-scheduling",
+    "intra-dimension-scheduling",
 };
 static const char *const with_effect[] = {
     "scheduling-policy",
@@ -33,6 +34,8 @@ static const char *const with_effect[] = {
     "G",
     "local-reduction-delay",
     "track-local-mem",
+    "trace-enabled",
+    "local-mem-trace-filename",
     "per-node-custom-implementation",
 };
 static const char *const coll_keys[CLUSTER_N_COLLS] = {
@@ -67,11 +70,25 @@ static bool is_coll_key(str key)
     return among(key, coll_keys, CLUSTER_N_COLLS);
 }
 
+/* Version 2 does not read how dimensions are scheduled; 1.0, whose files are no JSON,
+ * did.
+ */
+static void warn_about_scheduling(const reader *r, str key, const conf_node *value)
+{
+    if (value->line == 0 || !str_ends(key, STR("-dimension-scheduling")))
+        return;
+    cluster_warn(r->c,
+                 "%s: %.*s %.*s has no effect: ASTRA-sim 2 does not read it, and so "
+                 "chunks take the dimensions in order",
+                 r->file->path, STR_ARG(key), STR_ARG(value->text));
+}
+
 static void warn_about_keys(const reader *r)
 {
     const conf_node *map = r->file->root;
     for (uint32_t k = 0; k < map->n; k++) {
         const str key = map->keys[k];
+        warn_about_scheduling(r, key, map->items[k]);
         if (among(key, without_effect, sizeof without_effect / sizeof *without_effect) ||
             among(key, with_effect, sizeof with_effect / sizeof *with_effect) ||
             is_coll_key(key))
@@ -81,15 +98,23 @@ static void warn_about_keys(const reader *r)
     }
 }
 
-/* A whole number, cut as C++ does when a fraction stands in the file; absent keeps *out.
- */
+static bool is_word(const conf_node *node, str word)
+{
+    return node->kind == CONF_SCALAR && !node->quoted && str_eq(node->text, word);
+}
+
+/* A whole number, cut as C++ does when a fraction stands in the file; true is 1,
+ * false 0; absent keeps *out. */
 static halley_status whole(int64_t *out, const reader *r, const char *key, int64_t min)
 {
     const conf_node *node = conf_find(r->file->root, key);
     double value;
     if (node == NULL)
         return HALLEY_OK;
-    TRY(conf_to_double(&value, r->file, node, key, r->err));
+    if (is_word(node, STR("true")) || is_word(node, STR("false")))
+        value = is_word(node, STR("true"));
+    else
+        TRY(conf_to_double(&value, r->file, node, key, r->err));
     if (!(value >= (double)min && value < 9e18))
         return conf_error(r->file, node, r->err, HALLEY_EINVAL,
                           "%s must be at least %lld, is %s", key, (long long)min,
@@ -112,12 +137,41 @@ static halley_status positive(double *out, const reader *r, const char *key, dou
     return HALLEY_OK;
 }
 
-/* 0 or 1 in ASTRA-sim's files. */
-static halley_status flag(bool *out, const reader *r, const char *key)
+/* On unless it is a number that is 0. So ASTRA-sim compares, and so "0", false and null
+ * are on, too; that is said. */
+static void read_flag(bool *out, const reader *r, const char *key)
 {
-    int64_t value = *out;
-    TRY(whole(&value, r, key, 0));
-    *out = value != 0;
+    const conf_node *node = conf_find(r->file->root, key);
+    double value;
+    if (node == NULL)
+        return;
+    const bool is_number =
+        node->kind == CONF_SCALAR && !node->quoted && number_read(node->text, &value);
+    *out = !is_number || value != 0;
+    if (!is_number && !is_word(node, STR("true")))
+        cluster_warn(r->c,
+                     "%s: %s is on, since ASTRA-sim takes only the number 0 for off; "
+                     "write 0 or 1",
+                     r->file->path, key);
+}
+
+/* ASTRA-sim's int: only 1 is on, with any fraction; true is 1. */
+static halley_status read_bus_flag(bool *out, const reader *r)
+{
+    static const char key[] = "model-shared-bus";
+    const conf_node *node = conf_find(r->file->root, key);
+    double value = 0;
+    *out = false;
+    if (node == NULL)
+        return HALLEY_OK;
+    if (is_word(node, STR("true")) || is_word(node, STR("false")))
+        value = is_word(node, STR("true"));
+    else
+        TRY(conf_to_double(&value, r->file, node, key, r->err));
+    *out = value >= 1 && value < 2;
+    if (value != 0 && value != 1)
+        cluster_warn(r->c, "%s: %s is %s, since ASTRA-sim takes only 1 for on",
+                     r->file->path, key, *out ? "on" : "off");
     return HALLEY_OK;
 }
 
@@ -167,6 +221,10 @@ static halley_status read_coll(const reader *r, cluster_coll coll)
     const conf_node *list = conf_find(r->file->root, coll_keys[coll]);
     if (list == NULL)
         return HALLEY_OK;
+    if (list->kind == CONF_SCALAR && list->line > 0) /* 1.0's text, not JSON */
+        list = astra_split_list(&r->c->memory, list);
+    if (list == NULL)
+        return error_nomem(r->err);
     if (list->kind != CONF_LIST || list->n == 0)
         return conf_error(r->file, list, r->err, HALLEY_EFORMAT,
                           "%s must be a list, one algorithm a dimension",
@@ -288,7 +346,7 @@ static halley_status read_bus(const reader *r)
     cluster_bus *bus = &r->c->system.bus;
     int64_t L = 0, o = 0, g = 0;
     bus->reduction_delay = 1;
-    TRY(flag(&bus->on, r, "model-shared-bus"));
+    TRY(read_bus_flag(&bus->on, r));
     TRY(whole(&L, r, "L", 0));
     TRY(whole(&o, r, "o", 0));
     TRY(whole(&g, r, "g", 0));
@@ -306,6 +364,18 @@ static halley_status read_bus(const reader *r)
     bus->o_ns = (uint64_t)(float)o;
     bus->g_ns = (uint64_t)(float)g;
     return HALLEY_OK;
+}
+
+/* Absent keeps *out. */
+static halley_status read_text(const char **out, const reader *r, const char *key)
+{
+    const conf_node *node = conf_find(r->file->root, key);
+    if (node == NULL)
+        return HALLEY_OK;
+    if (node->kind != CONF_SCALAR || node->text.n == 0)
+        return conf_error(r->file, node, r->err, HALLEY_EINVAL, "%s must be a path", key);
+    *out = arena_copy(&r->c->memory, node->text);
+    return *out == NULL ? error_nomem(r->err) : HALLEY_OK;
 }
 
 static halley_status read_counts(const reader *r, double injection_scale)
@@ -330,18 +400,13 @@ static halley_status read_compute(const reader *r)
     cluster_system *s = &r->c->system;
     TRY(positive(&s->mem_Bps, r, "local-mem-bw", 1000000000));
     TRY(positive(&s->peak_flops, r, "peak-perf", 1000000000000));
-    TRY(flag(&s->roofline, r, "roofline-enabled"));
-    TRY(flag(&s->replay_only, r, "replay-only"));
-    TRY(flag(&s->track_memory, r, "track-local-mem"));
-    if (s->track_memory)
-        cluster_warn(r->c, "%s: track-local-mem: no memory trace is written",
-                     r->file->path);
+    read_flag(&s->roofline, r, "roofline-enabled");
+    read_flag(&s->replay_only, r, "replay-only");
+    read_flag(&s->track_memory, r, "track-local-mem");
+    read_flag(&s->trace_nodes, r, "trace-enabled");
+    TRY(read_text(&s->memory_trace, r, "local-mem-trace-filename"));
     if (s->mem_Bps == 0)
         cluster_warn(r->c, "%s: no local-mem-bw: reductions take no time", r->file->path);
-    if (s->roofline && (s->peak_flops == 0 || s->mem_Bps == 0))
-        return conf_error(r->file, r->file->root, r->err, HALLEY_EINVAL,
-                          "roofline-enabled needs %s",
-                          s->peak_flops == 0 ? "peak-perf" : "local-mem-bw");
     return HALLEY_OK;
 }
 
@@ -379,7 +444,7 @@ halley_status astra_read_system(halley_cluster *c, const halley_astra_files *fil
                                 halley_error *err)
 {
     conf_file file;
-    TRY(conf_load(&file, files->system, err));
+    TRY(astra_load_file(&file, c, files->system, err));
     const halley_status status = astra_system_from(c, &file, files, err);
     conf_fini(&file);
     return status;

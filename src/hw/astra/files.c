@@ -1,10 +1,9 @@
 /*
- * hw/astra.c - ASTRA-sim's configuration as a cluster: network.yml, system.json,
+ * hw/astra/files.c - ASTRA-sim's configuration as a cluster: network.yml, system.json,
  * remote_memory.json, comm_group.json.
  */
-#include "hw/astra.h"
-
 #include "base/number.h"
+#include "hw/astra/astra.h"
 #include "hw/groups.h"
 #include "hw/levels.h"
 #include "hw/npu.h"
@@ -22,6 +21,23 @@ static const struct {
     {"MEMORY_POOL", CLUSTER_MEMORY_POOL},
 };
 enum { N_MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds };
+
+halley_status astra_load_file(conf_file *out, halley_cluster *c, const char *path,
+                              halley_error *err)
+{
+    halley_error own = {0};
+    const halley_status status = conf_load(out, path, &own);
+    if (status == HALLEY_EFORMAT && conf_load_lax(out, path, NULL) == HALLEY_OK) {
+        cluster_warn(c,
+                     "%s: %s; read as ASTRA-sim reads it: the last of equal keys counts, "
+                     "and text after the end does not",
+                     path, own.text);
+        return HALLEY_OK;
+    }
+    if (status != HALLEY_OK && err != NULL)
+        *err = own;
+    return status;
+}
 
 /* A required number of remote_memory.json; its fraction is dropped, as there. */
 static halley_status memory_number(uint64_t *out, const conf_file *file, const char *key,
@@ -59,7 +75,8 @@ halley_status astra_memory_from(halley_cluster *c, const conf_file *file,
     c->remote.kind = memory_kinds[i].kind;
     if (c->remote.kind == CLUSTER_MEMORY_NONE)
         return HALLEY_OK;
-    TRY(memory_number(&c->remote.latency_ns, file, "remote-mem-latency", 0, err));
+    if (conf_find(file->root, "remote-mem-latency") != NULL)
+        TRY(memory_number(&c->remote.latency_ns, file, "remote-mem-latency", 0, err));
     TRY(memory_number(&bw, file, "remote-mem-bw", 1, err));
     c->remote.bytes_per_ns = (double)bw;
     if (c->remote.kind != CLUSTER_MEMORY_PER_NODE)
@@ -75,7 +92,7 @@ halley_status astra_read_memory(halley_cluster *c, const char *path, halley_erro
     conf_file file;
     if (path == NULL)
         return HALLEY_OK;
-    TRY(conf_load(&file, path, err));
+    TRY(astra_load_file(&file, c, path, err));
     const halley_status status = astra_memory_from(c, &file, err);
     conf_fini(&file);
     return status;
@@ -150,7 +167,7 @@ halley_status astra_read_groups(halley_cluster *c, const char *path, halley_erro
     conf_file file;
     if (path == NULL)
         return HALLEY_OK;
-    TRY(conf_load(&file, path, err));
+    TRY(astra_load_file(&file, c, path, err));
     const halley_status status = cluster_read_groups(c, &file, file.root, err);
     conf_fini(&file);
     return status;
@@ -176,6 +193,8 @@ halley_status halley_cluster_load_astra(halley_cluster **out,
     if (files->network == NULL || files->system == NULL)
         return error_set(err, HALLEY_EINVAL,
                          "ASTRA-sim's network and system files are both needed");
+    if (files->logical_topology != NULL || files->packet_topology != NULL)
+        return astra_load_packets(out, files, err);
     halley_cluster *c = cluster_new();
     if (c == NULL)
         return error_nomem(err);
@@ -186,4 +205,20 @@ halley_status halley_cluster_load_astra(halley_cluster **out,
     }
     *out = c;
     return HALLEY_OK;
+}
+
+halley_status halley_cluster_parse_groups(halley_cluster *cluster, const char *text,
+                                          size_t length, const char *name,
+                                          halley_error *err)
+{
+    conf_file file;
+    TRY(conf_parse(&file, (str){text, length}, name, err));
+    const halley_status status = cluster_read_groups(cluster, &file, file.root, err);
+    conf_fini(&file);
+    return status;
+}
+
+void halley_cluster_read_ns(halley_cluster *cluster)
+{
+    cluster->system.reads_ns = true;
 }
