@@ -515,7 +515,7 @@ halley_status hw_read_graph(const hw_reader *r, const conf_node *map)
     /* Mistakes are named where they stand in the file. */
     arena memory = {0};
     conf_node own;
-    hw_generator_params p;
+    hw_generator_params p = {0};
     halley_status status = split_map(&own, &memory, map, false, r->err);
     if (status == HALLEY_OK)
         status = hw_generator_read(&p, &memory, r->file, &own, r->err);
