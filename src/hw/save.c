@@ -16,14 +16,14 @@
 
 #include <string.h>
 
-static void add_number(strbuf *b, const char *before, double value, const char *unit)
+static void save_number(strbuf *b, const char *before, double value, const char *unit)
 {
     strbuf_add(b, str_from(before));
     strbuf_double(b, value);
     strbuf_add(b, str_from(unit));
 }
 
-static void add_quantity(strbuf *b, const char *before, double value, units_kind unit)
+static void save_quantity(strbuf *b, const char *before, double value, units_kind unit)
 {
     strbuf_add(b, str_from(before));
     units_write(b, value, unit);
@@ -39,12 +39,12 @@ static void add_in_network(strbuf *b, const cluster_dim *dim)
             strbuf_printf(b, "%s%s", n++ == 0 ? "" : ", ",
                           k == CLUSTER_N_COLLS ? "broadcast" : cluster_coll_names[k]);
     strbuf_add_char(b, ']');
-    add_number(b, ", in-network-delay: ", dim->in_network_ns, " ns");
+    save_number(b, ", in-network-delay: ", dim->in_network_ns, " ns");
     if (dim->in_network_Bps > 0)
-        add_number(b, ", in-network-throughput: ", dim->in_network_Bps, " B/s");
+        save_number(b, ", in-network-throughput: ", dim->in_network_Bps, " B/s");
 }
 
-static void add_name(strbuf *b, const char *name)
+static void save_name(strbuf *b, const char *name)
 {
     if (name[0] == '\0')
         return;
@@ -60,16 +60,16 @@ static void add_dims(strbuf *b, const halley_cluster *c)
     for (uint32_t d = 0; d < c->n_dims; d++) {
         const cluster_dim *dim = &c->dims[d];
         strbuf_add(b, STR("  - {"));
-        add_name(b, dim->name);
+        save_name(b, dim->name);
         strbuf_printf(b, "topology: %s, size: %u", names[dim->topology], dim->n);
-        add_number(b, ", bandwidth: ", dim->bw_Bps, " B/s");
-        add_number(b, ", latency: ", dim->latency_ns, " ns");
+        save_number(b, ", bandwidth: ", dim->bw_Bps, " B/s");
+        save_number(b, ", latency: ", dim->latency_ns, " ns");
         add_in_network(b, dim);
         strbuf_add(b, STR("}\n"));
     }
 }
 
-static void add_tiers(strbuf *b, const halley_cluster *c)
+static void save_tiers(strbuf *b, const halley_cluster *c)
 {
     strbuf_add(b, STR("network:\n  topology: fat-tree\n"));
     if (c->routing != 0)
@@ -80,13 +80,13 @@ static void add_tiers(strbuf *b, const halley_cluster *c)
     for (uint32_t i = 0; i < c->n_outer; i++) {
         const hw_outer *o = &c->outer[i];
         strbuf_add(b, STR("    - {"));
-        add_name(b, o->name);
+        save_name(b, o->name);
         if (o->npus != 0)
             strbuf_printf(b, "npus: %u, ", o->npus);
         if (i + 1 < c->n_outer)
-            add_number(b, "oversubscription: ", o->tier.oversubscription, ", ");
-        add_quantity(b, "link: ", o->tier.link_Bps, UNITS_BANDWIDTH);
-        add_quantity(b, ", latency: ", o->tier.latency_s, UNITS_TIME);
+            save_number(b, "oversubscription: ", o->tier.oversubscription, ", ");
+        save_quantity(b, "link: ", o->tier.link_Bps, UNITS_BANDWIDTH);
+        save_quantity(b, ", latency: ", o->tier.latency_s, UNITS_TIME);
         strbuf_add(b, STR("}\n"));
     }
 }
@@ -96,7 +96,7 @@ static void add_network(strbuf *b, const halley_cluster *c)
     if (c->network == HW_NETWORK_DIMS) {
         add_dims(b, c);
     } else if (c->network == HW_NETWORK_TIERS) {
-        add_tiers(b, c);
+        save_tiers(b, c);
     } else if (c->network == HW_NETWORK_GRAPH) {
         strbuf_printf(b, "network: %s\n", c->graph_text);
     } else {
@@ -106,7 +106,7 @@ static void add_network(strbuf *b, const halley_cluster *c)
     }
 }
 
-static void add_nodes(strbuf *b, const halley_cluster *c)
+static void save_nodes(strbuf *b, const halley_cluster *c)
 {
     const hw_nodes *n = &c->nodes;
     const bool dims = c->network == HW_NETWORK_DIMS ||
@@ -127,7 +127,7 @@ static void add_nodes(strbuf *b, const halley_cluster *c)
     if (n->rack != 0)
         strbuf_printf(b, ", rack: %u %s", n->rack, n->rack == 1 ? "node" : "nodes");
     if (n->power_w > 0)
-        add_quantity(b, ", power: ", n->power_w, UNITS_POWER);
+        save_quantity(b, ", power: ", n->power_w, UNITS_POWER);
     strbuf_add(b, STR("}\n"));
 }
 
@@ -238,7 +238,7 @@ static void add_bus(strbuf *b, const cluster_bus *bus)
     strbuf_printf(b, "  bus: {latency: %llu ns, overhead: %llu ns, gap: %llu ns",
                   (unsigned long long)bus->L_ns, (unsigned long long)bus->o_ns,
                   (unsigned long long)bus->g_ns);
-    add_number(b, ", gap-per-byte-ns: ", bus->G_ns, "");
+    save_number(b, ", gap-per-byte-ns: ", bus->G_ns, "");
     strbuf_printf(b, ", reduction-ns-per-100-bytes: %lld}\n",
                   (long long)bus->reduction_delay);
 }
@@ -247,28 +247,28 @@ static void add_stragglers(strbuf *b, const halley_cluster *c)
 {
     const cluster_system *s = &c->system;
     if (s->jitter > 0) {
-        add_number(b, "  jitter: ", s->jitter, "\n");
+        save_number(b, "  jitter: ", s->jitter, "\n");
         strbuf_printf(b, "  seed: %llu\n", (unsigned long long)s->seed);
     }
     for (uint32_t i = 0, n = 0; s->slow != NULL && i < c->n_npus; i++) {
         if (s->slow[i] == 1)
             continue;
         strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  slow:\n" : "", i);
-        add_number(b, "", s->slow[i], "\n");
+        save_number(b, "", s->slow[i], "\n");
     }
     for (uint32_t i = 0, n = 0; s->late_s != NULL && i < c->n_npus; i++) {
         if (s->late_s[i] == 0)
             continue;
         strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  late:\n" : "", i);
-        add_quantity(b, "", s->late_s[i], UNITS_TIME);
+        save_quantity(b, "", s->late_s[i], UNITS_TIME);
         strbuf_add_char(b, '\n');
     }
     const double *f = s->interference;
     if (f[CLUSTER_KERNEL_MATMUL] > 0 || f[CLUSTER_KERNEL_ATTENTION] > 0 ||
         f[CLUSTER_KERNEL_MEMORY] > 0) {
-        add_number(b, "  interference: {matmul: ", f[CLUSTER_KERNEL_MATMUL], "");
-        add_number(b, ", attention: ", f[CLUSTER_KERNEL_ATTENTION], "");
-        add_number(b, ", memory-bound: ", f[CLUSTER_KERNEL_MEMORY], "}\n");
+        save_number(b, "  interference: {matmul: ", f[CLUSTER_KERNEL_MATMUL], "");
+        save_number(b, ", attention: ", f[CLUSTER_KERNEL_ATTENTION], "");
+        save_number(b, ", memory-bound: ", f[CLUSTER_KERNEL_MEMORY], "}\n");
     }
 }
 
@@ -341,9 +341,9 @@ static void add_cost(strbuf *b, const halley_cluster *c)
     add_unless(&row, &n, "network-per-gbps", k->network_usd_per_gbps, 0, UNITS_MONEY);
     add_unless(&row, &n, "switch", k->switch_usd, d->switch_usd, UNITS_MONEY);
     if (link[0] > 0 || link[1] > 0) {
-        add_quantity(&row, n++ > 0 ? ", link: {copper: " : "link: {copper: ", link[0],
-                     UNITS_MONEY);
-        add_quantity(&row, ", optical: ", link[1], UNITS_MONEY);
+        save_quantity(&row, n++ > 0 ? ", link: {copper: " : "link: {copper: ", link[0],
+                      UNITS_MONEY);
+        save_quantity(&row, ", optical: ", link[1], UNITS_MONEY);
         strbuf_add_char(&row, '}');
     }
     add_unless(&row, &n, "node-factor", k->node_factor, d->node_factor, UNITS_COUNT);
@@ -382,14 +382,14 @@ static void print_cluster(strbuf *b, const halley_cluster *c)
     if (c->n_npus > 0)
         strbuf_printf(b, "npus: %u\n", c->n_npus);
     add_devices(b, c);
-    add_nodes(b, c);
+    save_nodes(b, c);
     add_remote(b, c);
     add_network(b, c);
     if (c->plain && c->network != HW_NETWORK_DIMS &&
         (c->network != HW_NETWORK_GRAPH || c->graph_joins_nodes))
         strbuf_add(b, STR("library: plain\n"));
     if (c->host_factor != 1)
-        add_number(b, "host-factor: ", c->host_factor, "\n");
+        save_number(b, "host-factor: ", c->host_factor, "\n");
     add_system(b, c);
     add_cost(b, c);
     add_failures(b, c);

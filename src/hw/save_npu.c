@@ -19,7 +19,7 @@ static void add_key(strbuf *b, const char *key)
     strbuf_printf(b, "%s%s: ", first ? "" : ", ", key);
 }
 
-static void add_value(strbuf *b, const char *key, double value, units_kind unit)
+static void save_value(strbuf *b, const char *key, double value, units_kind unit)
 {
     add_key(b, key);
     units_write(b, value, unit);
@@ -38,7 +38,7 @@ static void add_text(strbuf *b, const char *key, const char *text)
 }
 
 /* All rows of a table whose struct is `from`; rows equal to `usual` are left out. */
-static void add_rows(strbuf *b, const hw_part *part, const void *from, const void *usual)
+static void save_rows(strbuf *b, const hw_part *part, const void *from, const void *usual)
 {
     for (size_t i = 0; i < part->n; i++) {
         const conf_field *f = &part->fields[i];
@@ -53,8 +53,8 @@ static void add_rows(strbuf *b, const hw_part *part, const void *from, const voi
             continue;
         }
         memcpy(&number, at, sizeof number);
-        add_value(b, f->key, number,
-                  f->type == CONF_TYPE_QUANTITY ? f->unit : UNITS_COUNT);
+        save_value(b, f->key, number,
+                   f->type == CONF_TYPE_QUANTITY ? f->unit : UNITS_COUNT);
     }
 }
 
@@ -63,7 +63,7 @@ static void add_map(strbuf *b, const char *key, const hw_part *part, const void 
 {
     add_key(b, key);
     strbuf_add_char(b, '{');
-    add_rows(b, part, from, usual);
+    save_rows(b, part, from, usual);
     strbuf_add_char(b, '}');
 }
 
@@ -91,19 +91,19 @@ static void add_peaks(strbuf *b, const halley_npu *npu)
     if (n == 0)
         return;
     if (wide) {
-        add_value(b, "peak", npu->peak_flops[HALLEY_BF16], UNITS_FLOPS);
+        save_value(b, "peak", npu->peak_flops[HALLEY_BF16], UNITS_FLOPS);
         return;
     }
     add_key(b, "peak");
     strbuf_add_char(b, '{');
     for (int i = 0; i < HALLEY_N_DTYPES; i++)
         if (npu->peak_flops[i] > 0)
-            add_value(b, halley_dtype_name((halley_dtype)i), npu->peak_flops[i],
-                      UNITS_FLOPS);
+            save_value(b, halley_dtype_name((halley_dtype)i), npu->peak_flops[i],
+                       UNITS_FLOPS);
     strbuf_add_char(b, '}');
 }
 
-static void add_tiers(strbuf *b, const halley_npu *npu)
+static void save_npu_tiers(strbuf *b, const halley_npu *npu)
 {
     static const char *const kinds[] = {"per-npu", "per-node", "pool", "hierarchical"};
     if (npu->n_tiers == 0)
@@ -118,24 +118,24 @@ static void add_tiers(strbuf *b, const halley_npu *npu)
         if (t->kind != HALLEY_TIER_PER_NPU)
             add_text(b, "kind", kinds[t->kind]);
         if (t->capacity_bytes > 0)
-            add_value(b, "capacity", t->capacity_bytes, UNITS_BYTES);
-        add_value(b, "bandwidth", t->bandwidth_Bps, UNITS_BANDWIDTH);
+            save_value(b, "capacity", t->capacity_bytes, UNITS_BYTES);
+        save_value(b, "bandwidth", t->bandwidth_Bps, UNITS_BANDWIDTH);
         if (t->latency_s > 0)
-            add_value(b, "latency", t->latency_s, UNITS_TIME);
+            save_value(b, "latency", t->latency_s, UNITS_TIME);
         if (t->price_usd_per_byte > 0)
-            add_value(b, "price-per-gb", t->price_usd_per_byte * 1e9, UNITS_MONEY);
+            save_value(b, "price-per-gb", t->price_usd_per_byte * 1e9, UNITS_MONEY);
         strbuf_add_char(b, '}');
     }
     strbuf_add_char(b, ']');
 }
 
-static void add_rates(strbuf *b, const halley_npu *npu)
+static void save_rates(strbuf *b, const halley_npu *npu)
 {
     const halley_gemm_rates *rates[] = {&npu->gemm, &npu->gemm_fp8, &npu->gemm_fp8_cast};
     static const char *const keys[] = {"gemm", "gemm-fp8", "gemm-fp8-cast"};
     strbuf texts[3] = {{0}, {0}, {0}};
     for (int i = 0; i < 3; i++)
-        add_rows(&texts[i], &hw_part_gemm, rates[i], &hw_gemm_default);
+        save_rows(&texts[i], &hw_part_gemm, rates[i], &hw_gemm_default);
     /* Without a map of its own, gemm-fp8 takes that of gemm; the cast does not. */
     const bool same = str_eq(strbuf_str(&texts[0]), strbuf_str(&texts[1]));
     for (int i = 0; i < 3; i++) {
@@ -155,10 +155,10 @@ static void add_attention(strbuf *b, const halley_npu *npu)
     add_key(b, "attention");
     strbuf_add_char(b, '{');
     add_list(b, "share", npu->attention_share, 4, UNITS_SHARE);
-    add_value(b, "half-length", npu->attention_half, UNITS_COUNT);
-    add_value(b, "backward", npu->attention_backward, UNITS_COUNT);
-    add_value(b, "batched", npu->batched_factor, UNITS_COUNT);
-    add_value(b, "old", npu->attention_old, UNITS_COUNT);
+    save_value(b, "half-length", npu->attention_half, UNITS_COUNT);
+    save_value(b, "backward", npu->attention_backward, UNITS_COUNT);
+    save_value(b, "batched", npu->batched_factor, UNITS_COUNT);
+    save_value(b, "old", npu->attention_old, UNITS_COUNT);
     strbuf_add_char(b, '}');
 }
 
@@ -176,31 +176,31 @@ static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
         add_text(b, "type", types[npu->type]);
     add_peaks(b, npu);
     if (npu->n_cores != usual.n_cores)
-        add_value(b, "cores", npu->n_cores, UNITS_COUNT);
+        save_value(b, "cores", npu->n_cores, UNITS_COUNT);
     if (npu->on_chip_bytes > 0)
-        add_value(b, "on-chip", npu->on_chip_bytes, UNITS_BYTES);
+        save_value(b, "on-chip", npu->on_chip_bytes, UNITS_BYTES);
     if (npu->fp8_any_order)
         add_text(b, "fp8-any-order", "yes");
-    add_tiers(b, npu);
-    add_rates(b, npu);
+    save_npu_tiers(b, npu);
+    save_rates(b, npu);
     if (npu->cast_launch_s != 0 || npu->cast_memory_share != 0)
         add_map(b, "cast", &hw_part_cast, npu, NULL);
     if (npu->round_to != 0)
-        add_value(b, "round-to", npu->round_to, UNITS_COUNT);
+        save_value(b, "round-to", npu->round_to, UNITS_COUNT);
     add_attention(&one, npu);
     add_attention(&other, &usual);
     if (!str_eq(strbuf_str(&one), strbuf_str(&other)))
         add_attention(b, npu);
     if (npu->memory_share != usual.memory_share)
-        add_value(b, "memory-share", npu->memory_share, UNITS_SHARE);
+        save_value(b, "memory-share", npu->memory_share, UNITS_SHARE);
     one.n = other.n = 0;
-    add_rows(&one, &hw_part_misaligned, npu, &usual);
+    save_rows(&one, &hw_part_misaligned, npu, &usual);
     if (one.n > 0)
         add_map(b, "misaligned", &hw_part_misaligned, npu, &usual);
     if (cost && npu->power_w != 0)
-        add_value(b, "power", npu->power_w, UNITS_POWER);
+        save_value(b, "power", npu->power_w, UNITS_POWER);
     if (cost && npu->price_usd != 0)
-        add_value(b, "price", npu->price_usd, UNITS_MONEY);
+        save_value(b, "price", npu->price_usd, UNITS_MONEY);
     strbuf_add_char(b, '}');
     b->failed = b->failed || one.failed || other.failed;
     strbuf_fini(&one);
@@ -243,11 +243,11 @@ void hw_npu_print_cost(strbuf *to, uint32_t *n, const halley_npu *npu)
     if (!is_preset_npu(&preset, npu, false))
         return;
     if (npu->price_usd != preset.price_usd) {
-        add_value(to, "npu", npu->price_usd, UNITS_MONEY);
+        save_value(to, "npu", npu->price_usd, UNITS_MONEY);
         (*n)++;
     }
     if (npu->power_w != preset.power_w) {
-        add_value(to, "power-per-npu", npu->power_w, UNITS_POWER);
+        save_value(to, "power-per-npu", npu->power_w, UNITS_POWER);
         (*n)++;
     }
 }
@@ -270,7 +270,7 @@ static void add_protocol(strbuf *b, const char *key, const halley_protocol *prot
 {
     static const halley_protocol none;
     strbuf rows = {0};
-    add_rows(&rows, &hw_part_protocol, protocol, &none);
+    save_rows(&rows, &hw_part_protocol, protocol, &none);
     if (rows.n > 0 || always) {
         add_key(b, key);
         strbuf_printf(b, "{%.*s}", STR_ARG(strbuf_str(&rows)));
@@ -302,10 +302,10 @@ static void add_tuner(strbuf *b, const halley_link *l)
 {
     add_key(b, "tuner");
     strbuf_add_char(b, '{');
-    add_value(b, "ring", l->tuner_ring_Bps, UNITS_BANDWIDTH);
-    add_value(b, "ll", l->tuner_ll_Bps, UNITS_BANDWIDTH);
-    add_value(b, "ll128", l->tuner_ll128_Bps, UNITS_BANDWIDTH);
-    add_value(b, "in-switch", l->tuner_in_switch, UNITS_COUNT);
+    save_value(b, "ring", l->tuner_ring_Bps, UNITS_BANDWIDTH);
+    save_value(b, "ll", l->tuner_ll_Bps, UNITS_BANDWIDTH);
+    save_value(b, "ll128", l->tuner_ll128_Bps, UNITS_BANDWIDTH);
+    save_value(b, "in-switch", l->tuner_in_switch, UNITS_COUNT);
     add_list(b, "hop", l->tuner_hop_s, 3, UNITS_TIME);
     add_list(b, "base", l->tuner_base_s, 4, UNITS_TIME);
     strbuf_add_char(b, '}');
@@ -315,21 +315,21 @@ static void print_link(strbuf *b, const halley_link *l)
 {
     strbuf_add_char(b, '{');
     add_text(b, "name", l->name);
-    add_value(b, "bandwidth", l->bandwidth_Bps, UNITS_BANDWIDTH);
-    add_value(b, "launch", l->launch_s, UNITS_TIME);
+    save_value(b, "bandwidth", l->bandwidth_Bps, UNITS_BANDWIDTH);
+    save_value(b, "launch", l->launch_s, UNITS_TIME);
     add_protocol(b, "ll", &l->ll, false);
     add_protocol(b, "ll128", &l->ll128, false);
     add_protocol(b, "simple", &l->simple, true);
     add_protocol(b, "in-switch", &l->in_switch, false);
     add_protocol(b, "peer-small", &l->peer_small, false);
     add_protocol(b, "peer", &l->peer, false);
-    add_value(b, "simple-overlap", l->simple_overlap, UNITS_COUNT);
-    add_value(b, "integer-slowdown", l->int_slowdown, UNITS_COUNT);
+    save_value(b, "simple-overlap", l->simple_overlap, UNITS_COUNT);
+    save_value(b, "integer-slowdown", l->int_slowdown, UNITS_COUNT);
     add_tuner(b, l);
     add_factors(b, "tuner-ring-factor", l->tuner_factor);
     add_factors(b, "ring-factor", l->ring_factor);
     add_factors(b, "peer-factor", l->peer_factor);
-    add_value(b, "in-switch-from", l->in_switch_min, UNITS_COUNT);
+    save_value(b, "in-switch-from", l->in_switch_min, UNITS_COUNT);
     if (l->all_to_all == HALLEY_A2A_ROUND) /* `torus` is set for plain libraries, too */
         strbuf_add(b, STR(", torus: yes"));
     strbuf_add_char(b, '}');
@@ -354,7 +354,7 @@ void hw_link_print(strbuf *to, const halley_link *link)
         strbuf_add(to, str_from(link->name));
     else {
         strbuf_printf(to, "{link: %s", link->name);
-        add_value(to, "bandwidth", link->bandwidth_Bps, UNITS_BANDWIDTH);
+        save_value(to, "bandwidth", link->bandwidth_Bps, UNITS_BANDWIDTH);
         strbuf_add_char(to, '}');
     }
     strbuf_fini(&one);
@@ -382,12 +382,12 @@ void hw_fabric_print(strbuf *to, const halley_fabric *fabric)
     strbuf_add_char(to, '{');
     if (is_preset_fabric(fabric)) {
         strbuf_printf(to, "fabric: %s", fabric->name);
-        add_value(to, "bandwidth", fabric->bandwidth_Bps, UNITS_BANDWIDTH);
+        save_value(to, "bandwidth", fabric->bandwidth_Bps, UNITS_BANDWIDTH);
     } else {
         add_text(to, "name", fabric->name);
-        add_value(to, "bandwidth", fabric->bandwidth_Bps, UNITS_BANDWIDTH);
+        save_value(to, "bandwidth", fabric->bandwidth_Bps, UNITS_BANDWIDTH);
         add_list(to, "hop", fabric->hop_s, 3, UNITS_TIME);
-        add_value(to, "share", fabric->share, UNITS_SHARE);
+        save_value(to, "share", fabric->share, UNITS_SHARE);
     }
     strbuf_add_char(to, '}');
 }

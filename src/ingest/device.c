@@ -275,7 +275,7 @@ static void take_name(device_reader *r)
     r->p.no_memory |= r->name.failed || r->p.scratch.failed;
 }
 
-static halley_status read_key(device_reader *r, halley_error *err)
+static halley_status read_device_key(device_reader *r, halley_error *err)
 {
     draft *const d = &r->d;
     const str key = r->p.json.text;
@@ -317,7 +317,7 @@ static uint32_t thread_index(device_reader *r)
     return id;
 }
 
-static uint64_t number_or(uint64_t value, const char *text, uint32_t n)
+static uint64_t device_number_or(uint64_t value, const char *text, uint32_t n)
 {
     uint64_t number;
     if (value != PULL_NONE)
@@ -329,8 +329,8 @@ static uint32_t stream_index(device_reader *r)
 {
     device_trace *const t = r->device;
     const draft *const d = &r->d;
-    const device_stream s = {.device = number_or(d->device, d->pid, d->n_pid),
-                             .stream = number_or(d->stream, d->tid, d->n_tid)};
+    const device_stream s = {.device = device_number_or(d->device, d->pid, d->n_pid),
+                             .stream = device_number_or(d->stream, d->tid, d->n_tid)};
     uint32_t id = (uint32_t)t->streams.n;
     bool fresh;
     if (!map64_put(&t->stream_of, hash_u64(s.device) ^ s.stream, &id, &fresh) ||
@@ -377,7 +377,7 @@ static uint32_t keep_bytes(device_reader *r)
     return (uint32_t)r->device->bytes.n - 1;
 }
 
-static device_kind kind_of(device_reader *r)
+static device_kind device_kind_of(device_reader *r)
 {
     const draft *const d = &r->d;
     static const device_kind kinds[] = {
@@ -410,7 +410,7 @@ static void keep_event(device_reader *r)
         d->name = intern_add(&t->texts, strbuf_str(&r->name));
         r->p.no_memory |= d->name == HASH_NONE;
     }
-    const device_kind kind = kind_of(r);
+    const device_kind kind = device_kind_of(r);
     if (kind == DEVICE_QUIET) {
         t->n_quiet++;
         return;
@@ -445,7 +445,7 @@ static void keep_event(device_reader *r)
         r->p.no_memory = true;
 }
 
-static halley_status read_event(device_reader *r, halley_error *err)
+static halley_status read_device_event(device_reader *r, halley_error *err)
 {
     draft *const d = &r->d;
     d->cat = CAT_NONE;
@@ -458,7 +458,7 @@ static halley_status read_event(device_reader *r, halley_error *err)
         (device_comm){DEVICE_NONE, DEVICE_NONE, DEVICE_NONE, DEVICE_NONE, DEVICE_NONE,
                       PULL_NONE,   PULL_NONE,   PULL_NONE,   PULL_NONE,   PULL_NONE};
     while (pull_key(&r->p)) {
-        TRY(read_key(r, err));
+        TRY(read_device_key(r, err));
     }
     TRY(pull_ended(&r->p, err));
     keep_event(r);
@@ -469,11 +469,12 @@ static halley_status read_events(device_reader *r, halley_error *err)
 {
     r->saw_events = true;
     while (pull_object(&r->p))
-        TRY(read_event(r, err));
+        TRY(read_device_event(r, err));
     return pull_list_ended(&r->p, "an event must be an object", err);
 }
 
-static halley_status read_ranks(device_reader *r, device_group *group, halley_error *err)
+static halley_status read_device_ranks(device_reader *r, device_group *group,
+                                       halley_error *err)
 {
     for (;;) {
         const json_token token = json_next(&r->p.json);
@@ -490,7 +491,7 @@ static halley_status read_ranks(device_reader *r, device_group *group, halley_er
 }
 
 /* {"pg_name": …, "ranks": […], …}; behind its opening bracket. */
-static halley_status read_group(device_reader *r, halley_error *err)
+static halley_status read_device_group(device_reader *r, halley_error *err)
 {
     device_group group = {DEVICE_NONE, DEVICE_NONE, (uint32_t)r->device->ranks.n, 0};
     while (pull_key(&r->p)) {
@@ -501,7 +502,7 @@ static halley_status read_group(device_reader *r, halley_error *err)
                                                     : 3;
         const json_token token = json_next(&r->p.json);
         if (which == 2 && token == JSON_ARRAY)
-            TRY(read_ranks(r, &group, err));
+            TRY(read_device_ranks(r, &group, err));
         else if (which < 2)
             *(which == 0 ? &group.name : &group.desc) = pull_intern(&r->p, token);
         else
@@ -513,14 +514,14 @@ static halley_status read_group(device_reader *r, halley_error *err)
     return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
 }
 
-static halley_status read_groups(device_reader *r, halley_error *err)
+static halley_status read_device_groups(device_reader *r, halley_error *err)
 {
     for (;;) {
         const json_token token = json_next(&r->p.json);
         if (token == JSON_ARRAY_END)
             return HALLEY_OK;
         if (token == JSON_OBJECT)
-            TRY(read_group(r, err));
+            TRY(read_device_group(r, err));
         else
             TRY(pull_skip(&r->p, token, err));
     }
@@ -538,7 +539,7 @@ static halley_status read_distributed(device_reader *r, halley_error *err)
                                                        : 4;
         const json_token token = json_next(&r->p.json);
         if (which == 3 && token == JSON_ARRAY) {
-            TRY(read_groups(r, err));
+            TRY(read_device_groups(r, err));
             continue;
         }
         if (which < 2)
@@ -550,7 +551,7 @@ static halley_status read_distributed(device_reader *r, halley_error *err)
     return pull_ended(&r->p, err);
 }
 
-static halley_status read_top(device_reader *r, halley_error *err)
+static halley_status read_device_top(device_reader *r, halley_error *err)
 {
     while (pull_key(&r->p)) {
         const str key = r->p.json.text;
@@ -582,7 +583,7 @@ static halley_status read_top(device_reader *r, halley_error *err)
     return pull_ended(&r->p, err);
 }
 
-static halley_status read_document(device_reader *r, halley_error *err)
+static halley_status read_device_document(device_reader *r, halley_error *err)
 {
     const json_token token = json_next(&r->p.json);
     if (token == JSON_ARRAY)
@@ -591,7 +592,7 @@ static halley_status read_document(device_reader *r, halley_error *err)
         return pull_bad(
             &r->p, err,
             token == JSON_ERROR ? NULL : "not a Kineto trace: no object and no array");
-    TRY(read_top(r, err));
+    TRY(read_device_top(r, err));
     if (!r->saw_events)
         return pull_bad(&r->p, err,
                         "not a Kineto trace: it has no \"traceEvents\"; record one with "
@@ -688,7 +689,7 @@ halley_status device_read_stream(device_trace *device, file_stream *file,
     halley_status status = json_open_stream(&r.p.json, file, err);
     if (status == HALLEY_OK) {
         r.p.json.foreign = true;
-        status = read_document(&r, err);
+        status = read_device_document(&r, err);
         json_close(&r.p.json);
     }
     strbuf_fini(&r.p.scratch);

@@ -39,7 +39,7 @@ static halley_status not_host(host_reader *r, halley_error *err)
         "host trace first and the device trace second");
 }
 
-static void put_u64(uint64_t *to, const host_reader *r, json_token token)
+static void put_host_u64(uint64_t *to, const host_reader *r, json_token token)
 {
     const uint64_t value = pull_u64(&r->p.json, token);
     if (value != PULL_NONE)
@@ -48,21 +48,21 @@ static void put_u64(uint64_t *to, const host_reader *r, json_token token)
 
 /* One of the numbers and texts that are flat keys in 1.0.1 and attributes later. False:
  * not known. */
-static bool take_field(host_reader *r, str key, json_token token)
+static bool take_host_field(host_reader *r, str key, json_token token)
 {
     host_node *const n = &r->node;
     if (PULL_IS(key, "rf_id"))
-        put_u64(&n->rf_id, r, token);
+        put_host_u64(&n->rf_id, r, token);
     else if (PULL_IS(key, "fw_parent"))
-        put_u64(&n->fw_parent, r, token);
+        put_host_u64(&n->fw_parent, r, token);
     else if (PULL_IS(key, "seq_id"))
         n->seq_id = (int64_t)pull_u64(&r->p.json, token);
     else if (PULL_IS(key, "scope"))
-        put_u64(&n->scope, r, token);
+        put_host_u64(&n->scope, r, token);
     else if (PULL_IS(key, "tid"))
-        put_u64(&n->tid, r, token);
+        put_host_u64(&n->tid, r, token);
     else if (PULL_IS(key, "fw_tid"))
-        put_u64(&n->fw_tid, r, token);
+        put_host_u64(&n->fw_tid, r, token);
     else if (PULL_IS(key, "op_schema"))
         n->op_schema = pull_intern(&r->p, token);
     else
@@ -114,7 +114,7 @@ static halley_status read_attr(host_reader *r, halley_error *err)
             memcpy(name, r->p.json.text.at, n_name);
         } else if (is_value && is_scalar(token)) {
             const str key = {name, n_name};
-            if (!take_field(r, key, token) && !take_comm(r, key, token))
+            if (!take_host_field(r, key, token) && !take_comm(r, key, token))
                 r->host->n_unknown_keys++;
         } else {
             TRY(pull_skip(&r->p, token, err));
@@ -185,7 +185,7 @@ static halley_status read_parent(host_reader *r, json_token token, halley_error 
 {
     if (token == JSON_ARRAY) {
         token = json_next(&r->p.json);
-        put_u64(&r->node.parent, r, token);
+        put_host_u64(&r->node.parent, r, token);
         while (token != JSON_ARRAY_END) {
             if (!json_leap(&r->p.json, token))
                 return pull_bad(&r->p, err, NULL);
@@ -193,11 +193,11 @@ static halley_status read_parent(host_reader *r, json_token token, halley_error 
         }
         return HALLEY_OK;
     }
-    put_u64(&r->node.parent, r, token);
+    put_host_u64(&r->node.parent, r, token);
     return json_leap(&r->p.json, token) ? HALLEY_OK : pull_bad(&r->p, err, NULL);
 }
 
-static host_place place_of(str category)
+static host_place host_place_of(str category)
 {
     return PULL_IS(category, "gpu_memcpy")   ? HOST_ON_COPY
            : PULL_IS(category, "gpu_memset") ? HOST_ON_SET
@@ -213,15 +213,15 @@ static bool take_timing(host_reader *r, str key, json_token token)
     else if (PULL_IS(key, "inclusive_dur"))
         r->has_duration = pull_us_as_ns(r->p.json.text, &t->duration_ns);
     else if (PULL_IS(key, "cat"))
-        t->place = place_of(r->p.json.text);
+        t->place = host_place_of(r->p.json.text);
     else if (PULL_IS(key, "stream"))
-        put_u64(&t->stream, r, token);
+        put_host_u64(&t->stream, r, token);
     else
         return false;
     return true;
 }
 
-static halley_status read_key(host_reader *r, str key, halley_error *err)
+static halley_status read_host_key(host_reader *r, str key, halley_error *err)
 {
     host_node *const n = &r->node;
     char name[32];
@@ -245,7 +245,7 @@ static halley_status read_key(host_reader *r, str key, halley_error *err)
         r->host->old_schema = true;
         return read_repr(r, which, token, err);
     } else if (is_scalar(token) &&
-               (take_field(r, key, token) || take_timing(r, key, token))) {
+               (take_host_field(r, key, token) || take_timing(r, key, token))) {
         return HALLEY_OK;
     } else {
         r->host->n_unknown_keys++;
@@ -301,7 +301,7 @@ static bool keep_timing(host_reader *r)
     return array_push(&r->host->timings, *t);
 }
 
-static halley_status keep_node(host_reader *r, halley_error *err)
+static halley_status keep_host_node(host_reader *r, halley_error *err)
 {
     host_trace *const h = r->host;
     if (!r->has_id) {
@@ -338,15 +338,15 @@ static halley_status read_node(host_reader *r, halley_error *err)
     for (int i = 0; i < IO_TEXTS; i++)
         r->io[i].n = 0;
     while (pull_key(&r->p)) {
-        TRY(read_key(r, r->p.json.text, err));
+        TRY(read_host_key(r, r->p.json.text, err));
         if (r->p.no_memory)
             return error_nomem(err);
     }
     TRY(pull_ended(&r->p, err));
-    return keep_node(r, err);
+    return keep_host_node(r, err);
 }
 
-static halley_status read_nodes(host_reader *r, halley_error *err)
+static halley_status read_host_nodes(host_reader *r, halley_error *err)
 {
     r->saw_nodes = true;
     while (pull_object(&r->p))
@@ -354,7 +354,7 @@ static halley_status read_nodes(host_reader *r, halley_error *err)
     return pull_list_ended(&r->p, "a node must be an object", err);
 }
 
-static halley_status read_top(host_reader *r, halley_error *err)
+static halley_status read_host_top(host_reader *r, halley_error *err)
 {
     host_trace *const h = r->host;
     while (pull_key(&r->p)) {
@@ -370,23 +370,23 @@ static halley_status read_top(host_reader *r, halley_error *err)
                                                       : 6;
         const json_token token = json_next(&r->p.json);
         if (which == 0 && token == JSON_ARRAY) {
-            TRY(read_nodes(r, err));
+            TRY(read_host_nodes(r, err));
             continue;
         }
         if (which == 1 || which == 2)
             *(which == 1 ? &h->schema : &h->time) = pull_intern(&r->p, token);
         else if (which > 2 && which < 6)
-            put_u64(which == 3   ? &h->pid
-                    : which == 4 ? &h->start_ts
-                                 : &h->finish_ts,
-                    r, token);
+            put_host_u64(which == 3   ? &h->pid
+                         : which == 4 ? &h->start_ts
+                                      : &h->finish_ts,
+                         r, token);
         if (!json_leap(&r->p.json, token) || r->p.no_memory)
             return pull_bad(&r->p, err, NULL);
     }
     return pull_ended(&r->p, err);
 }
 
-static halley_status read_document(host_reader *r, halley_error *err)
+static halley_status read_host_document(host_reader *r, halley_error *err)
 {
     const json_token token = json_next(&r->p.json);
     if (token == JSON_ARRAY)
@@ -395,7 +395,7 @@ static halley_status read_document(host_reader *r, halley_error *err)
         return pull_bad(&r->p, err,
                         token == JSON_ERROR ? NULL
                                             : "not a PyTorch execution trace: no object");
-    TRY(read_top(r, err));
+    TRY(read_host_top(r, err));
     if (!r->saw_nodes)
         return pull_bad(
             &r->p, err,
@@ -404,7 +404,7 @@ static halley_status read_document(host_reader *r, halley_error *err)
     return HALLEY_OK;
 }
 
-static int by_id(const void *a, const void *b)
+static int by_host_id(const void *a, const void *b)
 {
     const host_node *const x = a, *const y = b;
     if (x->id != y->id)
@@ -415,21 +415,21 @@ static int by_id(const void *a, const void *b)
     return x->io_at < y->io_at ? -1 : x->io_at > y->io_at;
 }
 
-static int by_node(const void *a, const void *b)
+static int by_host_node(const void *a, const void *b)
 {
     const host_comm *const x = a, *const y = b;
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
 /* Order nodes by id; of several with one id the last in the file stays. */
-static halley_status sort_nodes(host_trace *h, halley_error *err)
+static halley_status sort_host_nodes(host_trace *h, halley_error *err)
 {
     uint64_t *const comm_ids = mem_array(h->comms.n, sizeof *comm_ids);
     if (!comm_ids)
         return error_nomem(err);
     for (size_t i = 0; i < h->comms.n; i++)
         comm_ids[i] = h->nodes.at[h->comms.at[i].node].id;
-    qsort(h->nodes.at, h->nodes.n, sizeof *h->nodes.at, by_id);
+    qsort(h->nodes.at, h->nodes.n, sizeof *h->nodes.at, by_host_id);
     size_t n = 0;
     for (size_t i = 0; i < h->nodes.n; i++) {
         if (i + 1 < h->nodes.n && h->nodes.at[i + 1].id == h->nodes.at[i].id)
@@ -441,7 +441,7 @@ static halley_status sort_nodes(host_trace *h, halley_error *err)
     for (size_t i = 0; i < h->comms.n; i++)
         h->comms.at[i].node = host_find(h, comm_ids[i]);
     if (h->comms.n > 0)
-        qsort(h->comms.at, h->comms.n, sizeof *h->comms.at, by_node);
+        qsort(h->comms.at, h->comms.n, sizeof *h->comms.at, by_host_node);
     free(comm_ids);
     return HALLEY_OK;
 }
@@ -454,14 +454,14 @@ halley_status host_read_stream(host_trace *host, file_stream *file, const char *
     halley_status status = json_open_stream(&r.p.json, file, err);
     if (status == HALLEY_OK) {
         r.p.json.foreign = true;
-        status = read_document(&r, err);
+        status = read_host_document(&r, err);
         json_close(&r.p.json);
     }
     for (int i = 0; i < IO_TEXTS; i++)
         strbuf_fini(&r.io[i]);
     strbuf_fini(&r.p.scratch);
     if (status == HALLEY_OK && host->nodes.n > 0)
-        status = sort_nodes(host, err);
+        status = sort_host_nodes(host, err);
     array_trim(&host->nodes);
     if (status != HALLEY_OK)
         error_at_file(err, path);

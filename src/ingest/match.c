@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static str host_name(const link_graph *g, uint32_t i)
+static str match_host_name(const link_graph *g, uint32_t i)
 {
     const uint32_t name = g->host->nodes.at[i].name;
     return name == HOST_NONE ? STR("") : intern_text(&g->host->texts, name);
 }
 
-static str event_name(const link_graph *g, uint32_t e)
+static str match_event_name(const link_graph *g, uint32_t e)
 {
     return intern_text(&g->device->texts, g->device->events.at[e].name);
 }
@@ -58,16 +58,16 @@ static bool try_numbers(fit *f, const link_graph *g, bool external)
         if (e == HASH_NONE)
             continue;
         f->n_found++;
-        f->n_agree += names_agree(host_name(g, i), event_name(g, e));
+        f->n_agree += names_agree(match_host_name(g, i), match_event_name(g, e));
     }
     return true;
 }
 
-static void pair_up(link_graph *g, uint32_t host, uint32_t event)
+static void pair_up_names(link_graph *g, uint32_t host, uint32_t event)
 {
     g->event_of[host] = event;
     g->host_of[event] = host;
-    if (!names_agree(host_name(g, host), event_name(g, event)))
+    if (!names_agree(match_host_name(g, host), match_event_name(g, event)))
         g->report->n_other_name++;
 }
 
@@ -78,7 +78,7 @@ static void use_numbers(link_graph *g, const fit *f, uint64_t *count)
         const uint32_t e = number ? map64_find(&f->events, number) : HASH_NONE;
         if (e == HASH_NONE || g->host_of[e] != LINK_NONE)
             continue;
-        pair_up(g, i, e);
+        pair_up_names(g, i, e);
         (*count)++;
     }
 }
@@ -99,7 +99,7 @@ static uint64_t name_hash(str name)
     return str_starts(name, STR("ProfilerStep")) ? 1 : hash_bytes(name.at, name.n, 0);
 }
 
-static bool add_name(names *to, str name, uint32_t item)
+static bool add_match_name(names *to, str name, uint32_t item)
 {
     return array_push(&to->hash, name_hash(name)) && array_push(&to->item, item);
 }
@@ -158,7 +158,7 @@ static bool resume(const names *host, const place *places, size_t n_places, size
 
 /* Align; pairs (host item, event) are appended to `to`. False: no memory. */
 typedef ARRAY(link_edge) pair_array;
-static bool align(pair_array *to, const names *host, const names *events)
+static bool align_names(pair_array *to, const names *host, const names *events)
 {
     const size_t n_places = events->hash.n > 2 ? events->hash.n - 2 : 0;
     place *const places = mem_array(n_places, sizeof *places);
@@ -188,8 +188,8 @@ static int by_tid(const void *a, const void *b)
 static bool collect_host(names *to, const link_graph *g, uint64_t tid)
 {
     for (uint32_t i = 0; i < g->host->nodes.n; i++)
-        if (g->host->nodes.at[i].tid == tid && !is_frame(host_name(g, i)) &&
-            !add_name(to, host_name(g, i), i))
+        if (g->host->nodes.at[i].tid == tid && !is_frame(match_host_name(g, i)) &&
+            !add_match_name(to, match_host_name(g, i), i))
             return false;
     return true;
 }
@@ -199,7 +199,7 @@ static bool collect_events(names *to, const link_graph *g, uint32_t thread)
     for (uint32_t e = 0; e < g->device->events.n; e++) {
         const device_event *const event = &g->device->events.at[e];
         if (device_is_op(event->kind) && event->place == thread &&
-            g->host_of[e] == LINK_NONE && !add_name(to, event_name(g, e), e))
+            g->host_of[e] == LINK_NONE && !add_match_name(to, match_event_name(g, e), e))
             return false;
     }
     return true;
@@ -212,7 +212,7 @@ static bool best_thread(pair_array *best, const link_graph *g, const names *host
     for (uint32_t t = 0; ok && t < g->device->threads.n; t++) {
         names events = {0};
         pair_array pairs = {0};
-        ok = collect_events(&events, g, t) && align(&pairs, host, &events);
+        ok = collect_events(&events, g, t) && align_names(&pairs, host, &events);
         if (ok && pairs.n > best->n) {
             const pair_array swap = *best;
             *best = pairs;
@@ -242,7 +242,7 @@ static bool use_order(link_graph *g)
         /* A few names agree by chance, between any two traces. */
         if (ok && 2 * pairs.n >= host.hash.n)
             for (size_t k = 0; k < pairs.n; k++) {
-                pair_up(g, pairs.at[k].from, pairs.at[k].to);
+                pair_up_names(g, pairs.at[k].from, pairs.at[k].to);
                 g->report->n_by_order++;
             }
         array_fini(&pairs);
@@ -257,12 +257,12 @@ static uint64_t count_operators(const link_graph *g)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < g->host->nodes.n; i++)
-        n += !is_frame(host_name(g, i));
+        n += !is_frame(match_host_name(g, i));
     return n;
 }
 
-static halley_status nothing(const link_graph *g, const char *host_path,
-                             const char *device_path, halley_error *err)
+static halley_status match_nothing(const link_graph *g, const char *host_path,
+                                   const char *device_path, halley_error *err)
 {
     error_set(err, HALLEY_EINVAL,
               "none of its %llu operators is in %s (%llu operators): the two are not of "
@@ -295,5 +295,5 @@ halley_status link_match(link_graph *g, const char *host_path, const char *devic
         n_linked += g->event_of[i] != LINK_NONE;
     g->report->n_unmatched_host = g->host->nodes.n - n_linked;
     g->report->n_unmatched_operators = g->report->n_operators - n_linked;
-    return n_linked > 0 ? HALLEY_OK : nothing(g, host_path, device_path, err);
+    return n_linked > 0 ? HALLEY_OK : match_nothing(g, host_path, device_path, err);
 }

@@ -40,8 +40,8 @@ static halley_status bad_at(const msccl_reader *r, uint32_t line)
     (error_set((r)->err, HALLEY_EFORMAT, __VA_ARGS__), bad_at((r), (at_line)))
 
 /* A whole number from least to most. */
-static halley_status number(int64_t *out, const msccl_reader *r, const char *name,
-                            int64_t least, int64_t most)
+static halley_status read_msccl_integer(int64_t *out, const msccl_reader *r,
+                                        const char *name, int64_t least, int64_t most)
 {
     str text;
     if (!xml_attribute(&r->xml, str_from(name), &text))
@@ -49,20 +49,23 @@ static halley_status number(int64_t *out, const msccl_reader *r, const char *nam
                    name);
     if (!str_to_i64(text, out) || *out < least || *out > most)
         return BAD(r, r->xml.line,
-                   "%s of <%.*s> must be a whole number from %lld to %lld, is \"%.*s\"",
+                   "%s of <%.*s> must be a whole number from %lld to %lld, "
+                   "is \"%.*s\"",
                    name, STR_ARG(r->xml.name), (long long)least, (long long)most,
                    STR_ARG(text));
     return HALLEY_OK;
 }
 
 /* The same from 0 on, or `missing` where the attribute is not there. */
-static halley_status number_or(int64_t *out, const msccl_reader *r, const char *name,
-                               int64_t most, int64_t missing)
+static halley_status read_msccl_integer_or(int64_t *out, const msccl_reader *r,
+                                           const char *name, int64_t most,
+                                           int64_t missing)
 {
     str text;
     *out = missing;
-    return xml_attribute(&r->xml, str_from(name), &text) ? number(out, r, name, 0, most)
-                                                         : HALLEY_OK;
+    return xml_attribute(&r->xml, str_from(name), &text)
+               ? read_msccl_integer(out, r, name, 0, most)
+               : HALLEY_OK;
 }
 
 static halley_status read_algo(msccl_reader *r)
@@ -73,8 +76,8 @@ static halley_status read_algo(msccl_reader *r)
         a->name = STR("");
     if (!xml_attribute(&r->xml, STR("coll"), &a->collective))
         a->collective = STR("");
-    TRY(number_or(&n_gpus, r, "ngpus", MAX_GPUS, 0));
-    TRY(number_or(&n_chunks, r, "nchunksperloop", MAX_CHUNKS, 0));
+    TRY(read_msccl_integer_or(&n_gpus, r, "ngpus", MAX_GPUS, 0));
+    TRY(read_msccl_integer_or(&n_chunks, r, "nchunksperloop", MAX_CHUNKS, 0));
     r->n_said = (uint64_t)n_gpus;
     a->n_chunks = (uint32_t)n_chunks;
     return HALLEY_OK;
@@ -84,9 +87,9 @@ static halley_status read_gpu(msccl_reader *r)
 {
     msccl_algorithm *const a = r->a;
     int64_t id, in, out;
-    TRY(number(&id, r, "id", 0, MAX_GPUS - 1));
-    TRY(number_or(&in, r, "i_chunks", MAX_CHUNKS, 0));
-    TRY(number_or(&out, r, "o_chunks", MAX_CHUNKS, 0));
+    TRY(read_msccl_integer(&id, r, "id", 0, MAX_GPUS - 1));
+    TRY(read_msccl_integer_or(&in, r, "i_chunks", MAX_CHUNKS, 0));
+    TRY(read_msccl_integer_or(&out, r, "o_chunks", MAX_CHUNKS, 0));
     const uint64_t most = (uint64_t)(in > out ? in : out);
     r->most_chunks = most > r->most_chunks ? most : r->most_chunks;
     const msccl_gpu gpu = {
@@ -98,10 +101,10 @@ static halley_status read_block(msccl_reader *r)
 {
     msccl_algorithm *const a = r->a;
     int64_t id, send, recv, channel;
-    TRY(number(&id, r, "id", 0, INT32_MAX));
-    TRY(number(&send, r, "send", -1, MAX_GPUS - 1));
-    TRY(number(&recv, r, "recv", -1, MAX_GPUS - 1));
-    TRY(number_or(&channel, r, "chan", MAX_CHANNELS - 1, 0));
+    TRY(read_msccl_integer(&id, r, "id", 0, INT32_MAX));
+    TRY(read_msccl_integer(&send, r, "send", -1, MAX_GPUS - 1));
+    TRY(read_msccl_integer(&recv, r, "recv", -1, MAX_GPUS - 1));
+    TRY(read_msccl_integer_or(&channel, r, "chan", MAX_CHANNELS - 1, 0));
     if ((uint32_t)channel >= a->n_channels)
         a->n_channels = (uint32_t)channel + 1;
     const msccl_block block = {.gpu = (uint32_t)a->gpus.n - 1,
@@ -148,7 +151,7 @@ static halley_status read_step(msccl_reader *r)
     str type = STR("");
     int64_t s, n;
     msccl_step step = {.line = r->xml.line, .dep = MSCCL_NONE, .from = MSCCL_NONE};
-    TRY(number(&s, r, "s", 0, INT32_MAX));
+    TRY(read_msccl_integer(&s, r, "s", 0, INT32_MAX));
     if (s != (int64_t)block->n)
         return BAD(r, step.line, "step %lld comes where step %u is due", (long long)s,
                    block->n);
@@ -158,10 +161,10 @@ static halley_status read_step(msccl_reader *r)
                    "\"%.*s\" is no type of a step; want s, r, rcs, rrs, rrc, rrcs, cpy, "
                    "re or nop",
                    STR_ARG(type));
-    TRY(number(&n, r, "cnt", step.does ? 1 : 0, MAX_CHUNKS));
+    TRY(read_msccl_integer(&n, r, "cnt", step.does ? 1 : 0, MAX_CHUNKS));
     step.n = (uint32_t)n;
-    TRY(number(&step.dep_block, r, "depid", -1, INT32_MAX));
-    TRY(number(&step.dep_step, r, "deps", -1, INT32_MAX));
+    TRY(read_msccl_integer(&step.dep_block, r, "depid", -1, INT32_MAX));
+    TRY(read_msccl_integer(&step.dep_step, r, "deps", -1, INT32_MAX));
     if ((step.does & MSCCL_SENDS) && block->send == MSCCL_NONE)
         return BAD(r, step.line, "a step sends, but its thread block has no send peer");
     if ((step.does & MSCCL_RECEIVES) && block->recv == MSCCL_NONE)
@@ -211,7 +214,7 @@ static halley_status read_tags(msccl_reader *r)
     }
 }
 
-static int by_id(const void *a, const void *b)
+static int by_msccl_id(const void *a, const void *b)
 {
     const msccl_gpu *const x = a, *const y = b;
     return x->id < y->id ? -1 : x->id > y->id;
@@ -223,7 +226,7 @@ static halley_status sort_gpus(msccl_reader *r)
     msccl_algorithm *const a = r->a;
     if (a->gpus.n == 0 || a->steps.n == 0)
         return BAD(r, r->xml.line, "the algorithm has no steps");
-    qsort(a->gpus.at, a->gpus.n, sizeof *a->gpus.at, by_id);
+    qsort(a->gpus.at, a->gpus.n, sizeof *a->gpus.at, by_msccl_id);
     for (uint32_t i = 0; i < a->gpus.n; i++) {
         const msccl_gpu *const gpu = &a->gpus.at[i];
         if (gpu->id != i)
@@ -294,8 +297,8 @@ static uint32_t next_of(const msccl_algorithm *a, const msccl_block *block, uint
 }
 
 /* The k-th send of a connection is its k-th receive. */
-static halley_status match_block(msccl_reader *r, const msccl_block *sends,
-                                 const msccl_block *receives)
+static halley_status match_msccl_block(msccl_reader *r, const msccl_block *sends,
+                                       const msccl_block *receives)
 {
     msccl_algorithm *const a = r->a;
     uint32_t i = 0, k = 0, n = 0;
@@ -324,7 +327,7 @@ static halley_status match_block(msccl_reader *r, const msccl_block *sends,
     }
 }
 
-static halley_status match_messages(msccl_reader *r, map64 *receivers)
+static halley_status match_msccl_messages(msccl_reader *r, map64 *receivers)
 {
     msccl_algorithm *const a = r->a;
     for (uint32_t b = 0; b < a->blocks.n; b++) {
@@ -363,7 +366,8 @@ static halley_status match_messages(msccl_reader *r, map64 *receivers)
                          "two thread blocks of GPU %u send to GPU %u on channel %u",
                          block->gpu, block->send, block->channel);
         else
-            status = match_block(r, block, to == HASH_NONE ? NULL : &a->blocks.at[to]);
+            status =
+                match_msccl_block(r, block, to == HASH_NONE ? NULL : &a->blocks.at[to]);
     }
     map64_fini(&senders);
     for (size_t i = 0; status == HALLEY_OK && i < a->steps.n; i++)
@@ -382,7 +386,7 @@ typedef struct waits {
     size_t n_ready;
 } waits;
 
-static void wait_for(waits *w, uint32_t step, uint32_t which, uint32_t on)
+static void wait_for_msccl(waits *w, uint32_t step, uint32_t which, uint32_t on)
 {
     w->n_before[step]++;
     w->next[2 * (size_t)step + which] = w->head[on];
@@ -409,9 +413,9 @@ static void collect_waits(waits *w, const msccl_algorithm *a)
         }
     for (uint32_t i = 0; i < n; i++) {
         if (a->steps.at[i].dep != MSCCL_NONE)
-            wait_for(w, i, 0, a->steps.at[i].dep);
+            wait_for_msccl(w, i, 0, a->steps.at[i].dep);
         if (a->steps.at[i].from != MSCCL_NONE)
-            wait_for(w, i, 1, a->steps.at[i].from);
+            wait_for_msccl(w, i, 1, a->steps.at[i].from);
     }
 }
 
@@ -475,7 +479,7 @@ halley_status msccl_parse(msccl_algorithm *a, const char *path, halley_error *er
     if (status == HALLEY_OK)
         status = find_deps(&r, &ids);
     if (status == HALLEY_OK)
-        status = match_messages(&r, &receivers);
+        status = match_msccl_messages(&r, &receivers);
     if (status == HALLEY_OK)
         status = check_order(&r);
     map64_fini(&ids);

@@ -21,13 +21,13 @@ typedef struct maker {
     uint64_t *last; /* by step: id of its last node */
 } maker;
 
-static uint32_t count_nodes(const msccl_step *step)
+static uint32_t count_msccl_nodes(const msccl_step *step)
 {
     const uint32_t n = (uint32_t)__builtin_popcount(step->does);
     return n > 0 ? n : 1;
 }
 
-static halley_bytes bytes_of(str s)
+static halley_bytes msccl_bytes_of(str s)
 {
     return (halley_bytes){s.at, s.n};
 }
@@ -37,11 +37,11 @@ static void begin_node(const maker *m, uint64_t id, halley_node_type type,
 {
     char name[96];
     snprintf(name, sizeof name, "%s block %" PRId64 " step %u", what, block->id, k);
-    (void)halley_builder_node(m->b, id, (uint32_t)type, bytes_of(str_from(name)));
+    (void)halley_builder_node(m->b, id, (uint32_t)type, msccl_bytes_of(str_from(name)));
 }
 
-static void add_message(const maker *m, const msccl_block *block, bool sends,
-                        uint32_t message, uint64_t n_bytes)
+static void add_msccl_message(const maker *m, const msccl_block *block, bool sends,
+                              uint32_t message, uint64_t n_bytes)
 {
     const uint32_t peer = sends ? block->send : block->recv;
     (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_COMM_SIZE, (int64_t)n_bytes);
@@ -54,7 +54,8 @@ static void add_message(const maker *m, const msccl_block *block, bool sends,
 }
 
 /* Nodes of one step; `id` is the first of them. */
-static void add_step(const maker *m, const msccl_block *block, uint32_t k, uint64_t id)
+static void add_msccl_step(const maker *m, const msccl_block *block, uint32_t k,
+                           uint64_t id)
 {
     const msccl_step *const step = &m->a->steps.at[block->first + k];
     const uint64_t n_bytes = m->chunk_bytes * step->n;
@@ -88,16 +89,16 @@ static void add_step(const maker *m, const msccl_block *block, uint32_t k, uint6
                                           step->does ? 2 * n_bytes : 0);
         } else {
             const bool sends = parts[i].type == HALLEY_NODE_SEND;
-            add_message(m, block, sends,
-                        sends ? step->message : m->a->steps.at[step->from].message,
-                        n_bytes);
+            add_msccl_message(m, block, sends,
+                              sends ? step->message : m->a->steps.at[step->from].message,
+                              n_bytes);
         }
         first = false;
         id++;
     }
 }
 
-static void describe(const maker *m)
+static void describe_msccl(const maker *m)
 {
     const struct {
         const char *name;
@@ -106,7 +107,7 @@ static void describe(const maker *m)
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const halley_attr attr = {.name = {said[i].name, strlen(said[i].name)},
                                   .kind = HALLEY_ATTR_STRING,
-                                  .bytes = bytes_of(said[i].text)};
+                                  .bytes = msccl_bytes_of(said[i].text)};
         if (str_utf8_valid(said[i].text))
             (void)halley_builder_metadata(m->b, &attr);
     }
@@ -116,12 +117,12 @@ static halley_status make_gpu(halley_trace **out, maker *m, const msccl_gpu *gpu
                               halley_error *err)
 {
     TRY(halley_builder_new(&m->b, err));
-    describe(m);
+    describe_msccl(m);
     uint64_t id = 0;
     for (uint32_t i = gpu->first; i < gpu->first + gpu->n; i++) {
         const msccl_block *const block = &m->a->blocks.at[i];
         for (uint32_t k = 0; k < block->n; k++) {
-            id += count_nodes(&m->a->steps.at[block->first + k]);
+            id += count_msccl_nodes(&m->a->steps.at[block->first + k]);
             m->last[block->first + k] = id - 1;
         }
     }
@@ -129,7 +130,8 @@ static halley_status make_gpu(halley_trace **out, maker *m, const msccl_gpu *gpu
         const msccl_block *const block = &m->a->blocks.at[i];
         for (uint32_t k = 0; k < block->n; k++) {
             const uint32_t step = block->first + k;
-            add_step(m, block, k, m->last[step] + 1 - count_nodes(&m->a->steps.at[step]));
+            add_msccl_step(m, block, k,
+                           m->last[step] + 1 - count_msccl_nodes(&m->a->steps.at[step]));
         }
     }
     return halley_builder_finish(out, m->b, err);
@@ -153,7 +155,7 @@ static halley_status check_sizes(const maker *m, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status make_all(halley_trace_set **out, maker *m, halley_error *err)
+static halley_status make_msccl_nodes(halley_trace_set **out, maker *m, halley_error *err)
 {
     const uint32_t n = (uint32_t)m->a->gpus.n;
     halley_trace **const traces = mem_array_zero(n, sizeof *traces);
@@ -202,7 +204,7 @@ halley_status halley_msccl_load(halley_trace_set **out, const char *path,
         maker m = {.a = &a,
                    .chunk_bytes = n_bytes / a.n_chunks + (n_bytes % a.n_chunks != 0),
                    .last = mem_array(a.steps.n, sizeof *m.last)};
-        status = make_all(out, &m, err);
+        status = make_msccl_nodes(out, &m, err);
         free(m.last);
         if (status != HALLEY_OK)
             error_at_file(err, path);

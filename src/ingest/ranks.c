@@ -34,7 +34,7 @@ typedef struct ranks {
 } ranks;
 
 /* "host.%d.json" for a rank; NULL: no memory. */
-static char *fill_in(const char *pattern, uint32_t rank)
+static char *fill_in_rank(const char *pattern, uint32_t rank)
 {
     const char *const at = strstr(pattern, "%d");
     strbuf path = {0};
@@ -59,7 +59,7 @@ static halley_status check_pattern(const char *pattern, halley_error *err)
 static halley_status find_rank(bool *out, const char *pattern, uint32_t rank,
                                halley_error *err)
 {
-    char *const path = fill_in(pattern, rank);
+    char *const path = fill_in_rank(pattern, rank);
     if (!path)
         return error_nomem(err);
     *out = file_exists(path);
@@ -72,7 +72,7 @@ static halley_status find_rank(bool *out, const char *pattern, uint32_t rank,
 static halley_status refuse_gap(const char *pattern, uint32_t n, uint32_t last,
                                 halley_error *err)
 {
-    char *const path = fill_in(pattern, n);
+    char *const path = fill_in_rank(pattern, n);
     if (!path)
         return error_nomem(err);
     if (last > n)
@@ -138,7 +138,7 @@ static int compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static bool collect(ending_array *out, const link_job *job)
+static bool collect_ranks(ending_array *out, const link_job *job)
 {
     const link_graph *const g = &job->graph;
     map64 counts = {0};
@@ -164,7 +164,7 @@ static bool collect(ending_array *out, const link_job *job)
     return ok;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_rank_value(const void *a, const void *b)
 {
     const int64_t *const x = a, *const y = b;
     return *x < *y ? -1 : *x > *y;
@@ -184,24 +184,24 @@ static bool offset_of(int64_t *out, const ending_array *mine, const ending_array
     }
     *out = 0;
     if (ok && differences.n > 0) {
-        qsort(differences.at, differences.n, sizeof *differences.at, by_value);
+        qsort(differences.at, differences.n, sizeof *differences.at, by_rank_value);
         *out = differences.at[differences.n / 2];
     }
     array_fini(&differences);
     return ok;
 }
 
-static bool align(ranks *r)
+static bool align_ranks(ranks *r)
 {
     ending_array first = {0};
-    bool ok = collect(&first, &r->jobs[0]);
+    bool ok = collect_ranks(&first, &r->jobs[0]);
     const int64_t base = r->jobs[0].device.base_ns;
     r->zero_ns = r->jobs[0].graph.from_ns;
     for (uint32_t i = 1; ok && i < r->n; i++) {
         link_job *const job = &r->jobs[i];
         ending_array mine = {0};
         int64_t offset = 0;
-        ok = collect(&mine, job) && offset_of(&offset, &mine, &first);
+        ok = collect_ranks(&mine, job) && offset_of(&offset, &mine, &first);
         array_fini(&mine);
         /* Times within a job do not have its base. */
         job->report.clock_offset_ns = offset + job->device.base_ns - base;
@@ -212,7 +212,7 @@ static bool align(ranks *r)
     return ok;
 }
 
-static halley_status number_groups(ranks *r, halley_error *err)
+static halley_status number_rank_groups(ranks *r, halley_error *err)
 {
     for (uint32_t i = 0; i < r->n; i++)
         TRY(link_names_add(&r->names, &r->jobs[i].graph, err));
@@ -250,9 +250,9 @@ static halley_status set_jobs(ranks *r, bool has_devices, const halley_link_opts
     return HALLEY_OK;
 }
 
-static halley_status prepare(ranks *r, const char *host_pattern,
-                             const char *device_pattern, const halley_link_opts *opts,
-                             halley_error *err)
+static halley_status prepare_ranks(ranks *r, const char *host_pattern,
+                                   const char *device_pattern,
+                                   const halley_link_opts *opts, halley_error *err)
 {
     uint32_t n;
     TRY(check_pattern(host_pattern, err));
@@ -261,13 +261,13 @@ static halley_status prepare(ranks *r, const char *host_pattern,
     TRY(count_ranks(&n, host_pattern, err));
     TRY(make_room(r, n, err));
     for (uint32_t i = 0; i < n; i++) {
-        r->host_paths[i] = fill_in(host_pattern, i);
-        r->device_paths[i] = device_pattern ? fill_in(device_pattern, i) : NULL;
+        r->host_paths[i] = fill_in_rank(host_pattern, i);
+        r->device_paths[i] = device_pattern ? fill_in_rank(device_pattern, i) : NULL;
     }
     return set_jobs(r, device_pattern != NULL, opts, err);
 }
 
-static void fini(ranks *r)
+static void free_ranks(ranks *r)
 {
     for (uint32_t i = 0; r->jobs && i < r->n; i++)
         link_job_fini(&r->jobs[i]);
@@ -284,8 +284,8 @@ static void fini(ranks *r)
     free(r->traces);
 }
 
-static halley_status finish(halley_trace_set **out, halley_link_report **reports,
-                            ranks *r, halley_error *err)
+static halley_status finish_ranks(halley_trace_set **out, halley_link_report **reports,
+                                  ranks *r, halley_error *err)
 {
     halley_link_report *const all = mem_array(r->n, sizeof *all);
     if (!all)
@@ -307,11 +307,11 @@ static halley_status link_prepared(halley_trace_set **out, halley_link_report **
                                    ranks *r, uint32_t n_threads, halley_error *err)
 {
     TRY(pool_run(n_threads, r->n, run_one, r, err));
-    if (!align(r))
+    if (!align_ranks(r))
         return error_nomem(err);
-    TRY(number_groups(r, err));
+    TRY(number_rank_groups(r, err));
     TRY(pool_run(n_threads, r->n, emit_one, r, err));
-    return finish(out, reports, r, err);
+    return finish_ranks(out, reports, r, err);
 }
 
 halley_status halley_trace_link_ranks(halley_trace_set **out,
@@ -321,10 +321,10 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       const halley_link_opts *opts, halley_error *err)
 {
     ranks r = {0};
-    halley_status status = prepare(&r, host_pattern, device_pattern, opts, err);
+    halley_status status = prepare_ranks(&r, host_pattern, device_pattern, opts, err);
     if (status == HALLEY_OK)
         status = link_prepared(out, reports, &r, opts ? opts->n_threads : 0, err);
-    fini(&r);
+    free_ranks(&r);
     return status;
 }
 
@@ -344,6 +344,6 @@ halley_status halley_trace_link_pairs(halley_trace_set **out,
         status = set_jobs(&r, true, opts, err);
     if (status == HALLEY_OK)
         status = link_prepared(out, reports, &r, opts ? opts->n_threads : 0, err);
-    fini(&r);
+    free_ranks(&r);
     return status;
 }

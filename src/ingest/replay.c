@@ -16,7 +16,7 @@ typedef struct place {
     uint32_t order, node;
 } place;
 
-static int compare(const void *a, const void *b)
+static int compare_replayed(const void *a, const void *b)
 {
     const place *const x = a, *const y = b;
     if (x->at_ns != y->at_ns)
@@ -26,18 +26,18 @@ static int compare(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static place *sort_nodes(const link_graph *g)
+static place *sort_replay_nodes(const link_graph *g)
 {
     place *const places = mem_array(g->nodes.n, sizeof *places);
     for (uint32_t i = 0; places && i < g->nodes.n; i++)
         places[i] = (place){g->nodes.at[i].at_ns, g->nodes.at[i].order, i};
     if (places)
-        qsort(places, g->nodes.n, sizeof *places, compare);
+        qsort(places, g->nodes.n, sizeof *places, compare_replayed);
     return places;
 }
 
 /* Edges by where they start: at[i] … at[i + 1] are those of node i. */
-static bool sort_edges(uint32_t **at, uint32_t **to, const link_graph *g)
+static bool sort_replay_edges(uint32_t **at, uint32_t **to, const link_graph *g)
 {
     *at = mem_array_zero(g->nodes.n + 2, sizeof **at);
     *to = mem_array(g->edges.n, sizeof **to);
@@ -58,7 +58,7 @@ typedef struct replay {
     uint32_t *cause;   /* by node: what it waited for longest, or LINK_NONE */
 } replay;
 
-static void wait_for(replay *p, uint32_t node, uint32_t before)
+static void wait_for_replay(replay *p, uint32_t node, uint32_t before)
 {
     if (p->ready_ns[before] < p->ready_ns[node] ||
         (p->ready_ns[before] == p->ready_ns[node] && p->cause[node] != LINK_NONE))
@@ -68,8 +68,8 @@ static void wait_for(replay *p, uint32_t node, uint32_t before)
 }
 
 /* Run all nodes; the one that is over last, or LINK_NONE. */
-static uint32_t run(replay *p, const place *places, const uint32_t *at,
-                    const uint32_t *to)
+static uint32_t run_replay(replay *p, const place *places, const uint32_t *at,
+                           const uint32_t *to)
 {
     const link_graph *const g = p->g;
     uint32_t last = LINK_NONE;
@@ -78,10 +78,10 @@ static uint32_t run(replay *p, const place *places, const uint32_t *at,
         const link_node *const n = &g->nodes.at[i];
         /* A parent comes before its children, too: it is their control dependency. */
         if (n->parent != LINK_NONE && link_before(g, n->parent, i))
-            wait_for(p, i, n->parent);
+            wait_for_replay(p, i, n->parent);
         p->ready_ns[i] += n->duration_ns;
         for (uint32_t e = at[i]; e < at[i + 1]; e++)
-            wait_for(p, to[e], i);
+            wait_for_replay(p, to[e], i);
         if (p->ready_ns[i] > 0 &&
             (last == LINK_NONE || p->ready_ns[i] > p->ready_ns[last]))
             last = i;
@@ -125,16 +125,16 @@ static void account(const replay *p, uint32_t last)
 halley_status link_replay(link_graph *g, halley_error *err)
 {
     const size_t n = g->nodes.n;
-    place *const places = sort_nodes(g);
+    place *const places = sort_replay_nodes(g);
     uint32_t *at = NULL, *to = NULL;
     replay p = {.g = g,
                 .ready_ns = mem_array_zero(n, sizeof *p.ready_ns),
                 .cause = mem_array(n, sizeof *p.cause)};
-    const bool ok = places && p.ready_ns && p.cause && sort_edges(&at, &to, g);
+    const bool ok = places && p.ready_ns && p.cause && sort_replay_edges(&at, &to, g);
     if (ok) {
         for (size_t i = 0; i < n; i++)
             p.cause[i] = LINK_NONE;
-        const uint32_t last = run(&p, places, at, to);
+        const uint32_t last = run_replay(&p, places, at, to);
         if (last != LINK_NONE) {
             g->report->replayed_ns = p.ready_ns[last];
             account(&p, last);

@@ -29,7 +29,7 @@ static const struct {
     {"DISTRIBUTED_INFERENCE", TEXT_INFERENCE},
 };
 
-static bool find_kind(str word, text_kind *kind)
+static bool find_text_kind(str word, text_kind *kind)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_eq(word, str_from(kinds[i].name))) {
@@ -58,7 +58,7 @@ bool text_comm_type(str name, halley_coll_type *out)
 }
 
 /* The next word of a line; false at its end. */
-static bool next_word(str *line, str *word)
+static bool next_text_word(str *line, str *word)
 {
     size_t i = 0;
     while (i < line->n && strchr(" \t\r\f\v", line->at[i]) && line->at[i])
@@ -79,7 +79,7 @@ typedef struct cursor {
     halley_error *err;
 } cursor;
 
-static bool next_line(cursor *c, str *line)
+static bool next_text_line(cursor *c, str *line)
 {
     if (c->rest.n == 0)
         return false;
@@ -157,15 +157,15 @@ typedef struct arguments {
     number_array checkpoints, initiates;
 } arguments;
 
-static halley_status take_list(const cursor *c, str *line, number_array *list)
+static halley_status take_text_list(const cursor *c, str *line, number_array *list)
 {
     str word;
     uint64_t n, value;
-    if (!next_word(line, &word))
+    if (!next_text_word(line, &word))
         word = STR("");
     TRY(take_number(c, word, "the number of layers behind checkpoints", &n));
     for (uint64_t i = 0; i < n; i++) {
-        if (!next_word(line, &word))
+        if (!next_text_word(line, &word))
             word = STR("");
         TRY(take_number(c, word, "a layer's number", &value));
         if (!array_push(list, value))
@@ -174,25 +174,25 @@ static halley_status take_list(const cursor *c, str *line, number_array *list)
     return HALLEY_OK;
 }
 
-static halley_status take_arguments(const cursor *c, text_file *file, str line,
-                                    arguments *args)
+static halley_status take_text_arguments(const cursor *c, text_file *file, str line,
+                                         arguments *args)
 {
     str word;
     if (file->kind == TEXT_DLRM) {
-        if (!next_word(&line, &word))
+        if (!next_text_word(&line, &word))
             word = STR("");
         return take_number(c, word, "the last bottom layer behind HYBRID_DLRM",
                            &file->last_bottom);
     }
-    while (next_word(&line, &word)) {
+    while (next_text_word(&line, &word)) {
         if (str_eq(word, STR("model_parallel_NPU_group:"))) {
-            if (!next_word(&line, &word))
+            if (!next_text_word(&line, &word))
                 word = STR("");
             TRY(take_number(c, word, "model_parallel_NPU_group", &file->group));
         } else if (str_eq(word, STR("checkpoints:"))) {
-            TRY(take_list(c, &line, &args->checkpoints));
+            TRY(take_text_list(c, &line, &args->checkpoints));
         } else if (str_eq(word, STR("checkpoint_initiates:"))) {
-            TRY(take_list(c, &line, &args->initiates));
+            TRY(take_text_list(c, &line, &args->initiates));
         } else if (file->kind >= TEXT_TRANSFORMER && file->kind != TEXT_INFERENCE) {
             return bad(c, error_set(c->err, HALLEY_EFORMAT,
                                     "\"%.*s\" is not known here; want "
@@ -225,9 +225,9 @@ static halley_status mark_layers(const cursor *c, text_file *file, const argumen
 static halley_status read_layers(cursor *c, text_file *file, bool strict)
 {
     str line, words[MAX_COLUMNS];
-    while (next_line(c, &line)) {
+    while (next_text_line(c, &line)) {
         size_t n = 0;
-        while (n < MAX_COLUMNS && next_word(&line, &words[n]))
+        while (n < MAX_COLUMNS && next_text_word(&line, &words[n]))
             n++;
         if (n > 0)
             TRY(take_layer(c, file, words, n));
@@ -242,16 +242,18 @@ static halley_status read_layers(cursor *c, text_file *file, bool strict)
     return HALLEY_OK;
 }
 
-static halley_status read_all(cursor *c, text_file *file, bool strict, arguments *args)
+static halley_status read_whole_text(cursor *c, text_file *file, bool strict,
+                                     arguments *args)
 {
     str line = STR(""), word = STR("");
-    if (!next_line(c, &line) || !next_word(&line, &word) || !find_kind(word, &file->kind))
+    if (!next_text_line(c, &line) || !next_text_word(&line, &word) ||
+        !find_text_kind(word, &file->kind))
         return bad(c,
                    error_set(c->err, HALLEY_EFORMAT,
                              "\"%.*s\" is no kind of parallelism that ASTRA-sim 1.0 has",
                              STR_ARG(word)));
-    TRY(take_arguments(c, file, line, args));
-    if (!next_line(c, &line) || !next_word(&line, &word))
+    TRY(take_text_arguments(c, file, line, args));
+    if (!next_text_line(c, &line) || !next_text_word(&line, &word))
         word = STR("");
     TRY(take_number(c, word, "the number of layers", &file->n_declared));
     TRY(read_layers(c, file, strict));
@@ -269,7 +271,7 @@ halley_status text_parse(text_file *file, const char *path, bool strict,
 {
     cursor c = {{(const char *)file->in.at, file->in.n}, 0, path, err};
     arguments args = {0};
-    const halley_status status = read_all(&c, file, strict, &args);
+    const halley_status status = read_whole_text(&c, file, strict, &args);
     array_fini(&args.checkpoints);
     array_fini(&args.initiates);
     if (status != HALLEY_OK)
@@ -295,5 +297,5 @@ bool halley_text_recognise(const char *path)
     const char *const end = memchr(start, '\n', n);
     line.n = end ? (size_t)(end - start) : n;
     text_kind kind;
-    return next_word(&line, &word) && find_kind(word, &kind);
+    return next_text_word(&line, &word) && find_text_kind(word, &kind);
 }

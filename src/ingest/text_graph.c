@@ -39,20 +39,20 @@ typedef struct maker {
     strbuf input; /* the file as Python reads it: every end of a line is \n */
 } maker;
 
-static halley_bytes bytes_of(str s)
+static halley_bytes text_bytes_of(str s)
 {
     return (halley_bytes){s.at, s.n};
 }
 
-static void wait_for(const maker *m, uint64_t id)
+static void wait_for_text(const maker *m, uint64_t id)
 {
     if (id != NO_NODE)
         (void)halley_builder_data(m->b, id);
 }
 
-static uint64_t open_node(maker *m, uint32_t type, const char *format, ...)
+static uint64_t open_text_node(maker *m, uint32_t type, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static uint64_t open_node(maker *m, uint32_t type, const char *format, ...)
+static uint64_t open_text_node(maker *m, uint32_t type, const char *format, ...)
 {
     char name[512];
     va_list args;
@@ -70,15 +70,15 @@ static uint64_t open_node(maker *m, uint32_t type, const char *format, ...)
 static uint64_t compute(maker *m, const text_layer *layer, const char *phase,
                         const text_part *part, const uint64_t waits[3])
 {
-    const uint64_t id =
-        open_node(m, HALLEY_NODE_COMP, "COMP_NODE_%.*s_%s", STR_ARG(layer->name), phase);
+    const uint64_t id = open_text_node(m, HALLEY_NODE_COMP, "COMP_NODE_%.*s_%s",
+                                       STR_ARG(layer->name), phase);
     const bool chakra = m->opts->chakra;
     (void)halley_builder_time(m->b, 0, chakra ? part->time : (part->time + 500) / 1000);
-    wait_for(m, waits[0]);
+    wait_for_text(m, waits[0]);
     if (chakra || waits[1] != waits[0])
-        wait_for(m, waits[1]);
+        wait_for_text(m, waits[1]);
     if (chakra || (waits[2] != waits[0] && waits[2] != waits[1]))
-        wait_for(m, waits[2]);
+        wait_for_text(m, waits[2]);
     if (chakra)
         return id;
     (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
@@ -103,9 +103,9 @@ static uint64_t communicate(maker *m, const text_layer *layer, const char *suffi
         return waits;
     if (chakra && type == HALLEY_COLL_BROADCAST)
         type = HALLEY_COLL_ALL_REDUCE; /* Chakra does not know it */
-    const uint64_t id = open_node(m, HALLEY_NODE_COLL, "COMM_COLL_NODE_%.*s%s_%.*s",
-                                  STR_ARG(layer->name), suffix, STR_ARG(part->comm));
-    wait_for(m, waits);
+    const uint64_t id = open_text_node(m, HALLEY_NODE_COLL, "COMM_COLL_NODE_%.*s%s_%.*s",
+                                       STR_ARG(layer->name), suffix, STR_ARG(part->comm));
+    wait_for_text(m, waits);
     if (!chakra)
         (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)type);
@@ -114,7 +114,7 @@ static uint64_t communicate(maker *m, const text_layer *layer, const char *suffi
     const char *const group = in_model ? m->model_group : m->data_group;
     if (group[0])
         (void)halley_builder_attr_text(m->b, HALLEY_ATTR_NAME_PG_NAME,
-                                       bytes_of(str_from(group)));
+                                       text_bytes_of(str_from(group)));
     return id;
 }
 
@@ -260,7 +260,7 @@ static void metadata_text(halley_builder *b, const char *name, str value)
 {
     const halley_attr attr = {.name = {name, strlen(name)},
                               .kind = HALLEY_ATTR_STRING,
-                              .bytes = bytes_of(value)};
+                              .bytes = text_bytes_of(value)};
     (void)halley_builder_metadata(b, &attr);
 }
 
@@ -291,13 +291,13 @@ static void declare_groups(maker *m)
     }
     strbuf_add(&text, STR("]']"));
     const halley_io io = {.present = true, .values = {text.at, text.n}};
-    (void)open_node(m, HALLEY_NODE_METADATA, "## process_group:init ##");
+    (void)open_text_node(m, HALLEY_NODE_METADATA, "## process_group:init ##");
     if (!text.failed)
         (void)halley_builder_inputs(m->b, &io);
     strbuf_fini(&text);
 }
 
-static void choose_groups(maker *m)
+static void choose_text_groups(maker *m)
 {
     const uint64_t size = m->file->group;
     m->model_group[0] = m->data_group[0] = '\0';
@@ -312,7 +312,7 @@ static void choose_groups(maker *m)
              m->n_npus / size + m->rank % size + 1);
 }
 
-static halley_status make_rank(halley_trace **out, maker *m, halley_error *err)
+static halley_status make_text_rank(halley_trace **out, maker *m, halley_error *err)
 {
     const text_file *const file = m->file;
     TRY(halley_builder_new(&m->b, err));
@@ -321,7 +321,7 @@ static halley_status make_rank(halley_trace **out, maker *m, halley_error *err)
         metadata_text(m->b, "input_file", strbuf_str(&m->input));
     for (size_t i = 0; i < file->layers.n; i++)
         m->at[i] = (layer_nodes){NO_NODE, NO_NODE, NO_NODE, NO_NODE, NO_NODE, NO_NODE};
-    choose_groups(m);
+    choose_text_groups(m);
     declare_groups(m);
     const uint32_t n_passes = m->opts->n_passes ? m->opts->n_passes : 1;
     for (uint32_t pass = 0; pass < n_passes; pass++) {
@@ -337,8 +337,8 @@ static halley_status make_rank(halley_trace **out, maker *m, halley_error *err)
     return halley_builder_finish(out, m->b, err);
 }
 
-static halley_status check(const text_file *file, uint32_t n_npus, const char *path,
-                           halley_error *err)
+static halley_status check_text_plan(const text_file *file, uint32_t n_npus,
+                                     const char *path, halley_error *err)
 {
     if (file->group == 0 || n_npus % file->group == 0)
         return HALLEY_OK;
@@ -362,9 +362,9 @@ static bool read_as_python(strbuf *to, const file_input *in)
 }
 
 /* Ranks without groups of their own share one trace. */
-static halley_status make_all(halley_trace_set **out, const text_file *file,
-                              const halley_text_opts *opts, uint32_t n_npus,
-                              halley_error *err)
+static halley_status make_text_ranks(halley_trace_set **out, const text_file *file,
+                                     const halley_text_opts *opts, uint32_t n_npus,
+                                     halley_error *err)
 {
     halley_trace **const traces = mem_array_zero(n_npus, sizeof *traces);
     maker m = {.file = file,
@@ -380,7 +380,7 @@ static halley_status make_all(halley_trace_set **out, const text_file *file,
         if (alike)
             traces[m.rank] = halley_trace_keep(traces[0]);
         else
-            status = make_rank(&traces[m.rank], &m, err);
+            status = make_text_rank(&traces[m.rank], &m, err);
     }
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, traces, n_npus, err);
@@ -437,9 +437,9 @@ halley_status halley_text_load(halley_trace_set **out, const char *path,
         error_at_file(err, path);
     }
     if (status == HALLEY_OK)
-        status = check(&file, n_npus, path, err);
+        status = check_text_plan(&file, n_npus, path, err);
     if (status == HALLEY_OK)
-        status = make_all(out, &file, opts, n_npus, err);
+        status = make_text_ranks(out, &file, opts, n_npus, err);
     text_fini(&file);
     return status;
 }

@@ -50,15 +50,17 @@ bool bar_class_widen(bar_class *out, bar_class class, uint32_t i)
     return i <= 5;
 }
 
-static bool matches(uint8_t wanted, uint8_t is)
+static bool matches_bar_class(uint8_t wanted, uint8_t is)
 {
     return wanted == BAR_ANY || wanted == is;
 }
 
 bool bar_class_has(bar_class class, bar_class of)
 {
-    return matches(class.kind, of.kind) && matches(class.stack, of.stack) &&
-           matches(class.device, of.device) && matches(class.parallel, of.parallel);
+    return matches_bar_class(class.kind, of.kind) &&
+           matches_bar_class(class.stack, of.stack) &&
+           matches_bar_class(class.device, of.device) &&
+           matches_bar_class(class.parallel, of.parallel);
 }
 
 static int by_source(const void *a, const void *b)
@@ -69,7 +71,7 @@ static int by_source(const void *a, const void *b)
     return x->error < y->error ? -1 : x->error > y->error;
 }
 
-static int by_error(const void *a, const void *b)
+static int by_bar_error(const void *a, const void *b)
 {
     const bar_error *x = a, *y = b;
     if (x->error < y->error || x->error > y->error)
@@ -78,7 +80,7 @@ static int by_error(const void *a, const void *b)
 }
 
 /* The error that a share of the weight lies below; errors ascend. */
-static double find_quantile(const bar_error *sorted, size_t n, double share)
+static double find_bar_quantile(const bar_error *sorted, size_t n, double share)
 {
     double total = 0, sum = 0;
     assert(n > 0);
@@ -119,9 +121,9 @@ bool bar_quantiles_make(bar_quantiles *out, bar_error *scratch, const bar_error 
         return false;
     qsort(scratch, m, sizeof *scratch, by_source);
     const uint32_t n_sources = weigh_sources(scratch, m);
-    qsort(scratch, m, sizeof *scratch, by_error);
-    *out = (bar_quantiles){.typical = find_quantile(scratch, m, typical_share),
-                           .bound = find_quantile(scratch, m, bound_share),
+    qsort(scratch, m, sizeof *scratch, by_bar_error);
+    *out = (bar_quantiles){.typical = find_bar_quantile(scratch, m, typical_share),
+                           .bound = find_bar_quantile(scratch, m, bound_share),
                            .n_runs = (uint32_t)m,
                            .n_sources = n_sources};
     assert(out->typical <= out->bound);

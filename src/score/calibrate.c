@@ -25,8 +25,8 @@ static size_t served(const score_rows *rows, const halley_stack *stack, uint32_t
     return n;
 }
 
-static double mean_error(const score_rows *rows, const uint32_t *at, size_t n,
-                         const halley_stack *stack)
+static double mean_calibration_error(const score_rows *rows, const uint32_t *at, size_t n,
+                                     const halley_stack *stack)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -48,9 +48,9 @@ static void add_errors(halley_stack *to, const score_rows *rows, const uint32_t 
     }
 }
 
-static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
-                                    const score_rows *rows, const uint32_t *at, size_t n,
-                                    halley_error *err)
+static halley_status cross_validate_stack(halley_fit *fit, const halley_stack *prior,
+                                          const score_rows *rows, const uint32_t *at,
+                                          size_t n, halley_error *err)
 {
     const uint32_t folds = fit->n_layouts < 5 ? fit->n_layouts : 5;
     if (folds < 3) {
@@ -73,7 +73,7 @@ static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
         }
         halley_stack s = *prior;
         status = score_fit(&s, prior, rows, part, in, err);
-        sum += mean_error(rows, part + n, out, &s) * (double)out;
+        sum += mean_calibration_error(rows, part + n, out, &s) * (double)out;
         add_errors(&fit->stack, rows, part + n, out, &s);
     }
     free(part);
@@ -100,9 +100,9 @@ static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
                          stack->name, stack->n_fit, out->n_layouts);
     score_stack_forget(&out->stack);
     const halley_stack prior = out->stack;
-    out->before_pct = mean_error(rows, at, n, &prior);
+    out->before_pct = mean_calibration_error(rows, at, n, &prior);
     TRY(score_fit(&out->stack, &prior, rows, at, n, err));
-    out->after_pct = mean_error(rows, at, n, &out->stack);
+    out->after_pct = mean_calibration_error(rows, at, n, &out->stack);
     for (uint32_t i = 0; i < stack->n_fit; i++)
         out->moves[out->n_moves++] =
             (halley_fit_move){(halley_constant)stack->fit[i], prior.k[stack->fit[i]],
@@ -111,7 +111,7 @@ static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
         out->stack.expected[i] = 0;
         out->stack.n_runs[i] = 0;
     }
-    TRY(cross_validate(out, &prior, rows, at, n, err));
+    TRY(cross_validate_stack(out, &prior, rows, at, n, err));
     for (int i = 0; i < 2; i++) {
         if (out->stack.n_runs[i])
             out->stack.expected[i] /= out->stack.n_runs[i];

@@ -82,7 +82,7 @@ typedef struct record {
     bool crosses;
 } record;
 
-static bool read_kind(coll_call *c, str metric, str id)
+static bool read_coll_record_kind(coll_call *c, str metric, str id)
 {
     static const struct {
         const char *part;
@@ -103,7 +103,7 @@ static bool read_kind(coll_call *c, str metric, str id)
 }
 
 /* The measured value as seconds; 0 when it is no time and no bandwidth. */
-static double read_value(const conf_node *row, const coll_call *c)
+static double read_coll_record_value(const conf_node *row, const coll_call *c)
 {
     const double value = number_of(row, "value"), n = c->n;
     const str metric = text_of(row, "metric");
@@ -150,7 +150,7 @@ static halley_status read_record(record *r, const char **why, const conf_node *r
     r->call.per_node = r->crosses ? domain : r->call.n;
     if (!link)
         *why = "unknown hardware";
-    else if (!read_kind(&r->call, text_of(row, "metric"), id))
+    else if (!read_coll_record_kind(&r->call, text_of(row, "metric"), id))
         *why = "unknown collective";
     else if (r->call.n < 2 || r->call.bytes <= 0)
         *why = "no size or no number of ranks";
@@ -158,7 +158,7 @@ static halley_status read_record(record *r, const char **why, const conf_node *r
         *why = "below 256 KiB between nodes: the source times the first connection";
     if (*why)
         return HALLEY_OK;
-    r->measured_s = read_value(row, &r->call);
+    r->measured_s = read_coll_record_value(row, &r->call);
     if (r->measured_s <= 0)
         *why = "neither a time nor a bus bandwidth";
     if (str_contains(source, STR("bench.py")) || str_contains(id, STR("ar-bench")))
@@ -179,8 +179,8 @@ typedef struct pile {
     size_t n;
 } pile;
 
-static halley_status add(halley_score_set sets[2], pile piles[2], const conf_node *row,
-                         size_t i, halley_error *err)
+static halley_status add_coll_record(halley_score_set sets[2], pile piles[2],
+                                     const conf_node *row, size_t i, halley_error *err)
 {
     record r;
     const char *why;
@@ -225,7 +225,7 @@ halley_status score_collectives(halley_score_set **sets, size_t *n, const conf_f
         name_set(&out[1], "between nodes");
     }
     for (uint32_t i = 0; status == HALLEY_OK && i < list->n; i++)
-        status = add(out, piles, list->items[i], i, err);
+        status = add_coll_record(out, piles, list->items[i], i, err);
     for (int i = 0; i < 2; i++) {
         if (status == HALLEY_OK)
             status = score_metrics(&out[i], piles[i].pairs, piles[i].n, err);

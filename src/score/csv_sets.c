@@ -111,8 +111,8 @@ static halley_status add_product(table *t, bin *b, const score_csv_row *row,
     return add_point(b, &p, hash_bytes(mnk, sizeof row->mnk, 0), err);
 }
 
-static halley_status add_collective(table *t, bin *b, const score_csv_row *row,
-                                    halley_error *err)
+static halley_status add_csv_collective(table *t, bin *b, const score_csv_row *row,
+                                        halley_error *err)
 {
     TRY(load_system(t, row->system, err));
     const halley_fabric none = {.bandwidth_Bps = 1, .share = 1};
@@ -143,7 +143,8 @@ static halley_status add_row(void *context, const score_csv_row *row, halley_err
         b->unknown++;
         return HALLEY_OK;
     }
-    return row->product ? add_product(t, b, row, err) : add_collective(t, b, row, err);
+    return row->product ? add_product(t, b, row, err)
+                        : add_csv_collective(t, b, row, err);
 }
 
 static halley_status finish_bin(halley_score_set *set, const bin *b, bool large_only,
@@ -169,8 +170,8 @@ static halley_status finish_bin(halley_score_set *set, const bin *b, bool large_
     return status;
 }
 
-static halley_status finish(halley_score_set **sets, size_t *n, const table *t,
-                            bool products, halley_error *err)
+static halley_status finish_csv_set(halley_score_set **sets, size_t *n, const table *t,
+                                    bool products, halley_error *err)
 {
     const size_t per = products ? 2 : 1;
     halley_score_set *out = mem_array(t->bins.n * per, sizeof *out);
@@ -188,7 +189,7 @@ static halley_status finish(halley_score_set **sets, size_t *n, const table *t,
     return HALLEY_OK;
 }
 
-static void table_fini(table *t)
+static void free_csv_table(table *t)
 {
     for (size_t i = 0; i < t->bins.n; i++) {
         array_fini(&t->bins.at[i].points);
@@ -205,8 +206,8 @@ halley_status score_csv(halley_score_set **sets, size_t *n, const char *path,
         return error_nomem(err);
     halley_status status = score_csv_read(path, add_row, t, err);
     if (status == HALLEY_OK)
-        status = finish(sets, n, t, t->products, err);
-    table_fini(t);
+        status = finish_csv_set(sets, n, t, t->products, err);
+    free_csv_table(t);
     free(t);
     return status;
 }

@@ -4,10 +4,10 @@
  * Minimise the mean of sqrt(e^2 + d^2), e = log(predicted / measured) and d = 0.02 (large
  * products count four times: training is made of them), and a
  * weak pull towards where a constant was, over the logarithms of the constants (shares
- * that may be nought: over themselves). The tables' formulas choose between tiles and
- * protocols, so the sum has kinks; the search goes along one constant at a time with a
- * step of its own that grows on success and shrinks on failure, and needs no derivative.
- * A part of the shapes is kept aside, and the error on them is told.
+ * that may be nought: over themselves). The tables' formulas choose between tiles
+ * and protocols, so the sum has kinks; the search goes along one constant at a time with
+ * a step of its own that grows on success and shrinks on failure, and needs no
+ * derivative. A part of the shapes is kept aside, and the error on them is told.
  *
  * Not fitted here, because no table has them: efficiency under the continuous load of
  * training (`sustained`, from training runs), `gemm-fp8` (a library that the table does
@@ -191,7 +191,7 @@ static double predict(const predictor *p, const sample *s)
 }
 
 /* Mean error of the samples kept aside or not, in percent; and what is minimised. */
-static double mean_error(const fitting *f, bool held, uint32_t *n)
+static double mean_device_error(const fitting *f, bool held, uint32_t *n)
 {
     const predictor p = predictor_of(f);
     double sum = 0;
@@ -206,7 +206,7 @@ static double mean_error(const fitting *f, bool held, uint32_t *n)
     return *n ? 100 * sum / *n : 0;
 }
 
-static double to_x(const constant *c, double value)
+static double device_to_x(const constant *c, double value)
 {
     return c->linear ? value / (c->max - c->min) * 3 : log(value);
 }
@@ -228,7 +228,7 @@ static double loss(fitting *f)
     sum /= weights > 0 ? weights : 1;
     for (size_t j = 0; j < f->n; j++) {
         const constant *c = f->constants[j];
-        const double off = to_x(c, *at(f, c)) - to_x(c, f->start[j]);
+        const double off = device_to_x(c, *at(f, c)) - device_to_x(c, f->start[j]);
         sum += pull * off * off;
     }
     return sum;
@@ -272,7 +272,7 @@ static void minimise(fitting *f)
     }
 }
 
-static void choose(fitting *f, str text, const constant *table, size_t n)
+static void choose_device(fitting *f, str text, const constant *table, size_t n)
 {
     f->n = 0;
     for (size_t i = 0; i < n && f->n < HALLEY_MAX_DEVICE; i++) {
@@ -317,10 +317,11 @@ static halley_status fit_part(halley_device_fit *out, strbuf *text, fitting *f,
     uint32_t n_in, n_out;
     if (f->samples[f->low].n == 0)
         return HALLEY_OK;
-    choose(f, strbuf_str(text), table, n);
-    const double before = mean_error(f, false, &n_in);
+    choose_device(f, strbuf_str(text), table, n);
+    const double before = mean_device_error(f, false, &n_in);
     minimise(f);
-    const double after = mean_error(f, false, &n_in), held = mean_error(f, true, &n_out);
+    const double after = mean_device_error(f, false, &n_in),
+                 held = mean_device_error(f, true, &n_out);
     const double was = out->n_fitted, is = was + n_in;
     out->before_pct = (out->before_pct * was + before * n_in) / is;
     out->after_pct = (out->after_pct * was + after * n_in) / is;

@@ -55,7 +55,7 @@ static bool has_item(const conf_node *map, const char *key, const char *text)
     return false;
 }
 
-static const conf_node *find_stack(const conf_node *root, const char *name)
+static const conf_node *find_bar_stack(const conf_node *root, const char *name)
 {
     const conf_node *list = conf_find(root, "stacks");
     for (uint32_t i = 0; list != NULL && list->kind == CONF_LIST && i < list->n; i++) {
@@ -139,13 +139,13 @@ static halley_status widen_unfitted(halley_error_bar *out, const conf_file *file
     return HALLEY_OK;
 }
 
-static halley_status find_in_file(halley_error_bar *out, const conf_file *file,
-                                  const halley_model *model, const halley_plan *plan,
-                                  const halley_cluster *cluster,
-                                  const halley_stack *stack, halley_error *err)
+static halley_status find_bar_in_file(halley_error_bar *out, const conf_file *file,
+                                      const halley_model *model, const halley_plan *plan,
+                                      const halley_cluster *cluster,
+                                      const halley_stack *stack, halley_error *err)
 {
     bar_class class = bar_class_of(model, plan, cluster);
-    const conf_node *known = find_stack(file->root, stack->name);
+    const conf_node *known = find_bar_stack(file->root, stack->name);
     const char *npu = cluster->npu.name;
     if (known != NULL)
         class.stack = BAR_KNOWN;
@@ -183,7 +183,7 @@ halley_status halley_error_bar_find(halley_error_bar *out, const halley_model *m
         return error_set(err, HALLEY_ENOTFOUND, "data/error-bars.yaml is not built in");
     TRY(conf_parse(&file, (str){text->text, text->n}, text->path, err));
     const halley_status status =
-        find_in_file(&bar, &file, model, plan, cluster, stack, err);
+        find_bar_in_file(&bar, &file, model, plan, cluster, stack, err);
     conf_fini(&file);
     TRY(status);
     bar.size = sizeof bar;

@@ -35,7 +35,7 @@ typedef struct maker {
     uint32_t *chosen; /* room for twice the rows */
 } maker;
 
-static uint64_t hash_text(const char *text)
+static uint64_t hash_bars_text(const char *text)
 {
     return hash_bytes(text, strlen(text), 29) | 1; /* 0 means no source */
 }
@@ -48,17 +48,17 @@ static bool is_timed(const score_row *row)
 /* What is left out with a row. */
 typedef enum left_out { LEFT_FOLD, LEFT_SET, LEFT_DEVICE, LEFT_RELEASE, N_LEFT } left_out;
 
-static uint64_t group_of(const score_row *row, left_out what)
+static uint64_t bars_group_of(const score_row *row, left_out what)
 {
     switch (what) {
     case LEFT_FOLD:
         return score_fold(row->layout, N_FOLDS) + 1;
     case LEFT_SET:
-        return hash_text(row->set);
+        return hash_bars_text(row->set);
     case LEFT_DEVICE:
-        return hash_text(row->npu);
+        return hash_bars_text(row->npu);
     case LEFT_RELEASE:
-        return hash_text(row->release);
+        return hash_bars_text(row->release);
     case N_LEFT:
         break;
     }
@@ -79,14 +79,14 @@ static halley_status add_error(maker *m, const score_row *row, const halley_stac
     snprintf(source, sizeof source, "%s|%s", row->set,
              class.kind == BAR_OTHER ? row->npu : "");
     const bar_error e = {.class = class,
-                         .source = hash_text(source),
+                         .source = hash_bars_text(source),
                          .error = fabs(predicted / row->step_s - 1)};
     return array_push(&m->errors, e) ? HALLEY_OK : error_nomem(err);
 }
 
 /* Fit stack k without one group of its rows, and predict these. */
-static halley_status leave_out(maker *m, uint32_t k, left_out what, uint64_t group,
-                               halley_error *err)
+static halley_status leave_out_bars(maker *m, uint32_t k, left_out what, uint64_t group,
+                                    halley_error *err)
 {
     const score_rows *rows = &m->rows;
     uint32_t *in = m->chosen, *out = m->chosen + rows->rows.n;
@@ -95,7 +95,7 @@ static halley_status leave_out(maker *m, uint32_t k, left_out what, uint64_t gro
         const score_row *row = &rows->rows.at[i];
         if (!is_timed(row) || row->stack != k)
             continue;
-        if (group_of(row, what) == group)
+        if (bars_group_of(row, what) == group)
             out[n_out++] = i;
         else
             in[n_in++] = i;
@@ -129,7 +129,7 @@ static bool has_enough_sets(const maker *m, uint32_t k)
     size_t n = 0;
     for (uint32_t i = 0; i < m->rows.rows.n && n < LEAST_SETS; i++) {
         const score_row *row = &m->rows.rows.at[i];
-        const uint64_t set = group_of(row, LEFT_SET);
+        const uint64_t set = bars_group_of(row, LEFT_SET);
         if (is_timed(row) && row->stack == k && !has_group(sets, n, set))
             sets[n++] = set;
     }
@@ -146,10 +146,10 @@ static halley_status leave_out_each(maker *m, uint32_t k, left_out what,
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; i < rows->rows.n && status == HALLEY_OK; i++) {
         const score_row *row = &rows->rows.at[i];
-        const uint64_t group = group_of(row, what);
+        const uint64_t group = bars_group_of(row, what);
         if (!is_timed(row) || row->stack != k || has_group(done.at, done.n, group))
             continue;
-        status = array_push(&done, group) ? leave_out(m, k, what, group, err)
+        status = array_push(&done, group) ? leave_out_bars(m, k, what, group, err)
                                           : error_nomem(err);
     }
     array_fini(&done);
@@ -185,7 +185,7 @@ static halley_status use_defaults(maker *m, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status collect_errors(maker *m, halley_error *err)
+static halley_status collect_bar_errors(maker *m, halley_error *err)
 {
     for (uint32_t k = 0; k < m->rows.stacks.n; k++) {
         if (m->rows.stacks.at[k].n_fit == 0)
@@ -235,7 +235,7 @@ static const char *word_of(const char *const *names, uint8_t member)
     return member == BAR_ANY ? "any" : names[member];
 }
 
-static uint32_t write_classes(file_output *to, const maker *m, bar_error *scratch)
+static uint32_t write_bars_classes(file_output *to, const maker *m, bar_error *scratch)
 {
     bar_class classes[MOST_CLASSES];
     uint32_t written = 0;
@@ -272,7 +272,7 @@ static bool find_bar(bar_quantiles *out, const maker *m, bar_error *scratch,
 }
 
 /* How many errors share the source and class of `e`. */
-static double count_alike(const maker *m, const bar_error *e)
+static double count_alike_bars(const maker *m, const bar_error *e)
 {
     double n = 0;
     for (size_t i = 0; i < m->errors.n; i++)
@@ -330,7 +330,7 @@ static void measure_coverage(halley_error_coverage *out, const maker *m,
         if (e->source != last.source ||
             memcmp(&e->class, &last.class, sizeof last.class) != 0) {
             has = find_bar(&q, m, scratch, e);
-            weight = 1 / sqrt(count_alike(m, e));
+            weight = 1 / sqrt(count_alike_bars(m, e));
         }
         last = *e;
         if (!has)
@@ -358,7 +358,7 @@ typedef struct name_list {
     uint32_t n;
 } name_list;
 
-static void add_name(name_list *to, const char *name)
+static void add_bars_name(name_list *to, const char *name)
 {
     for (uint32_t i = 0; i < to->n; i++)
         if (strcmp(to->at[i], name) == 0)
@@ -367,7 +367,7 @@ static void add_name(name_list *to, const char *name)
         to->at[to->n++] = name;
 }
 
-static void write_names(file_output *to, const char *key, const name_list *list)
+static void write_bars_names(file_output *to, const char *key, const name_list *list)
 {
     file_output_printf(to, "%s: [", key);
     for (uint32_t i = 0; i < list->n; i++)
@@ -382,23 +382,23 @@ static void write_compared(file_output *to, const maker *m)
         const score_row *row = &m->rows.rows.at[i];
         if (!is_timed(row))
             continue;
-        add_name(&npus, row->npu);
-        add_name(&families, bar_family_name(&row->model, &row->plan));
+        add_bars_name(&npus, row->npu);
+        add_bars_name(&families, bar_family_name(&row->model, &row->plan));
     }
-    write_names(to, "npus", &npus);
+    write_bars_names(to, "npus", &npus);
     file_output_printf(to, "\n");
-    write_names(to, "families", &families);
+    write_bars_names(to, "families", &families);
     file_output_printf(to, "\nstacks:\n");
     for (uint32_t k = 0; k < m->rows.stacks.n; k++) {
         const halley_stack *s = &m->rows.stacks.at[k];
         name_list own = {.n = 0};
         for (uint32_t i = 0; i < m->rows.rows.n; i++)
             if (is_timed(&m->rows.rows.at[i]) && m->rows.rows.at[i].stack == k)
-                add_name(&own, m->rows.rows.at[i].npu);
+                add_bars_name(&own, m->rows.rows.at[i].npu);
         if (s->n_fit == 0 || own.n == 0)
             continue;
         file_output_printf(to, "  - {name: %s, ", s->name);
-        write_names(to, "npus", &own);
+        write_bars_names(to, "npus", &own);
         file_output_printf(to, "}\n");
     }
 }
@@ -423,7 +423,7 @@ static halley_status write_table(halley_error_coverage *out, const maker *m,
         file_output_printf(to, "classes:\n");
     }
     if (status == HALLEY_OK) {
-        out->n_classes = write_classes(to, m, scratch);
+        out->n_classes = write_bars_classes(to, m, scratch);
         measure_coverage(out, m, scratch);
     }
     free(scratch);
@@ -443,7 +443,7 @@ halley_status halley_error_bars_make(halley_error_coverage *out, const char *pat
         status = score_rows_stacks(&m.rows, SCORE_FITTED, NULL, err);
     if (status == HALLEY_OK) {
         m.chosen = mem_array(2 * m.rows.rows.n + 1, sizeof *m.chosen);
-        status = m.chosen != NULL ? collect_errors(&m, err) : error_nomem(err);
+        status = m.chosen != NULL ? collect_bar_errors(&m, err) : error_nomem(err);
     }
     if (status == HALLEY_OK && m.errors.n == 0)
         status = error_set(err, HALLEY_EINVAL, "no run could be predicted");

@@ -42,7 +42,7 @@ typedef struct problem {
     double *weight, *error, *jacobian; /* n, n, n x m */
 } problem;
 
-static double to_x(unsigned id, double value)
+static double fit_to_x(unsigned id, double value)
 {
     return halley_constant_get((halley_constant)id)->share ? value : log(value);
 }
@@ -83,7 +83,7 @@ static double prior_offset(const problem *p, size_t j)
 {
     const unsigned id = p->stack->fit[j];
     const double spread = halley_constant_get((halley_constant)id)->spread;
-    return (to_x(id, p->stack->k[id]) - to_x(id, p->prior->k[id])) / spread;
+    return (fit_to_x(id, p->stack->k[id]) - fit_to_x(id, p->prior->k[id])) / spread;
 }
 
 static double objective(const problem *p, const double *error)
@@ -102,10 +102,10 @@ static void differentiate(problem *p)
         const unsigned id = p->stack->fit[j];
         const double old = p->stack->k[id], h = 1e-3;
         double step = h;
-        p->stack->k[id] = from_x(id, to_x(id, old) + h);
+        p->stack->k[id] = from_x(id, fit_to_x(id, old) + h);
         if (p->stack->k[id] == old) { /* at its upper bound */
             step = -h;
-            p->stack->k[id] = from_x(id, to_x(id, old) - h);
+            p->stack->k[id] = from_x(id, fit_to_x(id, old) - h);
         }
         for (size_t i = 0; i < p->n; i++) {
             const score_row *row = &p->rows->rows.at[p->at[i]];
@@ -165,7 +165,7 @@ static bool try_step(problem *p, const double *step, double *value, double *scra
     for (size_t j = 0; j < p->m; j++) {
         const unsigned id = p->stack->fit[j];
         old[j] = p->stack->k[id];
-        p->stack->k[id] = from_x(id, to_x(id, old[j]) + step[j]);
+        p->stack->k[id] = from_x(id, fit_to_x(id, old[j]) + step[j]);
     }
     errors(p, scratch);
     const double now = objective(p, scratch);

@@ -13,7 +13,7 @@ static double error_of(const score_pair *p)
     return 100 * (p->predicted - p->measured) / p->measured;
 }
 
-static int by_error(const void *a, const void *b)
+static int by_metric_error(const void *a, const void *b)
 {
     const double x = fabs(error_of(a)), y = fabs(error_of(b));
     if (x != y)
@@ -26,7 +26,7 @@ typedef struct ranked {
     size_t index;
 } ranked;
 
-static int by_value(const void *a, const void *b)
+static int by_metric_value(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
     if (x->value != y->value)
@@ -37,7 +37,7 @@ static int by_value(const void *a, const void *b)
 /* Ranks, equal values sharing their mean rank. */
 static void ranks(double *out, ranked *sorted, size_t n)
 {
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, by_metric_value);
     for (size_t i = 0; i < n;) {
         size_t j = i;
         while (j < n && sorted[j].value == sorted[i].value)
@@ -87,7 +87,7 @@ halley_status score_metrics(halley_score_set *set, score_pair *pairs, size_t n,
     set->scored = (uint32_t)n;
     if (n == 0)
         return HALLEY_OK;
-    qsort(pairs, n, sizeof *pairs, by_error);
+    qsort(pairs, n, sizeof *pairs, by_metric_error);
     double sum = 0, bias = 0;
     for (size_t i = 0; i < n; i++) {
         sum += fabs(error_of(&pairs[i]));

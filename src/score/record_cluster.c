@@ -24,8 +24,8 @@ static double compare_bandwidth(double a, double b)
 }
 
 /* How far a cluster is from the record; of equal links the same node size is nearer. */
-static double measure_distance(const halley_cluster *c, double up_Bps, double out_Bps,
-                               uint32_t per_node)
+static double measure_record_distance(const halley_cluster *c, double up_Bps,
+                                      double out_Bps, uint32_t per_node)
 {
     const double node = c->nodes.npus == per_node ? 0 : 1e-3;
     return compare_bandwidth(c->nodes.up.bandwidth_Bps, up_Bps) +
@@ -62,7 +62,7 @@ static halley_status load_nearest(halley_cluster **out, const cluster_wanted *w,
             halley_cluster_free(*out);
             return status;
         }
-        const double d = measure_distance(c, w->up_Bps, w->out_Bps, w->per_node);
+        const double d = measure_record_distance(c, w->up_Bps, w->out_Bps, w->per_node);
         halley_cluster_free(d < best ? *out : c);
         *out = d < best ? c : *out;
         best = d < best ? d : best;
@@ -70,7 +70,8 @@ static halley_status load_nearest(halley_cluster **out, const cluster_wanted *w,
     return HALLEY_OK;
 }
 
-static halley_status set_network(halley_cluster *c, double out_Bps, halley_error *err)
+static halley_status set_record_network(halley_cluster *c, double out_Bps,
+                                        halley_error *err)
 {
     halley_fabric *fabric = &c->outer[c->narrowest].fabric;
     if (!(out_Bps > 0))
@@ -81,13 +82,13 @@ static halley_status set_network(halley_cluster *c, double out_Bps, halley_error
     return HALLEY_OK;
 }
 
-static halley_status make_cluster(score_cluster *out, const cluster_wanted *w,
-                                  halley_error *err)
+static halley_status make_record_cluster(score_cluster *out, const cluster_wanted *w,
+                                         halley_error *err)
 {
     halley_cluster *c = NULL;
     TRY(load_nearest(&c, w, err));
     if (c != NULL) {
-        const halley_status status = set_network(c, w->out_Bps, err);
+        const halley_status status = set_record_network(c, w->out_Bps, err);
         if (status != HALLEY_OK) {
             halley_cluster_free(c);
             return status;
@@ -124,7 +125,7 @@ halley_status score_record_cluster(score_rows *to, score_row *row, const score_r
              number_digits(w.up_Bps, 4).at, number_digits(w.out_Bps, 4).at);
     if (find_known(&row->cluster, to, p.key))
         return HALLEY_OK;
-    TRY(make_cluster(&p, &w, err));
+    TRY(make_record_cluster(&p, &w, err));
     if (p.cluster == NULL) {
         if (w.npu[0] == '\0')
             score_row_skip(row, "the row has no cluster (key %s)", "npu");

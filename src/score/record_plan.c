@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void read_latent(halley_model *m, const conf_node *map)
+static void read_record_latent(halley_model *m, const conf_node *map)
 {
     const score_record inner = {.row = map};
     m->q_rank = record_count(&inner, NULL, "q_lora_rank", 0);
@@ -22,7 +22,7 @@ static void read_latent(halley_model *m, const conf_node *map)
     m->v_head = record_count(&inner, NULL, "v_head", 0);
 }
 
-static void read_shape(halley_model *m, const score_record *r)
+static void read_record_shape(halley_model *m, const score_record *r)
 {
     *m = (halley_model){0};
     record_text(m->name, sizeof m->name, r, "model", "name");
@@ -57,7 +57,7 @@ static void read_shape(halley_model *m, const score_record *r)
     m->parallel_block = record_is_true(r, "model", "parallel_block");
     const conf_node *mla = record_find(r, "model", "mla");
     if (mla != NULL && mla->kind == CONF_MAP)
-        read_latent(m, mla);
+        read_record_latent(m, mla);
 }
 
 /* "stable-diffusion-2 unet" is the preset stable-diffusion-2-unet. */
@@ -78,10 +78,10 @@ void score_record_model(score_row *row, const score_record *r)
     if (model != NULL && model->kind == CONF_SCALAR)
         load_named_model(row, model->text);
     else
-        read_shape(&row->model, r);
+        read_record_shape(&row->model, r);
 }
 
-static void read_dtype(score_row *row, const score_record *r)
+static void read_record_dtype(score_row *row, const score_record *r)
 {
     char t[32];
     halley_plan *p = &row->plan;
@@ -123,7 +123,7 @@ static void read_recompute(score_row *row, const score_record *r)
 }
 
 /* A value as the text of a plan key: lists joined, truths as yes and no. */
-static void print_value(char *to, size_t size, const conf_node *node)
+static void print_record_value(char *to, size_t size, const conf_node *node)
 {
     size_t n = 0;
     const uint32_t items = node->kind == CONF_LIST ? node->n : 1;
@@ -181,7 +181,7 @@ static void read_extras(score_row *row, const score_record *r)
         halley_error why = {0};
         if (node == NULL || (node->kind == CONF_LIST && node->n == 0))
             continue;
-        print_value(text, sizeof text, node);
+        print_record_value(text, sizeof text, node);
         if (halley_plan_set(&row->plan, extras[i].key, text, &why) != HALLEY_OK &&
             !is_unmodelled(&why))
             score_row_skip(row, "%.120s", why.text);
@@ -246,7 +246,7 @@ void score_record_plan(score_row *row, const score_record *r)
     p->gradient_bytes = record_count(r, NULL, "grad_reduce_bytes", 2);
     if (record_is(r, "plan", "schedule", "gpipe"))
         p->schedule = HALLEY_SCHEDULE_GPIPE;
-    read_dtype(row, r);
+    read_record_dtype(row, r);
     read_recompute(row, r);
     read_extras(row, r);
 }

@@ -70,7 +70,8 @@ static void read_doubt(score_row *row, const score_record *r)
         score_row_skip(row, "left out: %.110s", why);
 }
 
-static halley_status add_row(score_rows *to, const score_record *r, halley_error *err)
+static halley_status add_score_row(score_rows *to, const score_record *r,
+                                   halley_error *err)
 {
     score_row row = {0};
     record_text(row.id, sizeof row.id, r, NULL, "id");
@@ -111,7 +112,7 @@ halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error
             return conf_error(file, list->items[i], err, HALLEY_EFORMAT,
                               "run %u is no map", i + 1);
         const score_record r = {.row = list->items[i], .common = common};
-        TRY(add_row(to, &r, err));
+        TRY(add_score_row(to, &r, err));
     }
     return HALLEY_OK;
 }
@@ -126,8 +127,8 @@ void score_stack_forget(halley_stack *stack)
     }
 }
 
-static halley_status find_stack(score_rows *rows, score_row *row, score_stacks which,
-                                halley_error *err)
+static halley_status find_score_stack(score_rows *rows, score_row *row,
+                                      score_stacks which, halley_error *err)
 {
     for (uint32_t i = 0; i < rows->stacks.n; i++) {
         const halley_stack *s = &rows->stacks.at[i];
@@ -159,7 +160,7 @@ halley_status score_rows_stacks(score_rows *rows, score_stacks which,
     if (own && !array_push(&rows->stacks, *own))
         return error_nomem(err);
     for (uint32_t i = 0; i < rows->rows.n; i++)
-        TRY(find_stack(rows, &rows->rows.at[i], which, err));
+        TRY(find_score_stack(rows, &rows->rows.at[i], which, err));
     return HALLEY_OK;
 }
 

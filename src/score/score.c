@@ -87,7 +87,7 @@ static halley_status add_own(scoring *s, const char *name, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status add_json(scoring *s, const char *path, halley_error *err)
+static halley_status add_score_json(scoring *s, const char *path, halley_error *err)
 {
     conf_file conf;
     TRY(conf_load_table(&conf, path, err));
@@ -113,14 +113,14 @@ static halley_status add_csv(scoring *s, const char *path, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status add_file(scoring *s, const char *name, halley_error *err)
+static halley_status add_score_file(scoring *s, const char *name, halley_error *err)
 {
     if (!strchr(name, '.') && !strchr(name, '/'))
         return add_own(s, name, err);
     const str n = str_from(name);
     if (str_ends(n, STR(".csv")) || str_ends(n, STR(".csv.gz")))
         return add_csv(s, name, err);
-    return add_json(s, name, err);
+    return add_score_json(s, name, err);
 }
 
 static bool timed(const score_row *row)
@@ -158,7 +158,7 @@ static halley_status fold_stack(scoring *s, uint32_t k, uint32_t *at, halley_err
     return HALLEY_OK;
 }
 
-static halley_status cross_validate(scoring *s, halley_error *err)
+static halley_status cross_validate_score(scoring *s, halley_error *err)
 {
     const size_t n = s->rows.rows.n;
     uint32_t *at = mem_array(n, sizeof *at);
@@ -369,13 +369,13 @@ static halley_status score_sets(scoring *s, halley_error *err)
     return status;
 }
 
-static halley_status run(scoring *s, const char *const *files, size_t n_files,
-                         halley_error *err)
+static halley_status run_score(scoring *s, const char *const *files, size_t n_files,
+                               halley_error *err)
 {
     if (n_files == 0)
         TRY(add_own(s, NULL, err));
     for (size_t i = 0; i < n_files; i++)
-        TRY(add_file(s, files[i], err));
+        TRY(add_score_file(s, files[i], err));
     if (s->rows.rows.n == 0)
         return HALLEY_OK;
     halley_stack own;
@@ -386,7 +386,7 @@ static halley_status run(scoring *s, const char *const *files, size_t n_files,
                                                   : SCORE_FITTED;
     TRY(score_rows_stacks(&s->rows, which, s->opts.stack ? &own : NULL, err));
     if (s->opts.folds > 1)
-        TRY(cross_validate(s, err));
+        TRY(cross_validate_score(s, err));
     TRY(predict_all(s, err));
     return score_sets(s, err);
 }
@@ -396,7 +396,7 @@ halley_status halley_score_run(halley_score **out, const char *const *files,
                                halley_error *err)
 {
     scoring s = {.opts = opts ? *opts : (halley_score_opts){0}};
-    halley_status status = run(&s, files, n_files, err);
+    halley_status status = run_score(&s, files, n_files, err);
     halley_score *score = NULL;
     if (status == HALLEY_OK) {
         score = calloc(1, sizeof *score);

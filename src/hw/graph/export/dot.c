@@ -28,7 +28,7 @@ typedef struct dot_drawing {
     map64 by_ends;
 } dot_drawing;
 
-static void add_quoted(strbuf *to, const hw_graph *g, uint32_t device)
+static void add_dot_quoted(strbuf *to, const hw_graph *g, uint32_t device)
 {
     char name[200];
     strbuf_add_char(to, '"');
@@ -93,7 +93,7 @@ static bool collect_lines(dot_drawing *d)
     return true;
 }
 
-static void write_boxes(strbuf *to, const dot_drawing *d)
+static void write_dot_boxes(strbuf *to, const dot_drawing *d)
 {
     const hw_graph *g = d->g;
     for (uint32_t k = 0; k < g->n_groups; k++) {
@@ -103,11 +103,11 @@ static void write_boxes(strbuf *to, const dot_drawing *d)
             if (d->box[i] != i)
                 continue;
             strbuf_add(to, STR("    "));
-            add_quoted(to, g, i);
+            add_dot_quoted(to, g, i);
             strbuf_printf(to, " [shape=%s", shapes[g->dev_kind[i]]);
             if (d->times[i] > 1) {
                 strbuf_add(to, STR(", label="));
-                add_quoted(to, g, i);
+                add_dot_quoted(to, g, i);
                 to->n--;
                 strbuf_printf(to, " ... x%u\"", d->times[i]);
             }
@@ -117,14 +117,14 @@ static void write_boxes(strbuf *to, const dot_drawing *d)
     }
 }
 
-static void write_lines(strbuf *to, const dot_drawing *d, bool directed)
+static void write_dot_lines(strbuf *to, const dot_drawing *d, bool directed)
 {
     for (size_t i = 0; i < d->lines.n; i++) {
         const dot_line *line = &d->lines.at[i];
         strbuf_add(to, STR("  "));
-        add_quoted(to, d->g, line->from);
+        add_dot_quoted(to, d->g, line->from);
         strbuf_add(to, directed ? STR(" -> ") : STR(" -- "));
-        add_quoted(to, d->g, line->to);
+        add_dot_quoted(to, d->g, line->to);
         strbuf_add(to, STR(" [label=\""));
         if (line->bw_Bps > 0)
             strbuf_printf(to, "%sG", number_digits(line->bw_Bps * 8e-9, 4).at);
@@ -149,8 +149,8 @@ static halley_status write_dot(strbuf *to, const hw_graph *g, const hw_export_op
         d.box != NULL && d.times != NULL && fill_boxes(&d) && collect_lines(&d);
     if (ok) {
         strbuf_printf(to, "%s G {\n  rankdir=BT;\n", directed ? "digraph" : "graph");
-        write_boxes(to, &d);
-        write_lines(to, &d, directed);
+        write_dot_boxes(to, &d);
+        write_dot_lines(to, &d, directed);
         strbuf_add(to, STR("}\n"));
     }
     free(d.box);

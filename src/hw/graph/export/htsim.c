@@ -113,7 +113,7 @@ static halley_status check_hosts(tree_shape *t, halley_error *err)
 }
 
 /* The leaf of block i of hosts: htsim numbers leaves by their hosts. */
-static uint32_t get_leaf(const tree_shape *t, uint32_t i)
+static uint32_t get_htsim_file_leaf(const tree_shape *t, uint32_t i)
 {
     const uint32_t host = i * t->tier[0].down;
     return t->g->link_to[t->g->adj_link[t->g->dev_first[host]]];
@@ -123,7 +123,7 @@ static uint32_t get_leaf(const tree_shape *t, uint32_t i)
 static halley_status check_pods(tree_shape *t, halley_error *err)
 {
     const hw_graph *g = t->g;
-    const uint32_t first = get_leaf(t, 0);
+    const uint32_t first = get_htsim_file_leaf(t, 0);
     uint32_t parent = HW_NONE;
     for (uint32_t k = g->dev_first[first]; k < g->dev_first[first + 1]; k++)
         if (t->tier_of[g->link_to[g->adj_link[k]]] == 2)
@@ -138,8 +138,9 @@ static halley_status check_pods(tree_shape *t, halley_error *err)
     t->agg_per_pod = t->tier[0].up / t->tier[1].bundle;
     t->podsize = leaves_per_pod * t->tier[0].down;
     for (uint32_t i = 0; i < t->tier[0].n; i++) {
-        const uint32_t leaf = get_leaf(t, i);
-        const uint32_t model = get_leaf(t, i / leaves_per_pod * leaves_per_pod);
+        const uint32_t leaf = get_htsim_file_leaf(t, i);
+        const uint32_t model =
+            get_htsim_file_leaf(t, i / leaves_per_pod * leaves_per_pod);
         for (uint32_t k = g->dev_first[leaf]; k < g->dev_first[leaf + 1]; k++) {
             const uint32_t up = g->link_to[g->adj_link[k]];
             if (t->tier_of[up] == 2 && (count_cables(g, leaf, up) != t->tier[1].bundle ||
@@ -177,7 +178,7 @@ static halley_status check_core(tree_shape *t, halley_error *err)
     return HALLEY_OK;
 }
 
-static bool is_whole(double value)
+static bool is_whole_htsim_number(double value)
 {
     return fabs(value - round(value)) < 1e-6 && value < 1e9;
 }
@@ -185,12 +186,13 @@ static bool is_whole(double value)
 static halley_status check_numbers(const tree_shape *t, halley_error *err)
 {
     for (uint32_t i = 0; i < t->n_tiers; i++)
-        if (!is_whole(t->tier[i].bw_Bps * 8e-9) || !is_whole(t->tier[i].latency_s * 1e9))
+        if (!is_whole_htsim_number(t->tier[i].bw_Bps * 8e-9) ||
+            !is_whole_htsim_number(t->tier[i].latency_s * 1e9))
             return refuse_tree("its file format has whole Gb/s and ns only", err);
     for (uint32_t i = 0; i + 1 < t->n_tiers; i++) {
         const double over =
             t->tier[i].down * t->tier[i].bw_Bps / (t->tier[i].up * t->tier[i + 1].bw_Bps);
-        if (!is_whole(over) || (uint32_t)llround(over) == 0 ||
+        if (!is_whole_htsim_number(over) || (uint32_t)llround(over) == 0 ||
             (i == 0 && t->tier[i].down / t->tier[i].up != (uint32_t)llround(over)))
             return refuse_tree("its oversubscription is a whole number of equal cables",
                                err);

@@ -155,7 +155,7 @@ typedef struct infra_end {
     uint64_t at;
 } infra_end;
 
-static infra_end get_end(infra_writer *w, uint32_t device)
+static infra_end get_infragraph_file_end(infra_writer *w, uint32_t device)
 {
     const infra_place *p = &w->places[device];
     const infra_run *run = &w->runs.at[p->instance];
@@ -184,7 +184,8 @@ static void write_slice(strbuf *to, uint64_t first, uint64_t n, uint64_t of)
                       (unsigned long long)first + n);
 }
 
-static void write_end(strbuf *to, const infra_writer *w, const infra_end *end, uint64_t n)
+static void write_infragraph_file_end(strbuf *to, const infra_writer *w,
+                                      const infra_end *end, uint64_t n)
 {
     const infra_run *run = &w->runs.at[end->run];
     const uint64_t whole = n >= end->per_one ? n / end->per_one : 1;
@@ -201,9 +202,9 @@ static void write_piece(strbuf *to, const infra_writer *w, const infra_end ends[
                         uint64_t n, uint32_t link)
 {
     strbuf_printf(to, "- {scheme: one2one, link: link%u, ep1: ", link);
-    write_end(to, w, &ends[0], n);
+    write_infragraph_file_end(to, w, &ends[0], n);
     strbuf_add(to, STR(", ep2: "));
-    write_end(to, w, &ends[1], n);
+    write_infragraph_file_end(to, w, &ends[1], n);
     strbuf_add(to, STR("}\n"));
 }
 
@@ -265,7 +266,8 @@ static halley_status write_edges(strbuf *to, infra_writer *w, halley_error *err)
                                       "and here are parallel cables");
         if (status != HALLEY_OK)
             break;
-        const infra_end ends[2] = {get_end(w, a), get_end(w, b)};
+        const infra_end ends[2] = {get_infragraph_file_end(w, a),
+                                   get_infragraph_file_end(w, b)};
         if (n > 0 && link == row && follows(&start[0], &ends[0], n) &&
             follows(&start[1], &ends[1], n)) {
             n++;
@@ -307,7 +309,7 @@ static void write_instances(strbuf *to, const infra_writer *w)
                       w->runs.at[i].n);
 }
 
-static void write_links(strbuf *to, const infra_writer *w)
+static void write_infragraph_file_links(strbuf *to, const infra_writer *w)
 {
     strbuf_add(to, STR("links:\n"));
     for (uint32_t i = 0; i < w->links.n; i++) {
@@ -329,7 +331,8 @@ static void write_links(strbuf *to, const infra_writer *w)
     }
 }
 
-static halley_status write_parts(strbuf *to, infra_writer *w, halley_error *err)
+static halley_status write_infragraph_file_parts(strbuf *to, infra_writer *w,
+                                                 halley_error *err)
 {
     strbuf edges = {0};
     TRY(number_servers(w, err));
@@ -339,7 +342,7 @@ static halley_status write_parts(strbuf *to, infra_writer *w, halley_error *err)
     if (status == HALLEY_OK) {
         strbuf_printf(to, "name: %s\ndescription: written by halley\n", w->g->generator);
         write_types(to, w);
-        write_links(to, w);
+        write_infragraph_file_links(to, w);
         write_instances(to, w);
         strbuf_add(to, strbuf_str(&edges));
         to->failed |= edges.failed;
@@ -364,7 +367,8 @@ static halley_status write_infragraph(strbuf *to, const hw_graph *g,
                       .next_port = mem_array_zero(g->n_devices, sizeof *w.next_port),
                       .server_of = mem_array(g->n_devices, sizeof *w.server_of)};
     const bool ok = w.places != NULL && w.next_port != NULL && w.server_of != NULL;
-    const halley_status status = ok ? write_parts(to, &w, err) : error_nomem(err);
+    const halley_status status =
+        ok ? write_infragraph_file_parts(to, &w, err) : error_nomem(err);
     free(w.places);
     free(w.next_port);
     free(w.server_of);

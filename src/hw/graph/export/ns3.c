@@ -72,7 +72,7 @@ static halley_status place_devices(ns3_places *p, const hw_graph *g, bool flatte
     return status;
 }
 
-static void write_rate(strbuf *to, const hw_graph *g, uint32_t link)
+static void write_ns3_file_rate(strbuf *to, const hw_graph *g, uint32_t link)
 {
     hw_add_gbps(to, g->link_Bps[link]);
     strbuf_add(to, STR("Gbps"));
@@ -106,13 +106,13 @@ static halley_status write_ns3_link(strbuf *to, const hw_graph *g, const ns3_pla
         taken[back] = 1;
     }
     strbuf_printf(to, "%u %u ", p->at[g->link_from[link]], p->at[g->link_to[link]]);
-    write_rate(to, g, link);
+    write_ns3_file_rate(to, g, link);
     strbuf_add_char(to, ' ');
     hw_add_ns(to, g->link_latency_s[link]);
     strbuf_add(to, STR("ns 0"));
     if (back != HW_NONE) {
         strbuf_add(to, STR(" @"));
-        write_rate(to, g, back);
+        write_ns3_file_rate(to, g, back);
         strbuf_add_char(to, '/');
         hw_add_ns(to, g->link_latency_s[back]);
         strbuf_add(to, STR("ns"));
@@ -121,7 +121,7 @@ static halley_status write_ns3_link(strbuf *to, const hw_graph *g, const ns3_pla
     return HALLEY_OK;
 }
 
-static bool is_written(const hw_graph *g, const ns3_places *p, uint32_t link)
+static bool is_ns3_file_written(const hw_graph *g, const ns3_places *p, uint32_t link)
 {
     const uint32_t from = p->at[g->link_from[link]], to = p->at[g->link_to[link]];
     return from != HW_NONE && to != HW_NONE && from != to;
@@ -135,7 +135,7 @@ static halley_status write_placed(strbuf *to, const hw_graph *g, const ns3_place
     uint32_t n = 0;
     halley_status status = taken == NULL ? error_nomem(err) : HALLEY_OK;
     for (uint32_t i = 0; status == HALLEY_OK && i < g->n_links; i = hw_next_cable(g, i))
-        if (is_written(g, p, i) && !taken[i]) {
+        if (is_ns3_file_written(g, p, i) && !taken[i]) {
             status = write_ns3_link(&lines, g, p, i, taken, err);
             n++;
         }

@@ -10,18 +10,18 @@
 
 enum { MOST_FLOYD = 1000, MOST_FULL = 2048 };
 
-static void add_name(strbuf *to, const hw_graph *g, uint32_t device)
+static void add_simgrid_file_name(strbuf *to, const hw_graph *g, uint32_t device)
 {
     char name[200];
     strbuf_xml(to, str_from(hw_graph_name(g, device, name, sizeof name)));
 }
 
-static void write_devices(strbuf *to, const hw_graph *g)
+static void write_simgrid_file_devices(strbuf *to, const hw_graph *g)
 {
     for (uint32_t i = 0; i < g->n_devices; i++) {
         const bool is_npu = g->dev_kind[i] == HW_DEVICE_NPU;
         strbuf_add(to, is_npu ? STR("    <host id=\"") : STR("    <router id=\""));
-        add_name(to, g, i);
+        add_simgrid_file_name(to, g, i);
         strbuf_add(to, is_npu ? STR("\" speed=\"1Gf\"/>\n") : STR("\"/>\n"));
     }
 }
@@ -40,9 +40,9 @@ static void write_cables(strbuf *to, const hw_graph *g)
     for (uint32_t i = 0; i < g->n_links; i = hw_next_cable(g, i)) {
         const bool is_cable = i < 2 * g->n_cables;
         strbuf_add(to, STR("    <route src=\""));
-        add_name(to, g, g->link_from[i]);
+        add_simgrid_file_name(to, g, g->link_from[i]);
         strbuf_add(to, STR("\" dst=\""));
-        add_name(to, g, g->link_to[i]);
+        add_simgrid_file_name(to, g, g->link_to[i]);
         strbuf_printf(to, "\"%s><link_ctn id=\"l%u\"%s/></route>\n",
                       is_cable ? "" : " symmetrical=\"NO\"", i,
                       is_cable ? " direction=\"UP\"" : "");
@@ -55,9 +55,9 @@ static void write_route(strbuf *to, const hw_graph *g, const hw_route *route,
     if (route->n < 2) /* a cable has its route already */
         return;
     strbuf_add(to, STR("    <route src=\""));
-    add_name(to, g, src);
+    add_simgrid_file_name(to, g, src);
     strbuf_add(to, STR("\" dst=\""));
-    add_name(to, g, dst);
+    add_simgrid_file_name(to, g, dst);
     strbuf_add(to, STR("\" symmetrical=\"NO\">"));
     for (uint32_t i = 0; i < route->n; i++) {
         const uint32_t link = route->hops[i].link;
@@ -112,7 +112,7 @@ static halley_status write_simgrid(strbuf *to, const hw_graph *g,
                   "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n  "
                   "<zone id=\"world\" routing=\"%s\">\n",
                   is_full ? "Full" : "Floyd");
-    write_devices(to, g);
+    write_simgrid_file_devices(to, g);
     write_cables(to, g);
     if (is_full)
         TRY(write_all_routes(to, g, err));

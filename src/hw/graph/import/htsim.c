@@ -56,7 +56,7 @@ typedef struct htsim_tree {
     uint32_t first_tor, first_agg, first_core;
 } htsim_tree;
 
-static bool is_word(str word, const char *name)
+static bool is_htsim_word(str word, const char *name)
 {
     return word.n == strlen(name) && strncasecmp(word.at, name, word.n) == 0;
 }
@@ -65,7 +65,7 @@ static halley_status set_tier_value(htsim_tree *t, str key, int64_t value)
 {
     htsim_tier *tier = &t->tier[t->at_tier];
     for (int k = 0; k < HTSIM_N_KEYS; k++) {
-        if (!is_word(key, key_rows[k].name))
+        if (!is_htsim_word(key, key_rows[k].name))
             continue;
         if (tier->value[k] >= 0)
             return hw_draft_fail(t->d, t->line, "duplicate-key",
@@ -91,11 +91,11 @@ static halley_status set_head_value(htsim_tree *t, str key, int64_t value)
         return hw_draft_fail(t->d, t->line, "bad-number",
                              "%.*s is %" PRId64 "; 1 to %d are supported", STR_ARG(key),
                              value, HW_MAX_DEVICES);
-    if (is_word(key, "Nodes"))
+    if (is_htsim_word(key, "Nodes"))
         t->nodes = value;
-    else if (is_word(key, "Tiers"))
+    else if (is_htsim_word(key, "Tiers"))
         t->tiers = value;
-    else if (is_word(key, "Podsize"))
+    else if (is_htsim_word(key, "Podsize"))
         t->podsize = value;
     else
         return hw_draft_fail(t->d, t->line, "unknown-key",
@@ -115,7 +115,7 @@ static halley_status read_line(htsim_tree *t, str line)
     if (!str_to_i64(word, &value))
         return hw_draft_fail(t->d, t->line, "bad-number",
                              "\"%.*s\" is not a whole number", STR_ARG(word));
-    if (!is_word(key, "Tier"))
+    if (!is_htsim_word(key, "Tier"))
         return t->at_tier < 0 ? set_head_value(t, key, value)
                               : set_tier_value(t, key, value);
     if (value < 0 || value > 2)
@@ -126,7 +126,7 @@ static halley_status read_line(htsim_tree *t, str line)
     return HALLEY_OK;
 }
 
-static halley_status check_tiers(const htsim_tree *t)
+static halley_status check_htsim_tiers(const htsim_tree *t)
 {
     if (t->nodes == 0 || t->podsize == 0)
         return hw_draft_fail(t->d, 0, "missing-key",
@@ -154,7 +154,8 @@ static int64_t get_value(const htsim_tree *t, int tier, enum htsim_key key)
     return key == HTSIM_OVER || key == HTSIM_BUNDLE ? 1 : 0;
 }
 
-/* A value that check_tiers found given, or that is 1 unless given; none may be zero. */
+/* A value that check_htsim_tiers found given, or that is 1 unless given; none may be
+ * zero. */
 static int64_t get_divisor(const htsim_tree *t, int tier, enum htsim_key key)
 {
     const int64_t value = get_value(t, tier, key);
@@ -232,8 +233,8 @@ static halley_status size_tree(htsim_tree *t)
     return t->tiers == 3 ? size_core(t, tor_up) : HALLEY_OK;
 }
 
-static halley_status add_layer(uint32_t *first, htsim_tree *t, hw_device_kind kind,
-                               const char *prefix, int64_t n)
+static halley_status add_htsim_layer(uint32_t *first, htsim_tree *t, hw_device_kind kind,
+                                     const char *prefix, int64_t n)
 {
     if (n > HW_MAX_DEVICES)
         return hw_draft_fail(t->d, 0, "unsupported", "the tree has too many switches");
@@ -277,10 +278,10 @@ static halley_status wire_tree(htsim_tree *t)
     const int64_t tors = t->tor_per_pod * t->pods;
     const int64_t aggs = t->agg_per_pod * t->pods;
     uint32_t first_host;
-    TRY(add_layer(&first_host, t, HW_DEVICE_NPU, "h", t->nodes));
-    TRY(add_layer(&t->first_tor, t, HW_DEVICE_SWITCH, "tor", tors));
-    TRY(add_layer(&t->first_agg, t, HW_DEVICE_SWITCH, "agg", aggs));
-    TRY(add_layer(&t->first_core, t, HW_DEVICE_SWITCH, "core", t->core));
+    TRY(add_htsim_layer(&first_host, t, HW_DEVICE_NPU, "h", t->nodes));
+    TRY(add_htsim_layer(&t->first_tor, t, HW_DEVICE_SWITCH, "tor", tors));
+    TRY(add_htsim_layer(&t->first_agg, t, HW_DEVICE_SWITCH, "agg", aggs));
+    TRY(add_htsim_layer(&t->first_core, t, HW_DEVICE_SWITCH, "core", t->core));
     for (int64_t h = 0; h < t->nodes; h++)
         TRY(join_tiers(t, (uint32_t)h,
                        t->first_tor + (uint32_t)(h / get_divisor(t, 0, HTSIM_DOWN)), 0));
@@ -318,7 +319,7 @@ static halley_status read_htsim(hw_draft *d)
         t.line++;
         TRY(read_line(&t, line));
     }
-    TRY(check_tiers(&t));
+    TRY(check_htsim_tiers(&t));
     TRY(size_tree(&t));
     warn_switch_latency(&t);
     return wire_tree(&t);

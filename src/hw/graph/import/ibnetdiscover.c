@@ -40,7 +40,7 @@ static bool is_name_char(char c)
 }
 
 /* The last "4xNDR" of a text; HW_UNKNOWN: none. */
-static double find_speed(str text)
+static double find_ib_speed(str text)
 {
     double bw = HW_UNKNOWN;
     for (size_t i = 0; i < text.n; i++) {
@@ -73,7 +73,7 @@ static bool take_char(str *s, char c)
     return true;
 }
 
-static void skip_blanks(str *s)
+static void skip_ib_blanks(str *s)
 {
     while (take_char(s, ' ') || take_char(s, '\t'))
         ;
@@ -118,7 +118,7 @@ static bool skip_guid(str *s)
 }
 
 /* Switch 40 "S-7cfe900300aa0001"  # "leaf1" ... */
-static halley_status read_device(ib_reader *r, str line, bool *matched)
+static halley_status read_ib_device(ib_reader *r, str line, bool *matched)
 {
     static const struct {
         const char *word;
@@ -133,14 +133,14 @@ static halley_status read_device(ib_reader *r, str line, bool *matched)
     if (!hw_next_word(&rest, &word) || !hw_next_word(&rest, &count) ||
         !str_to_u64(count, &n))
         return HALLEY_OK;
-    skip_blanks(&rest);
+    skip_ib_blanks(&rest);
     for (size_t i = 0; i < 3; i++) {
         if (!str_eq(word, str_from(rows[i].word)) || !take_quoted(&rest, &id))
             continue;
         *matched = true;
-        skip_blanks(&rest);
+        skip_ib_blanks(&rest);
         if (take_char(&rest, '#')) {
-            skip_blanks(&rest);
+            skip_ib_blanks(&rest);
             if (take_char(&rest, '"'))
                 take_until(&rest, '"', &text);
         }
@@ -163,19 +163,19 @@ static bool parse_port(ib_port *port, str rest)
     str inside;
     if (!take_index(&rest, &port->number) || !skip_guid(&rest))
         return false;
-    skip_blanks(&rest);
+    skip_ib_blanks(&rest);
     if (!take_quoted(&rest, &port->peer) || !take_index(&rest, &port->peer_number) ||
         !skip_guid(&rest))
         return false;
     if (str_starts(rest, STR("[ext ")) && !take_until(&rest, ']', &inside))
         return false;
-    skip_blanks(&rest);
+    skip_ib_blanks(&rest);
     port->bw_Bps = HW_UNKNOWN;
     if (rest.n == 0)
         return true;
     if (!take_char(&rest, '#'))
         return false;
-    port->bw_Bps = find_speed(rest);
+    port->bw_Bps = find_ib_speed(rest);
     return true;
 }
 
@@ -228,7 +228,7 @@ static halley_status read_ib_line(ib_reader *r, str line, bool is_whole)
     }
     if (line.at[0] == '#')
         return HALLEY_OK;
-    TRY(read_device(r, line, &matched));
+    TRY(read_ib_device(r, line, &matched));
     if (matched)
         return HALLEY_OK;
     if (parse_port(&port, line))

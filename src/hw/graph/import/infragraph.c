@@ -19,7 +19,7 @@ enum { MOST_DEPTH = 32 };
 static const char *const choice_names[INFRA_N_CHOICES] = {
     "custom", "device", "cpu", "xpu", "nic", "memory", "port", "switch"};
 
-static str get_text(const conf_node *map, const char *key)
+static str get_infragraph_text(const conf_node *map, const char *key)
 {
     const conf_node *node = map->kind == CONF_MAP ? conf_find(map, key) : NULL;
     return node != NULL && node->kind == CONF_SCALAR ? node->text : (str){"", 0};
@@ -41,15 +41,17 @@ static halley_status get_list(const conf_node **out, infra *f, const conf_node *
     return HALLEY_OK;
 }
 
-static halley_status get_name(str *out, infra *f, const conf_node *map, const char *what)
+static halley_status get_infragraph_name(str *out, infra *f, const conf_node *map,
+                                         const char *what)
 {
-    *out = get_text(map, "name");
+    *out = get_infragraph_text(map, "name");
     return out->n > 0
                ? HALLEY_OK
                : hw_draft_fail_at(f->d, map, "missing-key", "a %s has no name", what);
 }
 
-static halley_status get_count(uint32_t *out, infra *f, const conf_node *map, str name)
+static halley_status get_infragraph_count(uint32_t *out, infra *f, const conf_node *map,
+                                          str name)
 {
     const conf_node *node = conf_find(map, "count");
     uint64_t count = 1;
@@ -84,9 +86,9 @@ static halley_status read_measure(double *out, infra *f, const conf_node *map,
 {
     const bool is_rate = units == rate_units;
     const char *code = is_rate ? "bad-rate" : "bad-delay";
-    const str choice = get_text(map, "choice");
+    const str choice = get_infragraph_text(map, "choice");
     for (const rate_unit *u = units; u->name != NULL; u++) {
-        const str text = get_text(map, u->name);
+        const str text = get_infragraph_text(map, u->name);
         double value;
         if (choice.n > 0 ? !str_eq(choice, str_from(u->name)) : text.n == 0)
             continue;
@@ -107,7 +109,7 @@ static halley_status read_measure(double *out, infra *f, const conf_node *map,
     return HALLEY_OK;
 }
 
-static halley_status read_link(infra_link *out, infra *f, const conf_node *map)
+static halley_status read_infragraph_link(infra_link *out, infra *f, const conf_node *map)
 {
     const conf_node *physical = conf_find(map, "physical");
     out->bw_Bps = out->latency_s = HW_UNKNOWN;
@@ -131,7 +133,8 @@ const infra_link *infra_find_link(const infra_links *links, const conf_node *nam
     return NULL;
 }
 
-static halley_status read_links(infra_links *out, infra *f, const conf_node *map)
+static halley_status read_infragraph_links(infra_links *out, infra *f,
+                                           const conf_node *map)
 {
     const conf_node *list;
     TRY(get_list(&list, f, map, "links"));
@@ -139,26 +142,26 @@ static halley_status read_links(infra_links *out, infra *f, const conf_node *map
     if (out->at == NULL)
         return error_nomem(f->d->err);
     for (uint32_t i = 0; i < list->n; i++) {
-        TRY(get_name(&out->at[i].name, f, list->items[i], "link"));
+        TRY(get_infragraph_name(&out->at[i].name, f, list->items[i], "link"));
         if (infra_find_link(out, conf_find(list->items[i], "name")) != NULL)
             return hw_draft_fail_at(f->d, list->items[i], "duplicate-id",
                                     "the link %.*s is described twice",
                                     STR_ARG(out->at[i].name));
-        TRY(read_link(&out->at[i], f, list->items[i]));
+        TRY(read_infragraph_link(&out->at[i], f, list->items[i]));
         out->n++;
     }
     return HALLEY_OK;
 }
 
-static halley_status read_choice(infra_choice *out, infra *f, const conf_node *map,
-                                 str name)
+static halley_status read_infragraph_choice(infra_choice *out, infra *f,
+                                            const conf_node *map, str name)
 {
-    str choice = get_text(map, "choice");
+    str choice = get_infragraph_text(map, "choice");
     for (int i = 0; choice.n == 0 && i < INFRA_N_CHOICES; i++)
         if (conf_find(map, choice_names[i]) != NULL)
             choice = str_from(choice_names[i]);
     if (choice.n == 0)
-        choice = get_text(map, "type");
+        choice = get_infragraph_text(map, "type");
     if (choice.n == 0)
         return hw_draft_fail_at(
             f->d, map, "missing-key",
@@ -179,14 +182,14 @@ static halley_status read_components(infra_device *device, infra *f)
         return error_nomem(f->d->err);
     for (uint32_t i = 0; i < list->n; i++) {
         infra_component *c = &device->components[i];
-        TRY(get_name(&c->name, f, list->items[i], "component"));
+        TRY(get_infragraph_name(&c->name, f, list->items[i], "component"));
         for (uint32_t k = 0; k < i; k++)
             if (str_eq(device->components[k].name, c->name))
                 return hw_draft_fail_at(f->d, list->items[i], "duplicate-id",
                                         "the component %.*s is twice in device %.*s",
                                         STR_ARG(c->name), STR_ARG(device->name));
-        TRY(read_choice(&c->choice, f, list->items[i], c->name));
-        TRY(get_count(&c->count, f, list->items[i], c->name));
+        TRY(read_infragraph_choice(&c->choice, f, list->items[i], c->name));
+        TRY(get_infragraph_count(&c->count, f, list->items[i], c->name));
         device->n_components++;
     }
     return HALLEY_OK;
@@ -200,7 +203,7 @@ static uint32_t find_infra_device(const infra *f, str name)
     return HW_NONE;
 }
 
-static halley_status read_devices(infra *f)
+static halley_status read_infragraph_devices(infra *f)
 {
     const conf_node *list;
     TRY(get_list(&list, f, f->root, "devices"));
@@ -210,14 +213,14 @@ static halley_status read_devices(infra *f)
     for (uint32_t i = 0; i < list->n; i++) {
         infra_device *device = &f->devices[i];
         device->node = list->items[i];
-        TRY(get_name(&device->name, f, device->node, "device"));
+        TRY(get_infragraph_name(&device->name, f, device->node, "device"));
         if (find_infra_device(f, device->name) != HW_NONE)
             return hw_draft_fail_at(f->d, device->node, "duplicate-id",
                                     "the device %.*s is described twice",
                                     STR_ARG(device->name));
         f->n_devices++;
         TRY(read_components(device, f));
-        TRY(read_links(&device->links, f, device->node));
+        TRY(read_infragraph_links(&device->links, f, device->node));
     }
     return HALLEY_OK;
 }
@@ -267,13 +270,13 @@ static halley_status lay_out_device(infra *f, uint32_t id, uint32_t depth)
 
 static halley_status read_instance(infra_instance *out, infra *f, const conf_node *map)
 {
-    TRY(get_name(&out->name, f, map, "instance"));
+    TRY(get_infragraph_name(&out->name, f, map, "instance"));
     for (uint32_t i = 0; i < f->n_instances; i++)
         if (str_eq(f->instances[i].name, out->name))
             return hw_draft_fail_at(f->d, map, "duplicate-id",
                                     "the instance %.*s is described twice",
                                     STR_ARG(out->name));
-    const str device = get_text(map, "device");
+    const str device = get_infragraph_text(map, "device");
     if (device.n == 0)
         return hw_draft_fail_at(f->d, map, "missing-key",
                                 "the instance %.*s has no device", STR_ARG(out->name));
@@ -283,7 +286,7 @@ static halley_status read_instance(infra_instance *out, infra *f, const conf_nod
             f->d, map, "dangling-id",
             "the instance %.*s is of device %.*s, which does not exist",
             STR_ARG(out->name), STR_ARG(device));
-    return get_count(&out->count, f, map, out->name);
+    return get_infragraph_count(&out->count, f, map, out->name);
 }
 
 static halley_status read_instances(infra *f)
@@ -353,10 +356,10 @@ static halley_status check_root(infra *f)
 halley_status infra_read(infra *f)
 {
     TRY(check_root(f));
-    TRY(read_devices(f));
+    TRY(read_infragraph_devices(f));
     for (uint32_t i = 0; i < f->n_devices; i++)
         TRY(lay_out_device(f, i, 0));
-    TRY(read_links(&f->links, f, f->root));
+    TRY(read_infragraph_links(&f->links, f, f->root));
     return read_instances(f);
 }
 

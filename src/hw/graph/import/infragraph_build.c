@@ -130,8 +130,8 @@ static halley_status push_pair(infra_pairs *out, infra *f, uint64_t a, uint64_t 
     return array_push(out, (infra_pair){a, b, link}) ? HALLEY_OK : error_nomem(f->d->err);
 }
 
-static halley_status join_all(infra_pairs *out, infra *f, const infra_nodes *ends,
-                              const infra_link *link)
+static halley_status join_fabric(infra_pairs *out, infra *f, const infra_nodes *ends,
+                                 const infra_link *link)
 {
     for (size_t i = 0; i < ends[0].n; i++)
         for (size_t k = 0; k < ends[1].n; k++)
@@ -156,7 +156,7 @@ halley_status infra_join(infra_pairs *out, infra *f, const conf_node *edge,
     const str scheme =
         node != NULL && node->kind == CONF_SCALAR ? node->text : STR("one2one");
     if (str_eq(scheme, STR("many2many")))
-        return join_all(out, f, ends, link);
+        return join_fabric(out, f, ends, link);
     if (str_eq(scheme, STR("ring")))
         return join_ring(out, f, &ends[0], link);
     if (!str_eq(scheme, STR("one2one")))
@@ -173,8 +173,9 @@ halley_status infra_join(infra_pairs *out, infra *f, const conf_node *edge,
     return HALLEY_OK;
 }
 
-static halley_status get_end(const conf_node **out, infra *f, const conf_node *edge,
-                             const char *key, const char *where)
+static halley_status get_fabric_end(const conf_node **out, infra *f,
+                                    const conf_node *edge, const char *key,
+                                    const char *where)
 {
     *out = conf_find(edge, key);
     if (*out == NULL || (*out)->kind != CONF_MAP ||
@@ -246,7 +247,7 @@ static halley_status expand_edge(infra_pairs *out, infra *f, uint32_t device,
     infra_nodes nodes[2] = {{0}, {0}};
     halley_status status = HALLEY_OK;
     for (int i = 0; i < 2; i++)
-        TRY(get_end(&ends[i], f, edge, end_keys[i], where));
+        TRY(get_fabric_end(&ends[i], f, edge, end_keys[i], where));
     for (int i = 0; status == HALLEY_OK && i < 2; i++)
         status = is_top ? expand_outer_end(&nodes[i], f, ends[i], where)
                         : expand_inner_end(&nodes[i], f, device, ends[i], where);
@@ -321,7 +322,7 @@ static halley_status put_device_edges(edge_set *set, infra *f, uint32_t device,
     return HALLEY_OK;
 }
 
-static halley_status collect_edges(edge_set *set, infra *f)
+static halley_status collect_fabric_edges(edge_set *set, infra *f)
 {
     infra_pairs top = {0};
     for (uint32_t i = 0; i < f->n_devices; i++)
@@ -357,7 +358,7 @@ typedef struct node_map {
     uint32_t server; /* number of the instance that is being added */
 } node_map;
 
-static hw_device_kind choose_kind(infra_choice choice)
+static hw_device_kind choose_fabric_kind(infra_choice choice)
 {
     switch (choice) {
     case INFRA_XPU:
@@ -373,8 +374,8 @@ static hw_device_kind choose_kind(infra_choice choice)
     }
 }
 
-static halley_status add_parts(node_map *map, infra *f, uint32_t device,
-                               const char *prefix)
+static halley_status add_fabric_parts(node_map *map, infra *f, uint32_t device,
+                                      const char *prefix)
 {
     const infra_device *type = &f->devices[device];
     for (uint32_t i = 0; i < type->n_components; i++) {
@@ -384,12 +385,12 @@ static halley_status add_parts(node_map *map, infra *f, uint32_t device,
             snprintf(name, sizeof name, "%.400s.%.*s.%u", prefix,
                      (int)(c->name.n < 80 ? c->name.n : 80), c->name.at, k);
             if (c->device != HW_NONE) {
-                TRY(add_parts(map, f, c->device, name));
+                TRY(add_fabric_parts(map, f, c->device, name));
                 continue;
             }
             uint32_t id;
-            TRY(hw_draft_add_device(&id, f->d, choose_kind(c->choice), str_from(name),
-                                    type->node->line));
+            TRY(hw_draft_add_device(&id, f->d, choose_fabric_kind(c->choice),
+                                    str_from(name), type->node->line));
             f->d->devices.at[id].node = map->server;
             map->to[map->at++] = id;
         }
@@ -397,8 +398,8 @@ static halley_status add_parts(node_map *map, infra *f, uint32_t device,
     return HALLEY_OK;
 }
 
-static halley_status add_instance(node_map *map, infra *f, const infra_instance *instance,
-                                  uint32_t i)
+static halley_status add_fabric_instance(node_map *map, infra *f,
+                                         const infra_instance *instance, uint32_t i)
 {
     char name[300];
     uint32_t id;
@@ -410,7 +411,7 @@ static halley_status add_instance(node_map *map, infra *f, const infra_instance 
                           has_choice(f, instance->device, INFRA_NIC);
     if (has_npu || !has_port) {
         map->server = has_npu ? map->server : HW_NONE;
-        return add_parts(map, f, instance->device, name);
+        return add_fabric_parts(map, f, instance->device, name);
     }
     TRY(hw_draft_add_device(&id, f->d, HW_DEVICE_SWITCH, str_from(name), 0));
     for (uint64_t k = 0; k < f->devices[instance->device].size; k++)
@@ -424,13 +425,13 @@ static halley_status add_instances(node_map *map, infra *f)
     for (uint32_t i = 0; i < f->n_instances; i++)
         for (uint32_t k = 0; k < f->instances[i].count; k++) {
             map->server = n_servers;
-            TRY(add_instance(map, f, &f->instances[i], k));
+            TRY(add_fabric_instance(map, f, &f->instances[i], k));
             n_servers += has_choice(f, f->instances[i].device, INFRA_XPU);
         }
     return HALLEY_OK;
 }
 
-static halley_status add_edges(infra *f, const edge_set *set, const node_map *map)
+static halley_status add_fabric_edges(infra *f, const edge_set *set, const node_map *map)
 {
     for (size_t i = 0; i < set->pairs.n; i++) {
         const infra_pair *pair = &set->pairs.at[i];
@@ -453,12 +454,12 @@ halley_status infra_build(infra *f)
     edge_set set = {0};
     node_map map = {.to = mem_array(n, sizeof *map.to)};
     halley_status status =
-        map.to == NULL ? error_nomem(f->d->err) : collect_edges(&set, f);
+        map.to == NULL ? error_nomem(f->d->err) : collect_fabric_edges(&set, f);
     if (status == HALLEY_OK)
         status = add_instances(&map, f);
     assert(status != HALLEY_OK || map.at == n);
     if (status == HALLEY_OK)
-        status = add_edges(f, &set, &map);
+        status = add_fabric_edges(f, &set, &map);
     free(map.to);
     array_fini(&set.pairs);
     map64_fini(&set.by_ends);

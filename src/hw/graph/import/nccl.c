@@ -44,7 +44,7 @@ typedef struct nccl_reader {
     bool has_fast_links;
 } nccl_reader;
 
-static bool read_whole(str text, int64_t *out)
+static bool read_nccl_whole(str text, int64_t *out)
 {
     char copy[32], *end;
     if (text.n == 0 || text.n >= sizeof copy)
@@ -68,7 +68,7 @@ static halley_status get_whole(int64_t *out, nccl_reader *r, const hw_xml *e,
         return hw_draft_fail(r->d, e->line, "missing-key", "<%.*s> has no %s",
                              STR_ARG(e->name), key);
     }
-    if (read_whole(text, out) && *out<INT32_MAX && * out> INT32_MIN)
+    if (read_nccl_whole(text, out) && *out<INT32_MAX && * out> INT32_MIN)
         return HALLEY_OK;
     return hw_draft_fail(r->d, e->line, "bad-number",
                          "<%.*s %s=\"%.*s\">: a whole number is expected",
@@ -178,8 +178,8 @@ typedef struct pci_place {
     uint32_t parent, host, cpu;
 } pci_place;
 
-static halley_status add_gpu(nccl_reader *r, const hw_xml *e, const pci_place *at,
-                             str name)
+static halley_status add_nccl_gpu(nccl_reader *r, const hw_xml *e, const pci_place *at,
+                                  str name)
 {
     const hw_xml *gpu = hw_xml_child(e, "gpu");
     uint32_t id, n = 0;
@@ -226,7 +226,7 @@ static halley_status add_pci(nccl_reader *r, const hw_xml *e, const pci_place *a
     const bool gpu_class = has_class(class, "0x03") || has_class(class, "0x12");
     const uint32_t id = (uint32_t)r->d->devices.n;
     if (hw_xml_child(e, "gpu") != NULL || (gpu_class && nic == NULL && is_leaf)) {
-        TRY(add_gpu(r, e, at, name));
+        TRY(add_nccl_gpu(r, e, at, name));
     } else if (nic != NULL || (has_class(class, "0x02") && is_leaf)) {
         TRY(hw_draft_add_device(NULL, r->d, HW_DEVICE_NIC, name, e->line));
         if (nic != NULL)
@@ -396,7 +396,7 @@ static gpu_pair *find_reverse(nccl_reader *r, const gpu_pair *pair)
 }
 
 /* Links between GPUs are listed at both ends: one cable. */
-static halley_status add_pairs(nccl_reader *r)
+static halley_status add_nccl_pairs(nccl_reader *r)
 {
     for (size_t i = 0; i < r->pairs.n; i++) {
         gpu_pair *pair = &r->pairs.at[i];
@@ -434,7 +434,7 @@ static halley_status read_system(nccl_reader *r, const hw_xml *root)
     TRY(join_cpus(r));
     for (size_t i = 0; i < r->links.n; i++)
         TRY(join_gpu_link(r, &r->links.at[i]));
-    TRY(add_pairs(r));
+    TRY(add_nccl_pairs(r));
     if (r->n_npus == 0)
         return hw_draft_fail(
             r->d, 0, "no-npu",

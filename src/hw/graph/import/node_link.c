@@ -64,7 +64,7 @@ static hw_device_kind choose_kind_word(hw_draft *d, str word)
     return HW_DEVICE_OTHER;
 }
 
-static halley_status add_node(hw_draft *d, strbuf *room, const conf_node *map)
+static halley_status add_node_link_node(hw_draft *d, strbuf *room, const conf_node *map)
 {
     static const char *const keys[] = {"kind", "type", "role"};
     str id = {"", 0};
@@ -167,7 +167,8 @@ static halley_status find_end(uint32_t *out, hw_draft *d, strbuf *room,
     return HALLEY_OK;
 }
 
-static halley_status add_edge(node_link_reader *r, strbuf *room, const conf_node *edge)
+static halley_status add_node_link_edge(node_link_reader *r, strbuf *room,
+                                        const conf_node *edge)
 {
     hw_draft_link link = {.one_way = r->directed};
     if (edge->kind != CONF_MAP || conf_find(edge, "source") == NULL ||
@@ -202,7 +203,8 @@ static bool is_true(const conf_node *map, const char *key)
     return node != NULL && node->kind == CONF_SCALAR && str_eq(node->text, STR("true"));
 }
 
-static halley_status read_root(node_link_reader *r, strbuf *room, const conf_node *root)
+static halley_status read_node_link_root(node_link_reader *r, strbuf *room,
+                                         const conf_node *root)
 {
     const conf_node *nodes = root->kind == CONF_MAP ? conf_find(root, "nodes") : NULL;
     const conf_node *edges = root->kind == CONF_MAP ? conf_find(root, "edges") : NULL;
@@ -216,9 +218,9 @@ static halley_status read_root(node_link_reader *r, strbuf *room, const conf_nod
     r->directed = is_true(root, "directed");
     r->multigraph = is_true(root, "multigraph");
     for (uint32_t i = 0; i < nodes->n; i++)
-        TRY(add_node(r->d, room, nodes->items[i]));
+        TRY(add_node_link_node(r->d, room, nodes->items[i]));
     for (uint32_t i = 0; i < edges->n; i++)
-        TRY(add_edge(r, room, edges->items[i]));
+        TRY(add_node_link_edge(r, room, edges->items[i]));
     return HALLEY_OK;
 }
 
@@ -228,7 +230,7 @@ static halley_status read_node_link(hw_draft *d)
     node_link_reader r = {.d = d};
     strbuf room = {0};
     TRY(hw_draft_parse_conf(&file, d));
-    const halley_status status = read_root(&r, &room, file.root);
+    const halley_status status = read_node_link_root(&r, &room, file.root);
     strbuf_fini(&room);
     map64_fini(&r.seen);
     conf_fini(&file);

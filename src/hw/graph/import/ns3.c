@@ -39,7 +39,7 @@ static uint32_t count_lines(str text)
     return n;
 }
 
-static bool next_line(ns3_reader *r)
+static bool next_ns3_line(ns3_reader *r)
 {
     if (r->rest.n == 0)
         return false;
@@ -55,7 +55,7 @@ static halley_status check_regions(ns3_reader *r)
     str word;
     uint64_t number;
     uint32_t n = 0;
-    if (!next_line(r))
+    if (!next_ns3_line(r))
         return hw_draft_fail(r->d, r->line, "bad-line", "#REGIONS needs a line of pairs");
     while (hw_next_word(&r->words, &word)) {
         if (!str_to_u64(word, &number))
@@ -73,10 +73,10 @@ static halley_status check_regions(ns3_reader *r)
 }
 
 /* The next word of the file; *found is false at its end. */
-static halley_status next_word(ns3_reader *r, str *word, bool *found)
+static halley_status next_ns3_word(ns3_reader *r, str *word, bool *found)
 {
     while (!(*found = hw_next_word(&r->words, word))) {
-        if (!next_line(r))
+        if (!next_ns3_line(r))
             return HALLEY_OK;
         const str line = str_trim(r->words);
         if (r->line > 2 && line.n > 0 && line.at[0] == '#') {
@@ -88,7 +88,7 @@ static halley_status next_word(ns3_reader *r, str *word, bool *found)
     return HALLEY_OK;
 }
 
-static halley_status read_id(uint32_t *out, ns3_reader *r, str word)
+static halley_status read_ns3_id(uint32_t *out, ns3_reader *r, str word)
 {
     uint64_t number;
     if (!str_to_u64(word, &number) || number > UINT32_MAX)
@@ -102,7 +102,7 @@ static halley_status read_header(ns3_reader *r)
 {
     str words[7];
     uint32_t n = 0, numbers[5] = {0};
-    next_line(r);
+    next_ns3_line(r);
     while (n < 7 && hw_next_word(&r->words, &words[n]))
         n++;
     if (n != 3 && n != 5 && n != 6)
@@ -111,7 +111,7 @@ static halley_status read_header(ns3_reader *r)
                              "expected",
                              n == 7 ? "at least " : "", n);
     for (uint32_t i = 0; i < n && i < 5; i++)
-        TRY(read_id(&numbers[i], r, words[i]));
+        TRY(read_ns3_id(&numbers[i], r, words[i]));
     r->nodes = numbers[0];
     r->gpus_per_server = n == 3 ? 0 : numbers[1];
     r->nvswitches = n == 3 ? 0 : numbers[2];
@@ -132,18 +132,18 @@ static halley_status read_header(ns3_reader *r)
     return HALLEY_OK;
 }
 
-static halley_status read_switches(ns3_reader *r)
+static halley_status read_ns3_switches(ns3_reader *r)
 {
     const uint32_t n = r->nvswitches + r->switches;
     for (uint32_t i = 0; i < n; i++) {
         str word;
         bool found;
         uint32_t id = 0;
-        TRY(next_word(r, &word, &found));
+        TRY(next_ns3_word(r, &word, &found));
         if (!found)
             return hw_draft_fail(r->d, count_lines(r->d->text), "truncated",
                                  "the list of switches ends after %u of %u", i, n);
-        TRY(read_id(&id, r, word));
+        TRY(read_ns3_id(&id, r, word));
         if (id >= r->nodes)
             return hw_draft_fail(r->d, r->line, "dangling-id",
                                  "switch %u: the file has nodes 0 to %u", id,
@@ -156,7 +156,7 @@ static halley_status read_switches(ns3_reader *r)
     return HALLEY_OK;
 }
 
-static halley_status add_nodes(ns3_reader *r)
+static halley_status add_ns3_nodes(ns3_reader *r)
 {
     uint32_t n_npus = 0;
     for (uint32_t i = 0; i < r->nodes; i++) {
@@ -208,7 +208,7 @@ static halley_status read_ends(hw_draft_link *link, ns3_reader *r, const str *wo
 {
     uint32_t ends[2] = {0};
     for (int i = 0; i < 2; i++) {
-        TRY(read_id(&ends[i], r, words[i]));
+        TRY(read_ns3_id(&ends[i], r, words[i]));
         if (ends[i] >= r->nodes)
             return hw_draft_fail(r->d, r->line, "dangling-link",
                                  "a link leads to node %u: the file has nodes 0 to %u",
@@ -264,12 +264,12 @@ static halley_status read_back(hw_draft_link *link, ns3_reader *r, str back)
     return read_delay_word(&link->latency_s, r, (str){slash + 1, back.n - n - 1});
 }
 
-static halley_status read_link(ns3_reader *r, uint32_t i)
+static halley_status read_ns3_link(ns3_reader *r, uint32_t i)
 {
     str words[5], back = {0};
     hw_draft_link link = {0};
     bool found;
-    TRY(next_word(r, &words[0], &found));
+    TRY(next_ns3_word(r, &words[0], &found));
     const uint32_t line = r->line;
     uint32_t n = found;
     while (n > 0 && n < 5 && hw_next_word(&r->words, &words[n]))
@@ -307,15 +307,15 @@ static halley_status read_ns3_parts(ns3_reader *r)
     r->is_switch = mem_array_zero(r->nodes, 1);
     if (r->is_switch == NULL)
         return error_nomem(r->d->err);
-    TRY(read_switches(r));
-    TRY(add_nodes(r));
+    TRY(read_ns3_switches(r));
+    TRY(add_ns3_nodes(r));
     const size_t at_most = r->d->text.n / LEAST_LINK;
     if (!array_reserve(&r->d->links, r->links < at_most ? r->links : at_most))
         return error_nomem(r->d->err);
     for (uint32_t i = 0; i < r->links; i++)
-        TRY(read_link(r, i));
+        TRY(read_ns3_link(r, i));
     for (;;) {
-        TRY(next_word(r, &word, &found));
+        TRY(next_ns3_word(r, &word, &found));
         if (!found)
             break;
         n_after++;

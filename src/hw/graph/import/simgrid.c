@@ -97,7 +97,7 @@ static halley_status find_route_end(uint32_t *out, simgrid_reader *r, const hw_x
     return HALLEY_OK;
 }
 
-static halley_status read_route(simgrid_reader *r, const hw_xml *e)
+static halley_status read_simgrid_route(simgrid_reader *r, const hw_xml *e)
 {
     str id, symmetrical = STR("YES");
     uint32_t n = 0;
@@ -133,7 +133,7 @@ static halley_status read_routes(simgrid_reader *r, const hw_xml *e)
 {
     for (const hw_xml *c = e->first; c != NULL; c = c->next) {
         if (str_eq(c->name, STR("route")))
-            TRY(read_route(r, c));
+            TRY(read_simgrid_route(r, c));
         TRY(read_routes(r, c));
     }
     return HALLEY_OK;

@@ -139,7 +139,7 @@ static halley_status copy_name(const char **out, slurm_file *f, str name, uint32
     return *out == NULL ? error_nomem(f->d->err) : HALLEY_OK;
 }
 
-static halley_status add_row(slurm_rows *rows, slurm_file *f, const slurm_row *row)
+static halley_status add_slurm_row(slurm_rows *rows, slurm_file *f, const slurm_row *row)
 {
     for (size_t i = 0; rows != &f->switches && i < rows->n; i++)
         if (strcmp(rows->at[i].name, row->name) == 0)
@@ -402,7 +402,7 @@ static halley_status split_words(str *values, slurm_file *f, str line, uint32_t 
     return HALLEY_OK;
 }
 
-static halley_status read_sizes(slurm_file *f, str text, uint32_t line)
+static halley_status read_slurm_sizes(slurm_file *f, str text, uint32_t line)
 {
     str word;
     f->sizes.n = 0;
@@ -427,7 +427,7 @@ static halley_status read_conf_line(slurm_file *f, str line, uint32_t number,
     const bool is_block = values[BLOCK_NAME].at != NULL;
     if (!is_switch && !is_block && values[RING_NAME].at == NULL) {
         if (values[BLOCK_SIZES].at != NULL)
-            return read_sizes(f, values[BLOCK_SIZES], number);
+            return read_slurm_sizes(f, values[BLOCK_SIZES], number);
         return hw_draft_fail(
             f->d, number, "missing-key",
             "a line has no SwitchName, BlockName, RingName or BlockSizes");
@@ -445,7 +445,7 @@ static halley_status read_conf_line(slurm_file *f, str line, uint32_t number,
     if (status == HALLEY_OK && is_switch)
         status = read_hostlist(&row.switches, f, values[SWITCHES], number);
     if (status == HALLEY_OK)
-        status = add_row(rows, f, &row);
+        status = add_slurm_row(rows, f, &row);
     if (status != HALLEY_OK) {
         array_fini(&row.nodes);
         array_fini(&row.switches);
@@ -507,7 +507,7 @@ static halley_status read_slurm_conf(hw_draft *d)
 static const char *const yaml_kinds[] = {"tree", "block", "flat", "ring", "torus3d"};
 enum { N_YAML_KINDS = 5 };
 
-static bool is_given(const conf_node *node)
+static bool is_slurm_given(const conf_node *node)
 {
     return node != NULL && node->kind != CONF_NULL &&
            !(node->kind == CONF_SCALAR && str_eq(node->text, STR("false"))) &&
@@ -527,7 +527,7 @@ static halley_status check_yaml_entry(slurm_file *f, const conf_node *entry,
                                     "the topology %.*s is described twice",
                                     STR_ARG(name->text));
     for (int i = 0; i < N_YAML_KINDS; i++)
-        n_kinds += is_given(conf_find(entry, yaml_kinds[i]));
+        n_kinds += is_slurm_given(conf_find(entry, yaml_kinds[i]));
     if (n_kinds != 1)
         return hw_draft_fail_at(f->d, entry, "missing-key",
                                 "the topology %.*s has %u of tree, block, flat, ring and "
@@ -598,7 +598,7 @@ static halley_status read_yaml_rows(slurm_file *f, slurm_rows *rows,
             status = read_hostlist(&row.switches, f, get_yaml_text(map, "children"),
                                    map->line);
         if (status == HALLEY_OK)
-            status = add_row(rows, f, &row);
+            status = add_slurm_row(rows, f, &row);
         if (status != HALLEY_OK) {
             array_fini(&row.nodes);
             array_fini(&row.switches);
@@ -624,11 +624,11 @@ static halley_status read_yaml_sizes(slurm_file *f, const conf_node *list)
 static halley_status read_yaml_entry(slurm_file *f, const conf_node *entry)
 {
     const conf_node *tree = conf_find(entry, "tree"), *block = conf_find(entry, "block");
-    if (is_given(tree) && tree->kind == CONF_MAP) {
+    if (is_slurm_given(tree) && tree->kind == CONF_MAP) {
         TRY(read_yaml_rows(f, &f->switches, conf_find(tree, "switches"), "switch"));
         return build_tree(f);
     }
-    if (!is_given(block) || block->kind != CONF_MAP)
+    if (!is_slurm_given(block) || block->kind != CONF_MAP)
         return hw_draft_fail_at(
             f->d, entry, "unsupported",
             "topology %.*s is no tree or block, and says nothing about "
