@@ -10,6 +10,10 @@ import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = resolve(here, "../..");
+// Bars of speed depend on the machine: they are judged with HALLEY_BARS=1 (bench/web), printed else.
+export function judge(value, bar, what) {
+  if (process.env.HALLEY_BARS === "1" && !(value < bar)) throw new Error(`${what}: ${value.toFixed(1)} ms, the bar is ${bar} ms`);
+}
 export const build = resolve(process.env.HALLEY_BUILD ?? join(root, "build"));
 export const halley = join(build, "halley");
 
