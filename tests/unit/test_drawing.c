@@ -192,10 +192,12 @@ static void keys_of_a_generator_come_with_their_ranges(void **state)
     assert_string_equal(key.name, "n");
     assert_string_equal(key.type, "count");
     assert_true(key.min == 1);
-    uint32_t n = 0;
-    while (halley_topology_generator_key(&key, 0, n))
-        n++;
-    assert_int_equal(n, 10); /* n, and what every generator takes */
+    bool has_link = false, has_events = false; /* every generator takes them */
+    for (uint32_t i = 0; halley_topology_generator_key(&key, 0, i); i++) {
+        has_link |= strcmp(key.name, "link") == 0;
+        has_events |= strcmp(key.name, "events") == 0;
+    }
+    assert_true(has_link && has_events);
     assert_false(halley_topology_generator_key(&key, 1000, 0));
 }
 
