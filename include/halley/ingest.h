@@ -83,13 +83,16 @@ typedef struct halley_link_report {
     /* Where recorded - replayed is, along what the replayed time consists of: time that
      * was recorded between two nodes beyond the first one's duration (negative: they
      * overlapped). These add up to the difference. */
-    int64_t lost_host_ns;       /* between nodes of the host */
-    int64_t lost_launch_ns;     /* from a launch to what it launched */
-    int64_t lost_device_ns;     /* between nodes of devices */
-    int64_t lost_wait_ns;       /* from a device to the host that waited for it */
-    int64_t lost_ends_ns;       /* before the first of them and behind the last */
-    int64_t clock_offset_ns;    /* added to this rank's clock (several ranks) */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    int64_t lost_host_ns;    /* between nodes of the host */
+    int64_t lost_launch_ns;  /* from a launch to what it launched */
+    int64_t lost_device_ns;  /* between nodes of devices */
+    int64_t lost_wait_ns;    /* from a device to the host that waited for it */
+    int64_t lost_ends_ns;    /* before the first of them and behind the last */
+    int64_t clock_offset_ns; /* added to this rank's clock (several ranks) */
+    /* Classes were wanted, but the device trace could not be read a second time: it came
+     * through a pipe. */
+    uint64_t lacks_classes;
+    uint64_t room[HALLEY_ROOM - 1]; /* for members to come; 0 */
 } halley_link_report;
 
 /*

@@ -1,6 +1,7 @@
 /* The table of commands; its order is that of the help. */
 #include "cli/commands.h"
 
+#include "base/arena.h"
 #include "halley/version.h"
 #include "request/verbs.h"
 
@@ -45,3 +46,12 @@ const cli_program cli_halley = {
     .groups = groups,
     .formats = formats,
 };
+
+int cli_start(int argc, char **argv)
+{
+    arena memory = {0};
+    char **const words = cli_astra_words(&memory, &argc, argv);
+    const int code = cli_main(&cli_halley, argc, words);
+    arena_fini(&memory);
+    return code;
+}

@@ -627,6 +627,8 @@ halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
     halley_status status = prepare(&m) ? HALLEY_OK : error_nomem(err);
     if (status == HALLEY_OK && g->opts.classes && m.has_gpu && g->device_path != NULL)
         status = link_classes_read(&m.classes, g->device_path, g->report, zero_ns, err);
+    g->report->lacks_classes = g->opts.classes && m.has_gpu && g->device_path != NULL &&
+                               m.classes.list.ranks.n == 0;
     if (status == HALLEY_OK)
         status = halley_builder_new(&m.b, err);
     if (status == HALLEY_OK) {

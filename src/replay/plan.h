@@ -17,7 +17,7 @@ typedef enum replay_kind {
     REPLAY_COPY,
 } replay_kind;
 
-enum { REPLAY_NO_GROUP = UINT32_MAX };
+#define REPLAY_NO_GROUP UINT32_MAX
 
 /* Operation i is node i of the trace. */
 typedef struct replay_op {

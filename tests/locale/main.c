@@ -14,5 +14,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "the locale de_DE.UTF-8 is not installed\n");
         return 77;
     }
-    return cli_main(&cli_halley, argc, argv);
+    return cli_start(argc, argv);
 }

@@ -403,6 +403,12 @@ static halley_status trace_link_run(request_call *call, halley_error *err)
     halley_status status = link_and_save(&set, &reports, call, err);
     if (status == HALLEY_OK)
         traces_warn(call, set);
+    for (uint32_t i = 0; status == HALLEY_OK && i < halley_trace_set_count(set); i++)
+        if (reports[i].lacks_classes)
+            request_note(call,
+                         "note: the kernels of rank %u have no classes: the device trace "
+                         "could not be read twice; name a file instead of a pipe",
+                         i);
     if (status == HALLEY_OK)
         status = write_report(call, reports, halley_trace_set_count(set), form, err);
     free(reports);
