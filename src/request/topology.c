@@ -336,7 +336,7 @@ static halley_status load_cluster_network(halley_topology **out, const char *nam
     TRY(request_cluster_load(&cluster, name, err));
     const halley_status status = halley_topology_from_cluster(out, cluster, err);
     if (status != HALLEY_OK)
-        error_prefix(err, name);
+        error_prefix(err, "%s", name);
     halley_cluster_free(cluster);
     return status;
 }
