@@ -437,7 +437,8 @@ static halley_status replay_traces(request_call *call, halley_error *err)
     halley_status written = HALLEY_OK;
     if (r != NULL)
         written = finish_replay(call, r, traces, status == HALLEY_OK ? err : NULL);
-    if (status == HALLEY_OK) {
+    /* After a failure of a run its progress thread may still use the traces. */
+    if (status == HALLEY_OK || opts.dry_run) {
         halley_replay_free(r);
         halley_trace_set_free(traces);
     }

@@ -169,7 +169,9 @@ static halley_status open_and_run(serve_server *s, const serve_options *o, FILE 
         return status;
     }
     (void)setenv("SQLITE_TMPDIR", ".", 1); /* temporary tables stay in the folder */
-    status = announce_server(s, o, &at, before, to, err);
+    status = serve_library_open(err);
+    if (status == HALLEY_OK)
+        status = announce_server(s, o, &at, before, to, err);
     if (status == HALLEY_OK) {
         (void)serve_confine(s->folder.fd);
         status = run_server(s, o, &at, ending, err);
@@ -187,9 +189,10 @@ halley_status serve_run(const serve_options *o, FILE *to, halley_error *err)
     serve_connections_init(&s->connections);
     hold_signals(&ending, &before);
     bound_heaps();
-    halley_status status = serve_library_open(err);
-    if (status == HALLEY_OK && !serve_random_hex(s->token))
-        status = error_set(err, HALLEY_EIO, "the system gives no random numbers");
+    halley_status status =
+        serve_random_hex(s->token)
+            ? HALLEY_OK
+            : error_set(err, HALLEY_EIO, "the system gives no random numbers");
     if (status == HALLEY_OK)
         status = open_and_run(s, o, to, &ending, &before, err);
     serve_connections_fini(&s->connections);
