@@ -19,8 +19,6 @@ FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Quiet unless it fails.
-# What libraries of others keep when the program ends.
-export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.txt:print_suppressions=0
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
@@ -53,6 +51,8 @@ demo: all
 check: all | setup-dev
 	@tools/check build
 
+# What libraries of others keep when the program ends.
+asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.txt:print_suppressions=0
 test asan tsan: %: build-%/build.ninja
 	$(call build,build-$*)
 	@$(TEST) build-$*

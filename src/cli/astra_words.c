@@ -41,7 +41,7 @@ static bool is_given(int argc, char **argv, const char *option)
     return false;
 }
 
-/* Words of ours that the name stands for; false: it is no name of ASTRA-sim's. */
+/* The words that a name of ASTRA-sim's programs is replaced by; false: it is none. */
 static bool add_name_words(word_list *to, int argc, char **argv)
 {
     const char *const slash = strrchr(argv[0], '/');

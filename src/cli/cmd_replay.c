@@ -172,14 +172,6 @@ static const report_column row_columns[] = {
     {"busbw", "busbw_Bps", REPORT_QUANTITY, UNITS_BANDWIDTH, 0},
 };
 
-static void add_or_empty(report_table *t, double value)
-{
-    if (value > 0)
-        report_table_number(t, value);
-    else
-        report_table_empty(t);
-}
-
 static report_table *make_row_table(const halley_replay_row *rows, size_t n)
 {
     report_table *t = report_table_new(row_columns, 9);
@@ -191,11 +183,11 @@ static report_table *make_row_table(const halley_replay_row *rows, size_t n)
         report_table_count(t, r->n_members);
         report_table_number(t, (double)r->bytes);
         report_table_count(t, r->count);
-        add_or_empty(t, r->measured_s);
-        add_or_empty(t, r->recorded_s);
-        add_or_empty(t, r->simulated_s);
-        add_or_empty(t, r->alg_Bps);
-        add_or_empty(t, r->bus_Bps);
+        report_table_number_or_empty(t, r->measured_s);
+        report_table_number_or_empty(t, r->recorded_s);
+        report_table_number_or_empty(t, r->simulated_s);
+        report_table_number_or_empty(t, r->alg_Bps);
+        report_table_number_or_empty(t, r->bus_Bps);
     }
     return t;
 }

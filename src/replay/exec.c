@@ -18,7 +18,7 @@ enum {
     GROUP_TAG = 29000,
     CACHE_BYTES = 128 << 20, /* more than caches hold */
 };
-/* Operations have memory of their own, as in training, up to so many bytes. */
+/* Operations have memory of their own, as in training, up to this limit in bytes. */
 static const uint64_t most_own_bytes = UINT64_C(2) << 30;
 
 static void lock_exec(replay_exec *e)

@@ -104,7 +104,7 @@ static halley_status add_instance(counter *c, uint32_t rank, uint32_t node)
     instance x = {.first = (uint32_t)c->nodes.n};
     if (coll ? c->r->plan.groups.at[op->group].ranks[0] != (int)rank
              : op->kind != REPLAY_RECEIVE)
-        return HALLEY_OK; /* told by another rank */
+        return HALLEY_OK; /* another rank reports it */
     TRY(find_row(&x.row, c, op));
     if (!array_push(&c->nodes, rank) || !array_push(&c->nodes, node))
         return error_nomem(c->err);

@@ -168,16 +168,6 @@ static halley_status write_text_table(report_table *t, FILE *to, halley_error *e
     return status;
 }
 
-static halley_status write_json_table(report_table *t, report_json *j, const char *key,
-                                      halley_error *err)
-{
-    if (t == NULL)
-        return error_nomem(err);
-    report_table_json(t, j, key);
-    report_table_free(t);
-    return HALLEY_OK;
-}
-
 /* The verdict on a run whose parts nobody names: by the kinds of its critical path. */
 static void describe_shares(char to[REPORT_LOSSES_TEXT], const share *shares, uint32_t n)
 {
@@ -217,15 +207,15 @@ halley_status report_sim_explain_json(report_json *j, const halley_result *resul
     report_json_object(j, "critical_path");
     report_json_u64(j, "steps", n);
     halley_status status =
-        write_json_table(make_share_table(shares, n_kinds), j, "kinds", err);
+        report_table_member(make_share_table(shares, n_kinds), j, "kinds", err);
     n = keep_longest(steps, n, MOST_PATH);
     if (status == HALLEY_OK && whole)
-        status =
-            write_json_table(make_step_table(steps, n, result, traces), j, "path", err);
+        status = report_table_member(make_step_table(steps, n, result, traces), j, "path",
+                                     err);
     n = keep_longest(steps, n, MOST_STEPS);
     if (status == HALLEY_OK)
-        status = write_json_table(make_step_table(steps, n, result, traces), j, "longest",
-                                  err);
+        status = report_table_member(make_step_table(steps, n, result, traces), j,
+                                     "longest", err);
     report_json_end(j);
     free(steps);
     return status;

@@ -390,26 +390,16 @@ halley_status report_sim_hottest(const halley_result *result, FILE *to, halley_e
     return write_sim_table(link_table(result, 5, true), REPORT_TEXT, to, err);
 }
 
-static halley_status write_sim_rows(report_table *t, report_json *j, const char *key,
-                                    halley_error *err)
-{
-    if (t == NULL)
-        return error_nomem(err);
-    report_table_json(t, j, key);
-    report_table_free(t);
-    return HALLEY_OK;
-}
-
 halley_status report_sim_hottest_json(report_json *j, const char *key,
                                       const halley_result *result, halley_error *err)
 {
-    return write_sim_rows(link_table(result, 5, true), j, key, err);
+    return report_table_member(link_table(result, 5, true), j, key, err);
 }
 
 halley_status report_sim_ranks_json(report_json *j, const char *key,
                                     const halley_result *result, halley_error *err)
 {
-    return write_sim_rows(rank_table(result), j, key, err);
+    return report_table_member(rank_table(result), j, key, err);
 }
 
 halley_status report_sim_json(report_json *j, const halley_result *result,

@@ -82,6 +82,14 @@ void report_table_empty(report_table *t)
     add_cell(t, (cell){.empty = true}, false, false);
 }
 
+void report_table_number_or_empty(report_table *t, double value)
+{
+    if (value > 0)
+        report_table_number(t, value);
+    else
+        report_table_empty(t);
+}
+
 /* Code points, which is what a column of a terminal holds for the text we print. */
 static size_t measure_width(str text)
 {
@@ -280,5 +288,15 @@ halley_status report_table_write(const report_table *t, report_form form, FILE *
     case REPORT_CSV:
         return write_csv_table(t, to, err);
     }
+    return HALLEY_OK;
+}
+
+halley_status report_table_member(report_table *t, report_json *j, const char *key,
+                                  halley_error *err)
+{
+    if (t == NULL)
+        return error_nomem(err);
+    report_table_json(t, j, key);
+    report_table_free(t);
     return HALLEY_OK;
 }

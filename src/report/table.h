@@ -46,11 +46,16 @@ void report_table_words(report_table *t, str text); /* copied */
 void report_table_count(report_table *t, uint64_t value);
 void report_table_number(report_table *t, double value); /* NUMBER and QUANTITY */
 void report_table_empty(report_table *t);
+/* The number, or an empty cell where it is not above zero. */
+void report_table_number_or_empty(report_table *t, double value);
 
 /* The whole table. In JSON it is an array of objects. */
 halley_status report_table_write(const report_table *t, report_form form, FILE *to,
                                  halley_error *err);
 /* As a member of a larger document; a table without memory fails the document. */
 void report_table_json(const report_table *t, report_json *j, const char *key);
+/* The same, and the table is freed. NULL: there was no memory for it. */
+halley_status report_table_member(report_table *t, report_json *j, const char *key,
+                                  halley_error *err);
 
 #endif

@@ -58,7 +58,7 @@ static void print_progress(strbuf *to, const serve_progress *p)
 static bool make_event(event_stream *s)
 {
     const uint64_t before = s->seen.version;
-    if (before > 0) /* not more than so many a second; the reply does not wait */
+    if (before > 0) /* the rate of events is bounded; the reply does not wait */
         (void)serve_job_wait(s->job, pause_s);
     const char *const reply = serve_job_watch(s->job, &s->seen, beat_s);
     s->text.n = 0;

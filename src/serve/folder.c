@@ -20,7 +20,7 @@
 
 enum {
     MAX_UPLOADS = 1000,
-    UPLOAD_TOTAL = 4, /* all uploads together: so many times one */
+    UPLOAD_TOTAL = 4, /* limit of all uploads together, in limits of one */
     MAX_LISTED = 10000,
     MAX_DEPTH = 8,
 };

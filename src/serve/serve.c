@@ -21,7 +21,7 @@ enum {
     IDLE_S = 30,             /* a connection on which nothing happens ends */
     HEAD_BYTES = 32 << 10,   /* of a request, at most */
     STACK_BYTES = 512 << 10, /* of the thread of a connection */
-    TRIM_LOOKS = 50,         /* after so many of them, free memory goes back */
+    TRIM_LOOKS = 50,         /* looks after which free memory goes back */
     LOOK_MS = 100,           /* between two looks at jobs and connections */
 };
 static const uint64_t usual_upload = 2000000000;
@@ -175,6 +175,8 @@ static halley_status open_and_run(serve_server *s, const serve_options *o, FILE 
     if (status == HALLEY_OK) {
         (void)serve_confine(s->folder.fd);
         status = run_server(s, o, &at, ending, err);
+    } else {
+        close(at.fd);
     }
     serve_folder_close(&s->folder);
     return status;

@@ -2,6 +2,7 @@
  * Any two traces, cut in the middle of the input, as the two ranks of a replay: they are
  * planned and checked, or refused with a sentence. The first byte chooses options.
  */
+#include "fuzz_two.h"
 #include "replay/plan.h"
 
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n);
 
-static void plan_set(const halley_trace_set *set, uint8_t choice)
+static void plan_set(halley_trace_set *set, uint8_t choice)
 {
     const halley_replay_opts opts = {.shrink = true,
                                      .one_trace = choice & 1,
@@ -32,20 +33,6 @@ static void plan_set(const halley_trace_set *set, uint8_t choice)
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
 {
-    halley_trace *traces[2] = {NULL, NULL};
-    halley_trace_set *set = NULL;
-    if (n < 3)
-        return 0;
-    const size_t half = (n - 1) / 2;
-    if (halley_trace_parse(&traces[0], at + 1, half, "a.et", NULL, NULL) == HALLEY_OK &&
-        halley_trace_parse(&traces[1], at + 1 + half, n - 1 - half, "b.et", NULL, NULL) ==
-            HALLEY_OK &&
-        halley_trace_set_new(&set, traces, 2, NULL) == HALLEY_OK) {
-        traces[0] = traces[1] = NULL; /* the set's */
-        plan_set(set, at[0]);
-        halley_trace_set_free(set);
-    }
-    halley_trace_free(traces[0]);
-    halley_trace_free(traces[1]);
+    fuzz_two_traces(at, n, plan_set);
     return 0;
 }

@@ -2,8 +2,8 @@
  * Any two traces, cut in the middle of the input, as the two ranks of a job: the run
  * ends, with times or with a sentence. The first byte chooses the network model.
  */
+#include "fuzz_two.h"
 #include "halley/sim.h"
-#include "halley/trace.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,20 +28,6 @@ static void simulate_set(halley_trace_set *set, uint8_t choice)
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
 {
-    halley_trace *traces[2] = {NULL, NULL};
-    halley_trace_set *set = NULL;
-    if (n < 3)
-        return 0;
-    const size_t half = (n - 1) / 2;
-    if (halley_trace_parse(&traces[0], at + 1, half, "a.et", NULL, NULL) == HALLEY_OK &&
-        halley_trace_parse(&traces[1], at + 1 + half, n - 1 - half, "b.et", NULL, NULL) ==
-            HALLEY_OK &&
-        halley_trace_set_new(&set, traces, 2, NULL) == HALLEY_OK) {
-        traces[0] = traces[1] = NULL; /* the set's */
-        simulate_set(set, at[0]);
-        halley_trace_set_free(set);
-    }
-    halley_trace_free(traces[0]);
-    halley_trace_free(traces[1]);
+    fuzz_two_traces(at, n, simulate_set);
     return 0;
 }

@@ -59,6 +59,26 @@ static void known_expressions_match_what_they_should(void **state)
     assert_true(does_match("a.b", (str){"xa\0b", 4}));
 }
 
+static void named_classes_are_those_of_the_c_library(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"alpha", "alnum", "upper", "lower",
+                                        "digit", "space", "blank", "xdigit",
+                                        "cntrl", "graph", "print", "punct"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char expression[32];
+        regex_t oracle;
+        snprintf(expression, sizeof expression, "[[:%s:]]", names[k]);
+        assert_int_equal(regcomp(&oracle, expression, REG_EXTENDED | REG_NOSUB), 0);
+        for (int i = 1; i < 256; i++) {
+            const char text[2] = {(char)i, '\0'};
+            assert_int_equal(does_match(expression, (str){text, 1}),
+                             regexec(&oracle, text, 0, NULL, 0) == 0);
+        }
+        regfree(&oracle);
+    }
+}
+
 static void wrong_expressions_are_refused_with_their_place(void **state)
 {
     (void)state;
@@ -224,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_expressions_match_what_they_should),
+        cmocka_unit_test(named_classes_are_those_of_the_c_library),
         cmocka_unit_test(wrong_expressions_are_refused_with_their_place),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(random_expressions_match_as_in_the_c_library),

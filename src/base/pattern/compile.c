@@ -25,7 +25,7 @@ static void refuse(compiler *c, const char *problem)
         c->problem = problem;
 }
 
-static bool is_next(const compiler *c, char byte)
+static bool is_next_byte(const compiler *c, char byte)
 {
     return c->at < c->text.n && c->text.at[c->at] == byte;
 }
@@ -90,48 +90,21 @@ static void invert_class(pattern_class *class)
         class->bits[i] = ~class->bits[i];
 }
 
-/* Letters and so on are those of ASCII, whatever the locale. */
-static bool is_named(const char *name, uint32_t i)
-{
-    const bool is_upper = i >= 'A' && i <= 'Z', is_lower = i >= 'a' && i <= 'z';
-    const bool is_digit = i >= '0' && i <= '9';
-    const bool is_space = i == ' ' || (i >= '\t' && i <= '\r');
-    const bool is_graph = i > ' ' && i < 127;
-    switch (name[0]) {
-    case 'a':
-        return is_upper || is_lower || (name[2] == 'n' && is_digit); /* alpha, alnum */
-    case 'u':
-        return is_upper;
-    case 'l':
-        return is_lower;
-    case 'd':
-        return is_digit;
-    case 's':
-        return is_space;
-    case 'b':
-        return i == ' ' || i == '\t';
-    case 'x':
-        return is_digit || (i >= 'A' && i <= 'F') || (i >= 'a' && i <= 'f');
-    case 'c':
-        return i < ' ' || i == 127;
-    case 'g':
-        return is_graph;
-    default:
-        return name[1] == 'r' ? is_graph || i == ' ' /* print, punct */
-                              : is_graph && !is_upper && !is_lower && !is_digit;
-    }
-}
-
+/* Of ASCII only, where these functions say the same in every locale. */
 static bool add_named(pattern_class *class, str name)
 {
-    static const char *const names[] = {"alpha", "alnum", "upper", "lower",
-                                        "digit", "space", "blank", "xdigit",
-                                        "cntrl", "graph", "print", "punct"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        if (!str_eq(name, str_from(names[k])))
+    static const struct {
+        const char *name;
+        int (*is_member)(int byte);
+    } rows[] = {{"alpha", isalpha}, {"alnum", isalnum},   {"upper", isupper},
+                {"lower", islower}, {"digit", isdigit},   {"space", isspace},
+                {"blank", isblank}, {"xdigit", isxdigit}, {"cntrl", iscntrl},
+                {"graph", isgraph}, {"print", isprint},   {"punct", ispunct}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (!str_eq(name, str_from(rows[k].name)))
             continue;
         for (uint32_t i = 0; i < 128; i++)
-            if (is_named(names[k], i))
+            if (rows[k].is_member((int)i))
                 add_bytes(class, i, i);
         return true;
     }
@@ -146,7 +119,7 @@ static void compile_named(compiler *c, pattern_class *class)
         c->at++;
     const str name = {c->text.at + start, c->at - start};
     c->at++;
-    if (!is_next(c, ']') || !add_named(class, name))
+    if (!is_next_byte(c, ']') || !add_named(class, name))
         refuse(c, "[: :] needs the name of a class, for example [[:alpha:]]");
     c->at++;
 }
@@ -155,7 +128,7 @@ static void compile_range(compiler *c, pattern_class *class)
 {
     const uint8_t first = (uint8_t)c->text.at[c->at++];
     uint8_t last = first;
-    if (is_next(c, '-') && c->at + 1 < c->text.n && c->text.at[c->at + 1] != ']') {
+    if (is_next_byte(c, '-') && c->at + 1 < c->text.n && c->text.at[c->at + 1] != ']') {
         last = (uint8_t)c->text.at[c->at + 1];
         c->at += 2;
     }
@@ -168,14 +141,14 @@ static void compile_range(compiler *c, pattern_class *class)
 static void compile_brackets(compiler *c)
 {
     pattern_class class = {0};
-    const bool is_inverted = is_next(c, '^');
+    const bool is_inverted = is_next_byte(c, '^');
     c->at += is_inverted;
     for (bool is_first = true; !is_stopped(c); is_first = false) {
         if (c->at >= c->text.n) {
             refuse(c, "\"[\" has no \"]\"");
-        } else if (is_next(c, ']') && !is_first) {
+        } else if (is_next_byte(c, ']') && !is_first) {
             break;
-        } else if (is_next(c, '[') && c->at + 1 < c->text.n &&
+        } else if (is_next_byte(c, '[') && c->at + 1 < c->text.n &&
                    strchr(":.=", c->text.at[c->at + 1]) != NULL &&
                    c->text.at[c->at + 1] != '\0') {
             if (c->text.at[c->at + 1] != ':')
@@ -233,7 +206,7 @@ static void compile_group(compiler *c)
     c->depth++;
     compile_alternatives(c);
     c->depth--;
-    if (!is_next(c, ')'))
+    if (!is_next_byte(c, ')'))
         refuse(c, "\"(\" has no \")\"");
     c->at++;
 }
@@ -357,11 +330,11 @@ static void compile_counts(compiler *c, size_t start)
     const size_t open = c->at;
     const uint32_t least = read_repeats(c, UNBOUNDED);
     uint32_t most = least;
-    if (is_next(c, ',')) {
+    if (is_next_byte(c, ',')) {
         c->at++;
         most = read_repeats(c, UNBOUNDED);
     }
-    if (least == UNBOUNDED || !is_next(c, '}') || most < least) {
+    if (least == UNBOUNDED || !is_next_byte(c, '}') || most < least) {
         c->at = open;
         refuse(c, "{} needs one count or two, {2} or {2,} or {2,5}; write \\{ for a "
                   "brace");
@@ -398,10 +371,10 @@ static bool compile_quantifier(compiler *c, size_t start)
 
 static void compile_sequence(compiler *c)
 {
-    while (c->at < c->text.n && !is_stopped(c) && !is_next(c, '|')) {
-        if (is_next(c, ')') && c->depth > 0)
+    while (c->at < c->text.n && !is_stopped(c) && !is_next_byte(c, '|')) {
+        if (is_next_byte(c, ')') && c->depth > 0)
             return;
-        if (is_next(c, ')')) {
+        if (is_next_byte(c, ')')) {
             refuse(c, "\")\" has no \"(\"; write \\) for a parenthesis");
             return;
         }
@@ -416,7 +389,7 @@ static void compile_alternatives(compiler *c)
 {
     const size_t start = count_steps(c);
     compile_sequence(c);
-    while (is_next(c, '|') && !is_stopped(c)) {
+    while (is_next_byte(c, '|') && !is_stopped(c)) {
         c->at++;
         const ptrdiff_t n = (ptrdiff_t)(count_steps(c) - start);
         insert_step(c, start, PATTERN_SPLIT, 1, n + 2);

@@ -430,10 +430,7 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
         report_table_number(t, r->measured_s);
         report_table_number(t, r->predicted_s);
         report_table_number(t, round_share(r->predicted_s / r->measured_s - 1));
-        if (r->held_out_s > 0)
-            report_table_number(t, r->held_out_s);
-        else
-            report_table_empty(t);
+        report_table_number_or_empty(t, r->held_out_s);
         add_memory(t, r);
         report_table_number(t, r->full);
         report_table_words(t, str_from(halley_fit_name(r->fit)));

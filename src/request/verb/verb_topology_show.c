@@ -117,14 +117,6 @@ static const report_column count_columns[] = {
     {"power", "network_power_w", REPORT_QUANTITY, UNITS_POWER, 0},
 };
 
-static void add_or_empty(report_table *t, double value)
-{
-    if (value > 0)
-        report_table_number(t, value);
-    else
-        report_table_empty(t);
-}
-
 static halley_status count_network(const request_call *call, report_form form,
                                    halley_error *err)
 {
@@ -145,8 +137,8 @@ static halley_status count_network(const request_call *call, report_form form,
     report_table_count(t, c.switches);
     report_table_count(t, c.cables);
     report_table_count(t, c.switch_cables);
-    add_or_empty(t, c.cost_usd);
-    add_or_empty(t, c.power_w);
+    report_table_number_or_empty(t, c.cost_usd);
+    report_table_number_or_empty(t, c.power_w);
     return request_table_write(call, t, "networks", form, err);
 }
 
