@@ -7,8 +7,8 @@
  *   flows --simgrid FILE.json NAME PREFIX   write PREFIX.xml and PREFIX.txt for
  * simgrid.cc
  */
-#include "base/conf.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/number/number.h"
 #include "bench/measure.h"
 #include "hw/graph/graph.h"
 #include "hw/graph/route.h"

@@ -15,7 +15,7 @@ void *mem_array_zero(size_t n, size_t size);
  * How many allocations have failed in the process so far. What was computed meanwhile may
  * lack something, even where a caller went on without it: a call whose count differs at
  * its end has run out of memory (request_call_run), and no file that was written
- * meanwhile takes its name (base/file.h).
+ * meanwhile takes its name (base/file/file.h).
  */
 uint64_t mem_failure_count(void);
 /* The count when the call of this thread began (mem_call_begin), else as it is now. */

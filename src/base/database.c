@@ -11,7 +11,7 @@
  */
 #include "base/database.h"
 
-#include "base/file_root.h"
+#include "base/file/file_root.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #define BASE_JSON_H
 
 #include "base/error.h"
-#include "base/file_stream.h"
+#include "base/file/file_stream.h"
 #include "base/str.h"
 
 #include <stdbool.h>

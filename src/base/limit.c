@@ -5,8 +5,8 @@
 #include "base/limit.h"
 
 #include "base/array.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 #include "halley/limit.h"
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 
 #include <assert.h>
 #include <stdatomic.h>

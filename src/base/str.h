@@ -28,7 +28,7 @@ str str_trim(str s); /* without white space at both ends */
  * end. */
 bool str_next(str *s, char by, str *head);
 /* Whole text is one number in range: true and *out written, else false. For doubles:
- * number_read in base/number.h. */
+ * number_read in base/number/number.h. */
 bool str_to_u64(str s, uint64_t *out);
 bool str_to_i64(str s, int64_t *out);
 bool str_utf8_valid(str s); /* as protobuf demands: no surrogates, no overlong */

@@ -1,6 +1,6 @@
 /* Growable text, and the escapings of our outputs: JSON, XML, CSV, terminals. */
 #include "base/array.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "base/utf8.h"
 

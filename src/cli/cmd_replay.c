@@ -1,13 +1,13 @@
 /* halley replay: run traces on the machine at hand, under mpirun; measure and fit it. */
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "halley/replay.h"
 #include "report/recorded.h"
 #include "request/document.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 
 #include <math.h>
 #include <stdlib.h>

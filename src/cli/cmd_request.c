@@ -1,5 +1,5 @@
 /* halley request: one JSON request in, its reply out, as halley_request gives it. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "cli/commands.h"
 #include "halley/request.h"
 

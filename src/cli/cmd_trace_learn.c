@@ -1,5 +1,5 @@
 /* halley trace learn: the statistics of many traces, as a model. */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "cli/commands.h"
 #include "halley/learn_check.h"
 

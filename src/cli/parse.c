@@ -4,8 +4,8 @@
  * that starts with '-' and goes on like a number is an argument, as is a lone '-'.
  */
 #include "base/error.h"
+#include "base/number/units.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "cli/cli.h"
 
 #include <stdarg.h>

@@ -10,8 +10,8 @@
  *   1. a name in cluster_algo (hw/cluster.h) and in the table of names (hw/cluster.c);
  *   2. a file here with its fill, to and from, and its time if there is a closed form;
  *   3. a row in algo.c;
- *   4. a row in sim/phases.c: what a member does when the phase starts, when a packet's
- *      delay is over, when a message arrives (ring, direct and halving-doubling share
+ *   4. a row in sim/coll/phases.c: what a member does when the phase starts, when a
+ * packet's delay is over, when a message arrives (ring, direct and halving-doubling share
  *      theirs, and so can any algorithm of that form);
  *   5. a test of its laws in tests/unit/test_coll.c, a measured point or a law of its
  *      closed form in tests/unit/test_coll_time.c, and its name in doc/ and the manual

@@ -1,6 +1,6 @@
 /* Sets that are in a folder, added to a profile one by one. */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "compare/compare.h"
 #include "trace/core/set_files.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/pool.h"
 #include "edit/obfuscate_twins.h"
 #include "edit/passes.h"

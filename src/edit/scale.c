@@ -2,7 +2,7 @@
 #include "edit/scale.h"
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "edit/passes.h"
 #include "edit/times.h"
 

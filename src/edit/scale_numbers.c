@@ -8,7 +8,7 @@
  * which are done in fp32 whatever the products are done in, and what is fixed.
  */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "edit/scale.h"
 #include "trace/core/levels.h"
 #include "trace/format/et.h"

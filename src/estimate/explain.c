@@ -4,9 +4,9 @@
  */
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "estimate/price.h"
 #include "halley/estimate.h"
 #include "workload/family.h"

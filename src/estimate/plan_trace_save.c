@@ -1,6 +1,6 @@
 /* All ranks of a plan as files, and the groups they name as ASTRA-sim reads them. */
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "halley/plan_trace.h"
 #include "trace/core/template.h"

@@ -11,7 +11,7 @@
 #include "halley/search.h"
 
 #include "base/array.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/pool.h"
 #include "base/watch.h"
 #include "estimate/groups.h"

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "explore/mailbox.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #include "explore/metric.h"
 
 #include "base/array.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "estimate/groups.h"
 #include "hw/cost.h"
 

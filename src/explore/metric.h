@@ -2,9 +2,9 @@
 #ifndef EXPLORE_METRIC_H
 #define EXPLORE_METRIC_H
 
-#include "base/units.h"
-#include "explore/dims.h"
-#include "explore/param.h"
+#include "base/number/units.h"
+#include "explore/study/dims.h"
+#include "explore/study/param.h"
 
 /* `run_tokens`: of the whole training run. */
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,

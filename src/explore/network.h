@@ -7,7 +7,7 @@
 #ifndef EXPLORE_NETWORK_H
 #define EXPLORE_NETWORK_H
 
-#include "explore/param.h"
+#include "explore/study/param.h"
 
 typedef struct explore_networks explore_networks;
 

@@ -1,7 +1,7 @@
 /* What money was counted with, in words: a report without its prices cannot be judged. */
-#include "base/number.h"
-#include "base/units.h"
-#include "explore/study.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
+#include "explore/study/study.h"
 #include "hw/cluster.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
  */
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/pool.h"
 #include "explore/answer.h"
 #include "explore/bars.h"

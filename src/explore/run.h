@@ -2,7 +2,7 @@
 #ifndef EXPLORE_RUN_H
 #define EXPLORE_RUN_H
 
-#include "explore/store.h"
+#include "explore/store/store.h"
 
 typedef struct explore_run explore_run;
 

@@ -2,7 +2,7 @@
 #ifndef EXPLORE_WORKER_H
 #define EXPLORE_WORKER_H
 
-#include "explore/study.h"
+#include "explore/study/study.h"
 
 enum { EXPLORE_MAX_REASONS = 48 };
 

@@ -7,10 +7,10 @@
  */
 #include "hw/count.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/levels.h"
 #include "hw/network.h"
-#include "hw/read_graph.h"
+#include "hw/read/read_graph.h"
 #include "hw/schema.h"
 
 #include <assert.h>

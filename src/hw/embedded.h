@@ -2,7 +2,7 @@
 #ifndef HW_EMBEDDED_H
 #define HW_EMBEDDED_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 
 #include <stddef.h>
 

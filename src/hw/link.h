@@ -2,7 +2,7 @@
 #ifndef HW_LINK_H
 #define HW_LINK_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/link.h"
 
 /* Share of a fabric's bandwidth that is reached, where a file does not say. */

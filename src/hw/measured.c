@@ -10,7 +10,7 @@
  */
 #include "hw/measured.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <math.h>

@@ -13,7 +13,7 @@
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"
 #include "hw/graph/topology.h"
-#include "hw/read_graph.h"
+#include "hw/read/read_graph.h"
 
 #include <assert.h>
 #include <math.h>

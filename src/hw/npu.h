@@ -2,7 +2,7 @@
 #ifndef HW_NPU_H
 #define HW_NPU_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/npu.h"
 
 /* Fill *out from a map such as presets/npus/a100-sxm4-80gb.yaml. */

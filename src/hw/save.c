@@ -6,9 +6,9 @@
  */
 #include "hw/save.h"
 
-#include "base/file.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 #include "hw/cluster.h"
 #include "hw/cost.h"
 #include "hw/levels.h"

@@ -3,7 +3,7 @@
  * is written as that name: both are written in full and compared, so that nothing can be
  * forgotten in one of two places.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/embedded.h"
 #include "hw/link.h"
 #include "hw/npu.h"

@@ -5,7 +5,7 @@
 #ifndef HW_SCHEMA_H
 #define HW_SCHEMA_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/cluster.h"
 
 /* A file on its way into a cluster. */

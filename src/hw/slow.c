@@ -2,8 +2,8 @@
 #include "hw/slow.h"
 
 #include "base/array.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef HW_SLOW_H
 #define HW_SLOW_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/cluster.h"
 
 /*

@@ -6,7 +6,7 @@
 #include "hw/vary.h"
 
 #include "base/array.h"
-#include "hw/read_file.h"
+#include "hw/read/read_file.h"
 
 #include <stdlib.h>
 #include <string.h>

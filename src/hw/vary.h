@@ -2,7 +2,7 @@
 #ifndef HW_VARY_H
 #define HW_VARY_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/cluster.h"
 
 /* One value: "network.tiers.spine.oversubscription" and the text that stands there. */

@@ -5,7 +5,7 @@
  * to have been when its operator ended, or when the kernel started if that was earlier.
  * Runtime calls are not in it, so waits for devices show as gaps.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "ingest/link.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/str.h"
 
 #define MSCCL_NONE UINT32_MAX

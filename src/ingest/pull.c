@@ -8,7 +8,7 @@
 #include "ingest/pull.h"
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <math.h>
 #include <stdio.h>

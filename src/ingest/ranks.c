@@ -8,7 +8,7 @@
  * difference of the clocks. The median over all collectives does not mind a few that
  * ended oddly.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/pool.h"
 #include "ingest/link.h"
 

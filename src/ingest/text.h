@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/str.h"
 #include "halley/ingest.h"
 

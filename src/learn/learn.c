@@ -5,8 +5,8 @@
  */
 #include "halley/learn.h"
 
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "base/watch.h"

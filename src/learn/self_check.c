@@ -8,7 +8,7 @@
  * points, too: a quarter of 1 % is noise.
  */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "edit/times.h"
 #include "halley/learn_check.h"
 #include "halley/trace_attr.h"

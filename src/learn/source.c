@@ -2,7 +2,7 @@
  */
 #include "learn/source.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "edit/passes.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 #include "mpi/load.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/str.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  * stays within the tolerance of the points between. The links themselves, on which
  * messages and collectives contend, get one latency and one bandwidth per level.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "replay/fit.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "halley/trace.h"
 

@@ -6,10 +6,10 @@
  */
 #include "replay/plan.h"
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <math.h>

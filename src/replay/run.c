@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "mpi/load.h"
 
 #include <assert.h>

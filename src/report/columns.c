@@ -6,7 +6,7 @@
 #include "report/columns.h"
 
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 
 #include <assert.h>

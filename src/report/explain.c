@@ -1,7 +1,7 @@
 /* report/explain.c - why a run took as long as it did, in words. */
 #include "base/array.h"
+#include "base/number/units.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "report/losses.h"
 #include "report/sim.h"
 #include "report/table.h"

@@ -2,7 +2,7 @@
 #include "report/kernels.h"
 
 #include "base/json.h"
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "report/launch.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "report/model.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "report/losses.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "report/model.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <stddef.h>
 

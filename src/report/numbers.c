@@ -1,8 +1,8 @@
 /* Numbers that people compare and error bars, as text and JSON. */
 #include "report/numbers.h"
 
-#include "base/number.h"
-#include "base/units.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* A page around a result. */
 #include "report/page.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "report/web_files.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/trace.h"
 
 /* When a node ran, and its row (report/tracks.h). */

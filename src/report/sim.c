@@ -1,8 +1,8 @@
 /* report/sim.c - a simulation's result as tables, JSON, CSV and ASTRA-sim's lines. */
 #include "report/sim.h"
 
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "report/json.h"
 #include "report/table.h"
 

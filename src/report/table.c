@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -7,8 +7,8 @@
 #define REPORT_TABLE_H
 
 #include "base/error.h"
+#include "base/number/units.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "report/json.h"
 
 #include <stdint.h>

@@ -11,7 +11,7 @@
  * own after those of the run.
  */
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "report/recorded.h"
 #include "report/sim.h"

@@ -9,9 +9,9 @@
 #include "report/topology.h"
 
 #include "base/array.h"
-#include "base/file.h"
-#include "base/number.h"
-#include "base/units.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 #include "report/page.h"
 
 #include <assert.h>

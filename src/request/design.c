@@ -2,7 +2,7 @@
 #include "request/design.h"
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "request/document.h"
 #include "request/launch_file.h"
 

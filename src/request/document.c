@@ -2,7 +2,7 @@
 #include "request/document.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef REQUEST_DOCUMENT_H
 #define REQUEST_DOCUMENT_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/cluster.h"
 #include "halley/explore.h"
 #include "halley/model.h"

@@ -3,7 +3,7 @@
 #include "request/explore_out.h"
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "report/numbers.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/file_root.h"
+#include "base/file/file.h"
+#include "base/file/file_root.h"
 #include "base/str.h"
 
 #include <dirent.h>

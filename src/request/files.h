@@ -15,8 +15,9 @@
  * Verbs with an option "force" let it replace what they read. */
 halley_status request_files_check(request_call *call, halley_error *err);
 
-/* What a call of a stranger may not do: name files outside the root (base/file_root.h) or
- * hidden ones in it, and with `read_only` write any. One sentence names the option. */
+/* What a call of a stranger may not do: name files outside the root
+ * (base/file/file_root.h) or hidden ones in it, and with `read_only` write any. One
+ * sentence names the option. */
 halley_status request_files_permit(request_call *call, bool read_only, halley_error *err);
 
 /* Options that many verbs on traces have, each with what differs. */

@@ -3,7 +3,7 @@
  * stored by the same functions, with the same limits and the same sentences.
  */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "request/verb.h"
 

@@ -8,8 +8,8 @@
  */
 #include "request/preset_values.h"
 
-#include "base/conf.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/number/number.h"
 #include "halley/cluster.h"
 #include "halley/model.h"
 

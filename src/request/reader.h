@@ -2,7 +2,7 @@
 #ifndef REQUEST_READER_H
 #define REQUEST_READER_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "request/verb.h"
 
 /* A request being read. {.err = ...} to start with; `call` may have a watch and notes. */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/strbuf_stream.h"
 #include "halley/version.h"
-#include "report/explore_plots.h"
+#include "report/explore/explore_plots.h"
 #include "report/recorded.h"
 #include "report/sim.h"
 #include "request/explore_out.h"

@@ -2,7 +2,7 @@
 #include "request/spool.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/limit.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
  */
 #include "request/topology.h"
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "request/document.h"
 
 #include <inttypes.h>

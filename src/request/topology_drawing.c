@@ -1,6 +1,6 @@
 /* request/topology_drawing.c - boxes, lines and a path of a network as JSON. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "request/topology.h"
 
 #include <math.h>

@@ -25,8 +25,8 @@
 #define REQUEST_VERB_H
 
 #include "base/arena.h"
+#include "base/number/units.h"
 #include "base/progress.h"
-#include "base/units.h"
 #include "halley/error.h"
 #include "halley/watch.h"
 #include "report/table.h"

@@ -7,7 +7,7 @@
  * between nodes.
  */
 #include "base/array.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "coll/time.h"
 #include "hw/link.h"
 #include "score/csv_sets.h"

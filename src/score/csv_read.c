@@ -2,8 +2,8 @@
 #include "score/csv_read.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 
 enum { COLUMNS = 7 };
 

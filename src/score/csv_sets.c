@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "coll/time.h"
 #include "cost/gemm.h"
 #include "hw/link.h"

@@ -2,7 +2,7 @@
 #ifndef SCORE_CSV_SETS_H
 #define SCORE_CSV_SETS_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/score.h"
 
 /*

@@ -15,7 +15,7 @@
  * link, which is the library's own.
  */
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "cost/gemm.h"
 #include "halley/cluster.h"

@@ -5,7 +5,7 @@
  */
 #include "score/device_text.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  */
 #include "halley/error_bar.h"
 
-#include "base/conf.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/number/number.h"
 #include "hw/embedded.h"
 #include "score/bar_class.h"
 #include "score/error_bars.h"

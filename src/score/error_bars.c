@@ -12,9 +12,9 @@
 #include "score/error_bars.h"
 
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/score.h"
 #include "score/bar_class.h"
 #include "score/fit.h"

@@ -1,7 +1,7 @@
 /* Fields of records, with their file's common values behind them. */
 #include "score/record.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <math.h>
 #include <stdio.h>

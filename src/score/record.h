@@ -2,7 +2,7 @@
 #ifndef SCORE_RECORD_H
 #define SCORE_RECORD_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "score/rows.h"
 
 /* A field is looked up in the record, then in what its file says all records share. */

@@ -4,7 +4,7 @@
  * where the record's network is as fast; else it is another machine's, and the record
  * gets a network of its bandwidth that nothing more is known of.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/link.h"
 #include "score/record.h"
 

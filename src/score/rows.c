@@ -5,7 +5,7 @@
  * reason.
  */
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/embedded.h"
 #include "score/record.h"
 #include "workload/stack_file.h"

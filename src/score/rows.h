@@ -3,7 +3,7 @@
 #define SCORE_ROWS_H
 
 #include "base/array.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/score.h"
 #include "hw/cluster.h"
 

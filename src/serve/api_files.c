@@ -1,5 +1,5 @@
 /* /api/files: files that browsers send, and files that requests have written. */
-#include "base/file_beneath.h"
+#include "base/file/file_beneath.h"
 #include "serve/server.h"
 
 #include <assert.h>

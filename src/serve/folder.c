@@ -2,9 +2,9 @@
 #include "serve/folder.h"
 
 #include "base/array.h"
-#include "base/file.h"
-#include "base/file_beneath.h"
-#include "base/file_root.h"
+#include "base/file/file.h"
+#include "base/file/file_beneath.h"
+#include "base/file/file_root.h"
 #include "serve/random.h"
 
 #include <assert.h>

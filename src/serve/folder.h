@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 typedef struct serve_folder {
-    int fd, lock;         /* of the folder, lent by base/file_root.h; of its lock file */
+    int fd, lock; /* of the folder, lent by base/file/file_root.h; of its lock file */
     uint64_t most_bytes;  /* of one upload */
     uint64_t total_bytes; /* of all uploads that are there, also those under way */
     uint32_t n_uploads;

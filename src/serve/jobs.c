@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/pool.h"
 #include "request/reader.h"
 #include "serve/random.h"

@@ -5,7 +5,7 @@
  * A connection has a thread; requests are carried out by workers (jobs.h) so that a few
  * clients cannot keep the others waiting. What a client may do is bounded: the number and
  * speed of connections (connections.h), the length of bodies, the files it can name
- * (base/file_root.h, confine.h), the number of jobs and their time.
+ * (base/file/file_root.h, confine.h), the number of jobs and their time.
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H

@@ -1,7 +1,7 @@
 /* Headers, names and paths of HTTP requests. */
 #include "serve/words.h"
 
-#include "base/file_beneath.h"
+#include "base/file/file_beneath.h"
 #include "base/utf8.h"
 
 #include <arpa/inet.h>

@@ -36,8 +36,8 @@
 #include "net/net.h"
 #include "sim/event.h"
 #include "sim/freeset.h"
-#include "sim/instance.h"
-#include "sim/program.h"
+#include "sim/load/instance.h"
+#include "sim/load/program.h"
 #include "sim/table.h"
 
 #define SIM_NONE UINT32_MAX

@@ -1,7 +1,7 @@
 /* sim/result.c - what comes out of a run, and how it is asked for. */
 #include "sim/result.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "sim/fold.h"
 #include "sim/rules.h"
 #include "sim/symmetry/symmetry.h"

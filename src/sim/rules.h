@@ -7,7 +7,7 @@
 #define SIM_RULES_H
 
 #include "base/str.h"
-#include "sim/job.h"
+#include "sim/coll/job.h"
 
 /* What becomes of a collective. */
 typedef enum sim_coll_support {

@@ -16,10 +16,10 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/str.h"
-#include "sim/attrs.h"
-#include "sim/program.h"
+#include "sim/load/attrs.h"
+#include "sim/load/program.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "workload/model_file.h"
 
 #include "base/array.h"
-#include "base/conf.h"
-#include "base/file.h"
+#include "base/conf/conf.h"
+#include "base/file/file.h"
 #include "halley/model.h"
 #include "hw/embedded.h"
 #include "hw/npu.h"

@@ -2,7 +2,7 @@
 #ifndef WORKLOAD_MODEL_FILE_H
 #define WORKLOAD_MODEL_FILE_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/model.h"
 
 /* Name a model after the last part of a path. */

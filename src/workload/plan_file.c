@@ -4,8 +4,8 @@
  */
 #include "workload/plan_file.h"
 
-#include "base/conf.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/number/number.h"
 #include "halley/plan_keys.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 #ifndef WORKLOAD_PLAN_FILE_H
 #define WORKLOAD_PLAN_FILE_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/plan.h"
 
 /* By the enum or number that a plan holds; all end with NULL. */

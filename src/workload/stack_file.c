@@ -4,9 +4,9 @@
  */
 #include "workload/stack_file.h"
 
-#include "base/conf.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "halley/stack.h"
 #include "hw/embedded.h"
 #include "hw/npu.h"

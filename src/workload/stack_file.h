@@ -2,7 +2,7 @@
 #ifndef WORKLOAD_STACK_FILE_H
 #define WORKLOAD_STACK_FILE_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/stack.h"
 
 halley_status workload_stack_read(halley_stack *out, const conf_file *file,

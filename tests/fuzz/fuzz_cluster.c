@@ -3,10 +3,10 @@
  * byte says which. What our own loader takes must be saved so that it is loaded as the
  * same text, at any number of NPUs.
  */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/astra/astra.h"
 #include "hw/count.h"
-#include "hw/read_file.h"
+#include "hw/read/read_file.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Any bytes as a configuration file, YAML and JSON; what parses is read in every way. */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Two files, the first as long as the first two bytes say: if the second is like the
  * first, its differences make the trace that reading it does. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "trace/format/et.h"
 #include "trace/format/holes.h"
 

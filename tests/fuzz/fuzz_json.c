@@ -2,7 +2,7 @@
  * Any bytes as JSON: a window over a file shows the same tokens as memory does, a leap
  * lands where a walk does, and whatever has escapes can be asked for its text.
  */
-#include "base/file_stream.h"
+#include "base/file/file_stream.h"
 #include "base/json.h"
 
 #include <stdlib.h>

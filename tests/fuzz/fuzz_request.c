@@ -2,7 +2,7 @@
  * Any text as a request: there is always a reply, it is JSON, and it is ok or an error
  * with a code. Verbs that write files or may search for minutes are left out.
  */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/request.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Any bytes as a zstd file. */
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  *   random-requests --print N SEED     each request on a line, then the length of its
  *                                      reply, and the reply (tools/check-serve)
  */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/rng.h"
 #include "halley/request.h"
 

@@ -3,7 +3,7 @@
  * and from each style of JSON; Chakra's style equals FILE.json where there is one. Prints
  * what does not hold; exit 1 if anything.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/trace.h"
 
 #include <stdio.h>

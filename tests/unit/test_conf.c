@@ -1,6 +1,6 @@
 /* Configuration trees and schema tables. */
 #include "alloc_fail.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "unit.h"
 
 #include <stdio.h>

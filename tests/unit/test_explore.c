@@ -1,7 +1,7 @@
 /* Studies, expressions, runs and stores. */
 #include "alloc_fail.h"
 #include "cases.h"
-#include "explore/expr.h"
+#include "explore/study/expr.h"
 #include "explore/worker.h"
 #include "halley/explore.h"
 #include "unit.h"

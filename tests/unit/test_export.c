@@ -1,5 +1,5 @@
 /* Networks written in the formats of other tools and read back are the same networks. */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/graph/export/export.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/import/import.h"

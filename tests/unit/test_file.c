@@ -1,6 +1,6 @@
 /* Files in and out. */
 #include "alloc_fail.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/rng.h"
 #include "unit.h"
 

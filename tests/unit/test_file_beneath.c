@@ -1,5 +1,5 @@
 /* Paths of strangers: only what is below the folder opens, by both ways. */
-#include "base/file_beneath.h"
+#include "base/file/file_beneath.h"
 #include "unit.h"
 
 #include <fcntl.h>

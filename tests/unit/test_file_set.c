@@ -1,7 +1,7 @@
 /* Sets of files that appear together, and what a signal handler removes. */
 #include "alloc_fail.h"
-#include "base/file.h"
-#include "base/file_temporary.h"
+#include "base/file/file.h"
+#include "base/file/file_temporary.h"
 #include "base/pool.h"
 #include "folder.h"
 #include "halley/unfinished.h"

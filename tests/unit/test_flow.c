@@ -1,9 +1,9 @@
 /* The flow solver against flows that were computed in 50-digit decimals
  * (tests/data/flow-oracle.json.gz), a slow solver on random networks, and the contention
  * scenarios (tests/data/contention-scenarios.json.gz). */
-#include "base/conf.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "flow_reference.h"

@@ -1,8 +1,8 @@
 /* Generators of networks against graphs that were written out by an independent program
  * (tests/data/generators.json), the published counts, and networks that are wrong. */
 #include "base/array.h"
-#include "base/conf.h"
-#include "base/number.h"
+#include "base/conf/conf.h"
+#include "base/number/number.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"
 #include "unit.h"

@@ -3,7 +3,7 @@
  * comes out is what decoding the file gives, and whatever else differs is found.
  */
 #include "alloc_fail.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/rng.h"
 #include "folder.h"
 #include "same_trace.h"

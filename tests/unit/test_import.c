@@ -1,6 +1,6 @@
 /* Topology files of other tools: what they mean, and the code word of each mistake. */
-#include "base/conf.h"
-#include "base/file.h"
+#include "base/conf/conf.h"
+#include "base/file/file.h"
 #include "halley/topology.h"
 #include "hw/graph/import/import.h"
 #include "hw/graph/measure.h"

@@ -1,6 +1,6 @@
 /* The tokenizer: in memory, and through a window over a file. */
 #include "alloc_fail.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/json.h"
 #include "base/rng.h"
 #include "unit.h"

@@ -1,6 +1,6 @@
 /* Limits of inputs: sizes, ratios, pipes that never end. */
-#include "base/file.h"
-#include "base/file_stream.h"
+#include "base/file/file.h"
+#include "base/file/file_stream.h"
 #include "base/limit.h"
 #include "halley/limit.h"
 #include "unit.h"

@@ -3,8 +3,8 @@
  * are the slow, obvious reference. The seeded sample here is small; the same comparison
  * was made once with 12 million random bit patterns.
  */
-#include "base/number.h"
-#include "base/number_exact.h"
+#include "base/number/number.h"
+#include "base/number/number_exact.h"
 #include "base/rng.h"
 #include "unit.h"
 

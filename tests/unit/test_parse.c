@@ -1,5 +1,5 @@
 /* Every reader reads the same from memory as from a file. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/explore.h"
 #include "halley/plan_keys.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* Recordings that are linked straight into files. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/recording.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* halley/request.h: requests and their replies. */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/halley.h"
 #include "request/document.h"
 #include "unit.h"

@@ -1,6 +1,6 @@
 /* Routes between all pairs: they arrive, are as long as they should be, and split
  * evenly; the hash is the one that the contention scenarios were made with. */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/rng.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"

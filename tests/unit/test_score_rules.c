@@ -2,7 +2,7 @@
  * The rules of scoring on small made-up runs, each with its answer worked out by hand:
  * means and ranks, what is skipped, what a record means, what a fit weighs.
  */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "coll/time.h"
 #include "hw/link.h"
 #include "score/csv_sets.h"

@@ -3,7 +3,7 @@
 #include "alloc_fail.h"
 #include "base/pool.h"
 #include "halley/sim.h"
-#include "sim/stdset.h"
+#include "sim/coll/stdset.h"
 #include "sim/table.h"
 #include "unit.h"
 

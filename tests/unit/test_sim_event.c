@@ -1,8 +1,8 @@
 /* Events as words: every field comes back, at its limits, too; and the tables of rows
  * that a run is made of are complete. */
 #include "coll/algo.h"
+#include "sim/coll/phases.h"
 #include "sim/event.h"
-#include "sim/phases.h"
 #include "unit.h"
 
 static const uint32_t fields[] = {0, 1, 77, SIM_FIELD_END / 2, SIM_FIELD_END - 1};

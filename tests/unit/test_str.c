@@ -1,7 +1,7 @@
 /* String views, numbers, UTF-8, nearest names, text buffers. */
 #include "alloc_fail.h"
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "unit.h"

@@ -1,6 +1,6 @@
 /* Workload files of ASTRA-sim 1.0 and COMET. */
 #include "alloc_fail.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/ingest.h"
 #include "node_number.h"
 #include "unit.h"

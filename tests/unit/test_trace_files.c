@@ -1,5 +1,5 @@
 /* Traces in files and folders: gzip, sets of ranks, full disks, what is no file. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "random_trace.h"
 #include "same_trace.h"
 

@@ -1,6 +1,6 @@
 /* Traces read in pieces, with their bytes freed: the same trace, the same errors; and
  * large files of a set that are equal, begin alike or differ. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "random_trace.h"
 #include "same_trace.h"
 

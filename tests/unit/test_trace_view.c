@@ -2,7 +2,7 @@
 #include "alloc_fail.h"
 #include "halley/trace_gen.h"
 #include "halley/trace_view.h"
-#include "report/view.h"
+#include "report/view/view.h"
 #include "unit.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Units in and out. */
+#include "base/number/units.h"
 #include "base/rng.h"
-#include "base/units.h"
 #include "unit.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Files compressed with Zstandard. */
-#include "base/file.h"
-#include "base/file_stream.h"
+#include "base/file/file.h"
+#include "base/file/file_stream.h"
 #include "base/rng.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 #ifndef HW_ASTRA_ASTRA_H
 #define HW_ASTRA_ASTRA_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/cluster.h"
 
 halley_status astra_read_network(halley_cluster *c, const char *path, halley_error *err);

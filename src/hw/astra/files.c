@@ -2,7 +2,7 @@
  * hw/astra/files.c - ASTRA-sim's configuration as a cluster: network.yml, system.json,
  * remote_memory.json, comm_group.json.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/astra/astra.h"
 #include "hw/groups.h"
 #include "hw/levels.h"

@@ -10,7 +10,7 @@
  *
  * system text: "key: value" by line, algorithms as ring_direct_ring.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/astra/astra.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * dimension first. Bandwidth is in GiB/s whatever the file calls it (ASTRA-sim multiplies
  * by 2^30), latency in ns.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/astra/astra.h"
 
 static const char *const keys[] = {"topology", "npus_count", "bandwidth", "latency"};

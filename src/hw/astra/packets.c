@@ -4,7 +4,7 @@
  * cluster with native rules whose network is that graph, for the flow model; the system
  * file gives the algorithms and chunks of collectives over the logical dimensions.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/limit.h"
 #include "hw/astra/astra.h"
 #include "hw/npu.h"

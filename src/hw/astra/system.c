@@ -3,7 +3,7 @@
  * roofline. Bandwidths and rates here are decimal (GB/s = 1e9, TFLOPS = 1e12). A key that
  * has no default in ASTRA-sim, where uninitialised memory decides, is required here.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "hw/astra/astra.h"
 

@@ -1,7 +1,7 @@
 /* hw/graph/events.c - events read from a file, and the changes of links they mean. */
 #include "hw/graph/events.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <stdlib.h>

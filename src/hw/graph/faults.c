@@ -1,7 +1,7 @@
 /* hw/graph/faults.c - degraded and failed links, read from a file and put on a graph. */
 #include "hw/graph/faults.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <stddef.h>

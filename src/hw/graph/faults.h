@@ -14,7 +14,7 @@
 #define HW_GRAPH_FAULTS_H
 
 #include "base/array.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/graph/graph.h"
 
 /* One entry. Names are device names, or end in * for all that begin so. */

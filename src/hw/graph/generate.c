@@ -6,7 +6,7 @@
  */
 #include "hw/graph/generate.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/measure.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #ifndef HW_GRAPH_GENERATE_H
 #define HW_GRAPH_GENERATE_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "hw/graph/events.h"
 #include "hw/graph/graph.h"
 

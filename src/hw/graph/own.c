@@ -4,7 +4,7 @@
  * is finished, and the calls after it do nothing.
  */
 #include "base/array.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/measure.h"
 #include "hw/graph/topology.h"
 

@@ -5,7 +5,7 @@
 #include "hw/graph/topology.h"
 
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "hw/graph/collective.h"
 #include "hw/graph/export/export.h"
 #include "hw/graph/generate.h"

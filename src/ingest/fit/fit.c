@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/trace_attr.h"
 #include "ingest/tree/tree.h"
 #include "trace/core/groups.h"

@@ -1,6 +1,6 @@
 /* The kernels that took longest, by name; and the verdict. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "ingest/kernels/kernels.h"
 
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #define INGEST_MSCCLPP_PLAN_H
 
 #include "base/array.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/hash.h"
 #include "halley/trace.h"
 

@@ -1,5 +1,5 @@
 /* Files in, traces out: read, classify, rebuild, align, write. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/pool.h"
 #include "base/watch.h"
 #include "halley/recording.h"

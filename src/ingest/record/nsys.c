@@ -6,7 +6,7 @@
  * with GPU rows is a rank of its own: events are joined on (process, correlation).
  */
 #include "base/database.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "ingest/record/read.h"
 
 #include <sqlite3.h>

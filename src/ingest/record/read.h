@@ -4,7 +4,7 @@
 #ifndef INGEST_RECORD_READ_H
 #define INGEST_RECORD_READ_H
 
-#include "base/file_stream.h"
+#include "base/file/file_stream.h"
 #include "ingest/record/record.h"
 
 /* The ranks that one file holds; {0} is empty. */

@@ -1,5 +1,5 @@
 /* What a file is, by its first bytes; and reading it with the reader that fits. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "ingest/record/read.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * PREFIX_hip_api_trace.csv, PREFIX_marker_api_trace.csv. One prefix is one recording:
  * naming any of them reads all. Columns are found by their names.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "ingest/record/read.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * once by the caller, who remembers the answer. */
 #include "ingest/record/rules.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/limit.h"
 #include "ingest/pull.h"
 #include "ingest/record/rules_file.h"

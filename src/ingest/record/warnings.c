@@ -1,5 +1,5 @@
 /* What deserves a word about a recording: each a sentence in the user's terms. */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "ingest/record/facts.h"
 
 #include <inttypes.h>

@@ -6,8 +6,8 @@
  * one. Times include callees; rows are ordered by device time, then host time.
  */
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "halley/recording_tree.h"
 #include "ingest/tree/tree.h"
 

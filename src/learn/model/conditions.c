@@ -7,10 +7,10 @@
  */
 #include "learn/model/conditions.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/json.h"
 #include "base/limit.h"
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <math.h>

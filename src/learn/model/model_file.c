@@ -5,7 +5,7 @@
  * says so. A reader believes nothing: the hash finds accidents, the checks of every index
  * find the rest.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "learn/model/joint.h"
 
 #include <assert.h>

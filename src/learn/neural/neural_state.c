@@ -5,7 +5,7 @@
  */
 #include "learn/neural/neural_state.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  */
 #include "learn/sample/sample.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/pool.h"
 #include "edit/passes.h"
 #include "learn/neural/neural.h"

@@ -9,7 +9,7 @@
  * loops that run, and about as many nodes as sets of this family with these conditions
  * have.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "learn/sample/sample.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  * or less often, so that a rank has as many nodes as the law of the conditions says; a
  * program without loops is repeated as a whole.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "learn/sample/sample.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * by side too), and each depends on its own seed alone, so that the bytes are the same
  * with any number of threads. All go into one folder that appears when they are done.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/pool.h"
 #include "base/watch.h"
 #include "learn/sample/sample.h"

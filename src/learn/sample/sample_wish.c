@@ -1,5 +1,5 @@
 /* What the user fixes of new sets: one condition by the other, and whether all fit. */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "learn/sample/sample.h"
 
 #include <assert.h>

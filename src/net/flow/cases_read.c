@@ -2,9 +2,9 @@
  * net/flow/cases_read.c - flow files, token by token.
  */
 #include "base/array.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/json.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "net/flow/cases.h"
 
 #include <assert.h>

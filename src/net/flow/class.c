@@ -1,7 +1,7 @@
 /*
  * net/flow/class.c - links, classes of flows and the flows themselves.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "net/flow/state.h"
 
 #include <assert.h>

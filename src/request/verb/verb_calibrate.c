@@ -1,6 +1,6 @@
 /* halley calibrate - fit constants of a stack or a device to measurements. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/error_bar.h"
 #include "halley/score.h"
 #include "request/files.h"

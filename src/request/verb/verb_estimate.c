@@ -3,7 +3,7 @@
  * fits, what it costs.
  */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/plan_trace.h"
 #include "halley/search.h"
 #include "report/numbers.h"

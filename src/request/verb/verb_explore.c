@@ -1,8 +1,8 @@
 /* halley explore - every design of a study, the best of them, and why. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/version.h"
-#include "report/explore_plots.h"
+#include "report/explore/explore_plots.h"
 #include "request/design.h"
 #include "request/document.h"
 #include "request/explore_out.h"

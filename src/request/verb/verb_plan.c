@@ -1,6 +1,6 @@
 /* halley plan - the best ways to cut a model over a cluster. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/search.h"
 #include "report/numbers.h"
 #include "request/design.h"

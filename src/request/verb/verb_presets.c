@@ -1,8 +1,8 @@
 /* halley presets - what is compiled in: models, NPUs, clusters, links, stacks. */
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "halley/cluster.h"
 #include "halley/explore.h"
 #include "halley/model.h"

@@ -3,7 +3,7 @@
  * scored.
  */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/score.h"
 #include "request/verbs.h"
 

@@ -1,6 +1,6 @@
 /* halley topology compare - several networks side by side. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "request/topology.h"
 #include "request/verbs.h"
 

@@ -1,6 +1,6 @@
 /* halley topology list - the networks that halley builds, and what each takes. */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "request/topology.h"
 #include "request/verbs.h"
 

@@ -1,13 +1,13 @@
 /* halley trace check - find what is wrong with traces, and drop what cannot be met. */
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "halley/trace_check.h"
 #include "halley/trace_edit.h"
 #include "request/files.h"
-#include "request/roles.h"
-#include "request/traces.h"
+#include "request/trace/roles.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

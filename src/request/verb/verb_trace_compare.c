@@ -1,11 +1,11 @@
 /* halley trace compare - how near traces are to others, and what they give away. */
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "halley/compare.h"
-#include "report/compare.h"
-#include "request/share.h"
+#include "report/compare/compare.h"
+#include "request/trace/share.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

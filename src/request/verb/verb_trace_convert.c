@@ -1,10 +1,10 @@
 /* halley trace convert - write traces in another form. */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/ingest.h"
 #include "halley/trace_template.h"
 #include "request/files.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "halley/recording_diff.h"
 #include "halley/trace_diff.h"
-#include "request/recording_diff.h"
-#include "request/traces.h"
+#include "request/trace/recording_diff.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* halley trace fit - the model and the plan that a recording shows. */
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "halley/fit.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

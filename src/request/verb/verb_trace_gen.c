@@ -4,12 +4,12 @@
  * library, which knows units and ranges. Some of them are keys of a plan, too.
  */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/plan_trace.h"
 #include "halley/trace_gen.h"
 #include "request/design.h"
 #include "request/files.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>

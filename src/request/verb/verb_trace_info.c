@@ -4,8 +4,8 @@
 #include "halley/trace_check.h"
 #include "halley/trace_stats.h"
 #include "report/kernels.h"
-#include "request/roles.h"
-#include "request/traces.h"
+#include "request/trace/roles.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "halley/ingest.h"
 #include "request/files.h"
-#include "request/recordings.h"
-#include "request/traces.h"
+#include "request/trace/recordings.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "halley/trace_edit.h"
 #include "request/files.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

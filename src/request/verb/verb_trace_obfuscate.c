@@ -1,10 +1,10 @@
 /* halley trace obfuscate - hide what a trace gives away, and say what it still does. */
 #include "base/error.h"
-#include "base/file.h"
-#include "base/number.h"
+#include "base/file/file.h"
+#include "base/number/number.h"
 #include "halley/synth.h"
 #include "request/files.h"
-#include "request/share.h"
+#include "request/trace/share.h"
 #include "request/verbs.h"
 
 #include <errno.h>

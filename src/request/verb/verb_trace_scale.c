@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "halley/scale.h"
 #include "request/files.h"
-#include "request/share.h"
+#include "request/trace/share.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "halley/spread.h"
 #include "request/files.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>

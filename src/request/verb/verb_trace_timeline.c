@@ -3,7 +3,7 @@
 #include "report/columns.h"
 #include "report/recorded.h"
 #include "request/files.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 typedef struct timeline_options {

@@ -1,12 +1,12 @@
 /* halley trace view - draw a trace as SVG, HTML, Graphviz dot or GraphML. */
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/recording_tree.h"
 #include "halley/trace_view.h"
 #include "report/recorded.h"
 #include "request/files.h"
-#include "request/traces.h"
+#include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef SIM_ASTRA_GRISU_H
 #define SIM_ASTRA_GRISU_H
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 /* Of a positive number between 1e-12 and 1e15, or 0; others get number_repr's text. */
 number_text grisu_write(double value);

@@ -4,11 +4,11 @@
  * is, and a drawing of lives by length. Its order is that of walks over GNU's hash tables
  * and of its sort; so those are followed here.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "sim/astra/grisu.h"
 #include "sim/astra/memory.h"
 #include "sim/astra/stdsort.h"
-#include "sim/stdset.h"
+#include "sim/coll/stdset.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -5,12 +5,12 @@
  * that it exits. With log files it also writes, for debugging, what nodes do.
  */
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "halley/astra.h"
 #include "sim/astra/log.h"
 #include "sim/astra/memory.h"
+#include "sim/coll/stdset.h"
 #include "sim/engine.h"
-#include "sim/stdset.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "trace/core/groups.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "halley/trace_edit.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * a file for ASTRA-sim.
  */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "trace/core/groups.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
 #include "trace/core/rank_file.h"
 
 #include "base/array.h"
-#include "base/file_stream.h"
+#include "base/file/file_stream.h"
 #include "base/hash.h"
 
 #include <assert.h>

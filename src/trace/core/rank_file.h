@@ -5,7 +5,7 @@
 #ifndef TRACE_CORE_RANK_FILE_H
 #define TRACE_CORE_RANK_FILE_H
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 typedef struct rank_file {
     bool is_large;       /* its bytes are not kept */

@@ -1,7 +1,7 @@
 /*
  * Sets of ranks: reading the files side by side, holding equal ones once.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/json.h"
 #include "base/pool.h"
 #include "trace/core/rank_file.h"

@@ -7,7 +7,7 @@
  */
 #include "trace/core/set_alike.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "base/pool.h"
 #include "trace/core/store.h"

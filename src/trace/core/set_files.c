@@ -5,7 +5,7 @@
  */
 #include "trace/core/set_files.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "halley/trace.h"
 

@@ -4,7 +4,7 @@
  * that is larger than the window makes the window larger. Text is copied, so nothing
  * refers to the window afterwards.
  */
-#include "base/file_stream.h"
+#include "base/file/file_stream.h"
 #include "base/limit.h"
 #include "trace/format/et.h"
 

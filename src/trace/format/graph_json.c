@@ -4,7 +4,7 @@
  * attributes, the known ones with the types Chakra gives them, others with the type their
  * value has.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "trace/format/et.h"
 #include "trace/format/json_read.h"
 

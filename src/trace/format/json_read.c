@@ -9,7 +9,7 @@
  */
 #include "trace/format/json_read.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "trace/format/et.h"
 
 #include <math.h>

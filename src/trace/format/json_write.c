@@ -3,7 +3,7 @@
  * base64, defaults left out. Three styles of the same objects: one document, one object a
  * line, and the indented objects without separators that Chakra's jsonizer writes.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/utf8.h"
 #include "trace/format/et.h"
 

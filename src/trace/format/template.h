@@ -22,7 +22,7 @@
 #ifndef TRACE_FORMAT_TEMPLATE_H
 #define TRACE_FORMAT_TEMPLATE_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "trace/core/template.h"
 
 #define TRACE_TEMPLATE_ENDING ".roles.yaml"

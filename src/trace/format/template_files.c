@@ -1,5 +1,5 @@
 /* Template sets from and to files: PREFIX.roles.yaml and what it names, next to it. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/hash.h"
 #include "trace/format/template.h"
 

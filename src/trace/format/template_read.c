@@ -1,5 +1,5 @@
 /* The index of a template set: every error names its line and what would be right. */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "trace/format/template.h"
 
 #include <assert.h>

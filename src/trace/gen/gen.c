@@ -6,9 +6,9 @@
 #include "trace/gen/gen.h"
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/number/number.h"
+#include "base/number/units.h"
 #include "base/str.h"
-#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

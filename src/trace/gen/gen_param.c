@@ -1,8 +1,8 @@
 /* The parameters of the generators: one table, from which values are parsed, ranges are
  * checked and help is printed. */
 #include "base/error.h"
+#include "base/number/units.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "trace/gen/gen.h"
 
 #include <inttypes.h>

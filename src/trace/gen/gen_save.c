@@ -4,7 +4,7 @@
  * was.
  */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/str.h"
 #include "trace/core/groups.h"
 #include "trace/gen/gen.h"

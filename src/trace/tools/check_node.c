@@ -6,7 +6,7 @@
  * ASTRA-sim's newer reader, while Chakra's first one reads just the usual kind: another
  * integer kind is a note, another class (text, fraction, list) an error.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "trace/tools/check.h"
 

@@ -11,7 +11,7 @@
 #ifndef WORKLOAD_IMPORT_HF_H
 #define WORKLOAD_IMPORT_HF_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/model.h"
 #include "workload/import/report.h"
 

@@ -3,7 +3,7 @@
  * defaults of their type, so an absent key takes the default of data/hf-defaults.json
  * and is noted as assumed. An explicit null means "none": it never takes the default.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/import/hf.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  */
 #include "workload/import/hf_model.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/embedded.h"
 #include "workload/import/hf.h"
 

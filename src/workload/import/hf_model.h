@@ -2,7 +2,7 @@
 #ifndef WORKLOAD_IMPORT_HF_MODEL_H
 #define WORKLOAD_IMPORT_HF_MODEL_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/model.h"
 #include "workload/import/report.h"
 

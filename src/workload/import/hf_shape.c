@@ -1,6 +1,6 @@
 /* A decoder's configuration as a shape: the keys that all types share, then what the
  * row of its type says, then the type's own adjustments. */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/import/hf.h"
 
 #include <assert.h>

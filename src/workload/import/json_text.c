@@ -1,6 +1,6 @@
 #include "workload/import/json_text.h"
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/limit.h"
 
 #include <assert.h>

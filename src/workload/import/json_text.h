@@ -2,7 +2,7 @@
 #ifndef WORKLOAD_IMPORT_JSON_TEXT_H
 #define WORKLOAD_IMPORT_JSON_TEXT_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 
 /*
  * Load a JSON file, gzipped or not, or the config.json of a folder. A byte order mark is

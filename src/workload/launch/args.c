@@ -1,7 +1,7 @@
 /* Lists of arguments: made from words, asked by name. */
 #include "workload/launch/args.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "halley/launch.h"
 #include "workload/import/report.h"
 #include "workload/launch/shell.h"

@@ -3,7 +3,7 @@
  * batch of a GPU and accumulation steps two are enough; the number of data-parallel ranks
  * follows where all three are given.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/launch/tree.h"
 
 #include <stdio.h>

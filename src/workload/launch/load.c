@@ -3,7 +3,7 @@
  * keys, TOML by its tables, YAML by its blocks, a printed list by its dots, and any other
  * text with Megatron's arguments is a script.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/limit.h"
 #include "workload/import/json_text.h"
 #include "workload/launch/tree.h"

@@ -3,7 +3,7 @@
  * counted per device; parallelism is a product of two meshes, inside a slice (ici) and
  * between slices (dcn), where -1 takes what is left.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/launch/tree.h"
 
 #include <math.h>

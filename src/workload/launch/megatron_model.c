@@ -3,7 +3,7 @@
  * tied embeddings, biases everywhere, layer norms, learned positions, a feed-forward
  * without a gate. The shape is counted by the same code as Hugging Face's configurations.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/import/hf.h"
 #include "workload/launch/args.h"
 

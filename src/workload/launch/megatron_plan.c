@@ -3,7 +3,7 @@
  * absent is set here, too: no sequence parallelism, a replicated optimizer, gradients of
  * four bytes with bf16, communication that does not overlap.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/launch/args.h"
 
 #include <assert.h>

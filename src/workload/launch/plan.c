@@ -1,5 +1,5 @@
 /* What a launch file says, and its plan for a number of NPUs. */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/launch/args.h"
 
 #include <stdio.h>

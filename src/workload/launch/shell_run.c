@@ -3,7 +3,7 @@
  * the training. Sections are a stack; the mode of a section is how its lines are treated
  * (run, in doubt, repeated, skipped), never milder than that of the section around it.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/limit.h"
 #include "workload/launch/shell_state.h"
 

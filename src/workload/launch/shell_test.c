@@ -3,7 +3,7 @@
  * operand that is not known makes its comparison undecided; `undecided && false` is still
  * false.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/launch/shell_state.h"
 
 #include <ctype.h>

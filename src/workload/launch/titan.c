@@ -3,7 +3,7 @@
  * the batch is counted per data-parallel rank, so that the global batch follows from the
  * number of GPUs.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "workload/launch/tree.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * TOML as far as configuration files use it: [tables], key = value with texts, numbers,
  * booleans and lists. Arrays of tables and inline tables are refused by name.
  */
-#include "base/conf_build.h"
+#include "base/conf/conf_build.h"
 #include "workload/launch/args.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 #include "workload/launch/tree.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <math.h>
 #include <stdio.h>

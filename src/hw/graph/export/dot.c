@@ -3,7 +3,7 @@
  * 2,000 devices, endpoints with the same neighbours become one box with a count.
  */
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/export/export.h"
 
 #include <stdlib.h>

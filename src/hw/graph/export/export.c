@@ -1,7 +1,7 @@
 /* hw/graph/export/export.c - the table of formats, and what they share. */
 #include "hw/graph/export/export.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * joins two nodes once, so parallel cables need ports, which only switches have here.
  */
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/export/export.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  * NPUs have the first ids. They pass traffic on only where the network would not be
  * connected otherwise, which hw_graph_generate finds out.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/generate.h"
 
 #include <assert.h>

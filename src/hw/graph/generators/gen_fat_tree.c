@@ -13,7 +13,7 @@
  * link/planes into each; wired to one, NPU i of a node is in plane i, and the switch
  * inside the node joins the planes.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/generate.h"
 
 #include <assert.h>

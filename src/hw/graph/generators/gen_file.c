@@ -4,7 +4,7 @@
  * Rates and latencies that the file does not state are those of `link` and `latency`,
  * where these are given.
  */
-#include "base/file.h"
+#include "base/file/file.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/import/import.h"
 

@@ -7,7 +7,7 @@
  * have one, else in the order of the list.
  */
 #include "base/hash.h"
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/generators/params.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* hw/graph/import/draft.c - what all readers of topology files use. */
 #include "hw/graph/import/draft.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 #include "base/xml.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
 #ifndef HW_GRAPH_IMPORT_DRAFT_H
 #define HW_GRAPH_IMPORT_DRAFT_H
 
-#include "base/conf.h"
+#include "base/conf/conf.h"
 #include "base/hash.h"
 #include "hw/graph/import/import.h"
 

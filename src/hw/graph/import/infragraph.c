@@ -7,7 +7,7 @@
  */
 #include "hw/graph/import/infragraph.h"
 
-#include "base/number.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
  * xml.h of NCCL): PCI by generation and width, NVLink and xGMI by architecture. NVLinks
  * to NVSwitch chips add up into one switch, as NCCL does.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/import/draft.h"
 
 #include <ctype.h>

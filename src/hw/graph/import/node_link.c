@@ -5,7 +5,7 @@
  * bandwidth_gbps, latency_ns, ...}]}. We write kind, bandwidth_gbps and latency_ns; other
  * words that people use are read too.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/import/draft.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
  * Words are separated by white space. A public fork adds comments, a block of regions, a
  * word for the kind of link and another rate for the way back ("@RATE/DELAY").
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/import/draft.h"
 
 #include <inttypes.h>

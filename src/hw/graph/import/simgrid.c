@@ -2,7 +2,7 @@
  * hw/graph/import/simgrid.c - SimGrid platforms (XML 4.1) in the form that we write:
  * hosts (NPUs), routers, links, and one route over one link per cable.
  */
-#include "base/number.h"
+#include "base/number/number.h"
 #include "hw/graph/import/draft.h"
 
 #include <string.h>

@@ -1,0 +1,242 @@
+/*
+ * Folders out, for many small files. An fsync for each of them costs more than the files:
+ * here they are written side by side into a temporary folder, the file system is synced
+ * once, and only then the folder takes its name. Nobody ever sees it half full, and after
+ * a power cut it is there with all it holds, or not at all.
+ */
+#include "base/array.h"
+#include "base/file/file.h"
+#include "base/file/file_root.h"
+#include "base/file/file_temporary.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct file_folder {
+    char *path; /* as given, less slashes at the end */
+    file_temporary *temporary;
+    int fd; /* of the temporary folder, from before the first file is written */
+    uint64_t n_failures; /* of allocations, when the call began */
+    bool inside; /* `path` was there and is empty: the temporary folder lies in it */
+};
+
+static halley_status report_folder_error(const char *path, const char *doing, int reason,
+                                         halley_error *err)
+{
+    const halley_status status =
+        reason == ENOMEM ? error_nomem(err) : error_errno(err, doing, reason);
+    error_at_file(err, path);
+    return status;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* The first name in a folder in the order of the system. False: it has none. */
+static bool first_in(char *name, size_t size, const char *path)
+{
+    assert(size > 0);
+    DIR *const folder = opendir(path);
+    const struct dirent *e = NULL;
+    while (folder && (e = readdir(folder)) && is_dots(e->d_name))
+        ;
+    if (e)
+        snprintf(name, size, "%.*s", (int)size - 1, e->d_name);
+    if (folder)
+        closedir(folder);
+    return e != NULL;
+}
+
+bool file_folder_is_empty(const char *path)
+{
+    char unused[1];
+    return !first_in(unused, sizeof unused, path);
+}
+
+static halley_status look_inside(file_folder *f, halley_error *err)
+{
+    char name[64];
+    const int refused = file_root_check_write(f->path);
+    if (refused != 0)
+        return report_folder_error(f->path, "make the folder", refused, err);
+    f->inside = file_is_folder(f->path);
+    if (!f->inside && file_exists(f->path))
+        return report_folder_error(f->path, "make the folder", EEXIST, err);
+    if (!f->inside || !first_in(name, sizeof name, f->path))
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL,
+              "the folder is not empty ('%s' is in it): name another, or remove what is "
+              "in it",
+              name);
+    error_at_file(err, f->path);
+    return HALLEY_EINVAL;
+}
+
+static int make_new_folder(const char *path, void *context)
+{
+    (void)context;
+    return mkdir(path, 0777) == 0 ? 0 : errno;
+}
+
+static int open_temporary(file_folder *f)
+{
+    assert(f->temporary == NULL);
+    strbuf within = {0};
+    strbuf_printf(&within, "%s/part", f->path);
+    int reason = within.failed ? ENOMEM : 0;
+    if (reason == 0)
+        reason = file_temporary_new(&f->temporary, f->inside ? within.at : f->path, true,
+                                    make_new_folder, NULL);
+    strbuf_fini(&within);
+    if (reason != 0)
+        return reason;
+    f->fd = open(f->temporary->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->fd >= 0)
+        return 0;
+    reason = errno;
+    (void)rmdir(f->temporary->path);
+    return reason;
+}
+
+static void release_folder(file_folder *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    file_temporary_free(f->temporary);
+    free(f);
+}
+
+halley_status file_folder_open(file_folder **out, const char *path, halley_error *err)
+{
+    assert(out != NULL && path != NULL);
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    file_folder *f = mem_array_zero(1, sizeof *f);
+    if (f == NULL)
+        return error_nomem(err);
+    f->fd = -1;
+    f->n_failures = mem_failure_start();
+    f->path = strndup(path, n);
+    halley_status status = f->path ? look_inside(f, err) : error_nomem(err);
+    if (status == HALLEY_OK) {
+        const int reason = open_temporary(f);
+        if (reason != 0)
+            status = report_folder_error(path, "make the folder", reason, err);
+    }
+    if (status == HALLEY_OK)
+        *out = f;
+    else
+        release_folder(f);
+    return status;
+}
+
+halley_status file_folder_put(const file_folder *folder, const char *name, const void *at,
+                              size_t n, halley_error *err)
+{
+    assert(name != NULL && strchr(name, '/') == NULL);
+    assert(at != NULL || n == 0);
+    file_section section;
+    int fd = -1, reason = file_section_begin(&section);
+    if (reason == 0) {
+        fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        reason = fd < 0 ? errno : 0;
+        file_section_end(&section);
+    }
+    if (reason == 0)
+        reason = file_write(fd, at, n);
+    if (fd >= 0 && close(fd) != 0 && reason == 0)
+        reason = errno;
+    if (reason == 0)
+        return HALLEY_OK;
+    char doing[HALLEY_ERROR_FILE + 16];
+    snprintf(doing, sizeof doing, "write %s/%s", folder->path, name);
+    return error_errno(err, doing, reason);
+}
+
+/* Not over a file that came there in the meantime, where the file system knows how. */
+static int move_entry(int from, int to, const char *name)
+{
+    const int status = renameat2(from, name, to, name, RENAME_NOREPLACE);
+    return status != 0 && errno == EINVAL ? renameat(from, name, to, name) : status;
+}
+
+/* Every file of the temporary folder: into the folder, or away. 0, or the first errno. */
+static int empty_folder(file_folder *f, int to)
+{
+    assert(f->path != NULL);
+    const int own = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const folder = own >= 0 ? fdopendir(own) : NULL;
+    int reason = folder ? 0 : errno;
+    if (own >= 0 && !folder)
+        close(own);
+    for (const struct dirent *e; folder && reason == 0 && (e = readdir(folder));) {
+        if (is_dots(e->d_name))
+            continue;
+        const int status =
+            to < 0 ? unlinkat(f->fd, e->d_name, 0) : move_entry(f->fd, to, e->d_name);
+        reason = status == 0 ? 0 : errno;
+    }
+    if (folder)
+        closedir(folder);
+    return reason;
+}
+
+static int move_inside(file_folder *f)
+{
+    const int to = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (to < 0)
+        return errno;
+    const int reason = empty_folder(f, to);
+    close(to);
+    if (reason == 0)
+        (void)rmdir(f->temporary->path);
+    return reason;
+}
+
+static int take_folder_name(file_folder *f)
+{
+    if (f->inside)
+        return move_inside(f);
+    return rename(f->temporary->path, f->path) == 0 ? 0 : errno;
+}
+
+halley_status file_folder_commit(file_folder *folder, halley_error *err)
+{
+    file_section section;
+    int reason = folder->n_failures != mem_failure_count() ? ENOMEM
+                 : syncfs(folder->fd) == 0                 ? 0
+                                                           : errno;
+    if (reason == 0)
+        reason = file_section_begin(&section);
+    if (reason == 0) {
+        reason = take_folder_name(folder);
+        file_section_end(&section);
+    }
+    if (reason == 0) {
+        release_folder(folder);
+        return HALLEY_OK;
+    }
+    const halley_status status =
+        report_folder_error(folder->path, "write the folder", reason, err);
+    file_folder_abort(folder);
+    return status;
+}
+
+void file_folder_abort(file_folder *folder)
+{
+    if (folder == NULL)
+        return;
+    (void)empty_folder(folder, -1);
+    (void)rmdir(folder->temporary->path);
+    release_folder(folder);
+}

@@ -1,0 +1,103 @@
+/*
+ * The root is one descriptor, set once. Reading goes through openat2 (base/file_beneath),
+ * so that no link that appears meanwhile leads outside. What is written, and what SQLite
+ * opens by itself, is looked at first: the path, or of a new file its folder.
+ */
+#include "base/file/file_root.h"
+
+#include "base/file/file_beneath.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One per process, as a root directory is: every reader asks for it, from any thread. */
+static atomic_int root_fd = -1;
+static atomic_bool root_read_only;
+
+halley_status file_root_set(const char *folder, bool read_only, halley_error *err)
+{
+    assert(atomic_load(&root_fd) < 0);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fchdir(fd) != 0) {
+        error_set(err, HALLEY_EIO, "cannot open the folder: %s", strerror(errno));
+        error_at_file(err, folder);
+        if (fd >= 0)
+            close(fd);
+        return HALLEY_EIO;
+    }
+    atomic_store(&root_read_only, read_only);
+    atomic_store(&root_fd, fd);
+    return HALLEY_OK;
+}
+
+int file_root_get(void)
+{
+    return atomic_load(&root_fd);
+}
+
+halley_status file_root_refuse(const char *path, halley_error *err)
+{
+    return error_set(err, HALLEY_ENOTFOUND,
+                     "there is no file \"%.200s\" in the folder of this server; name "
+                     "files relative to it, without \"..\"",
+                     path);
+}
+
+/* The folder of a file that is not there (yet). */
+static bool is_new_allowed(int root, const char *path)
+{
+    char folder[PATH_MAX];
+    int fd;
+    const char *const slash = strrchr(path, '/');
+    if (slash == NULL)
+        return true;
+    assert((size_t)(slash - path) < sizeof folder);
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    if (file_open_beneath(&fd, root, folder, NULL) == HALLEY_OK) {
+        close(fd);
+        return true;
+    }
+    return faccessat(root, folder, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           is_new_allowed(root, folder);
+}
+
+bool file_root_allows(const char *path)
+{
+    const int root = atomic_load(&root_fd);
+    int fd;
+    if (root < 0)
+        return true;
+    if (!file_path_is_plain(path))
+        return false;
+    if (file_open_beneath(&fd, root, path, NULL) == HALLEY_OK) {
+        close(fd);
+        return true;
+    }
+    return faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           is_new_allowed(root, path);
+}
+
+int file_root_check_write(const char *path)
+{
+    if (!file_root_allows(path))
+        return ENOENT;
+    return atomic_load(&root_read_only) ? EROFS : 0;
+}
+
+int file_root_open(const char *path)
+{
+    const int root = atomic_load(&root_fd);
+    int fd;
+    if (root < 0)
+        return open(path, O_RDONLY | O_CLOEXEC);
+    if (file_open_beneath(&fd, root, path, NULL) == HALLEY_OK)
+        return fd;
+    errno = ENOENT;
+    return -1;
+}

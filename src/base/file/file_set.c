@@ -1,0 +1,290 @@
+/*
+ * Sets of files out: every file gets a temporary name next to its own, and when all are
+ * written they take their names one after the other in a section that signals do not
+ * interrupt. Syncing file by file takes longer than all else, so the file system is
+ * synced once before that.
+ */
+#include "base/array.h"
+#include "base/file/file.h"
+#include "base/file/file_root.h"
+#include "base/file/file_temporary.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct member {
+    char *path; /* that the file takes at commit */
+    file_temporary *temporary;
+    mode_t mode;   /* of the file that it replaces, or 0 */
+    bool may_miss; /* nothing need have been written */
+    dev_t device;
+    bool unsynced; /* written here; others sync what they write */
+    bool renamed;
+} member;
+
+struct file_set {
+    pthread_mutex_t lock; /* of the list */
+    ARRAY(member *) members;
+    uint64_t n_failures; /* of allocations, when the call began */
+};
+
+static halley_status set_error(halley_error *err, const char *path, int reason)
+{
+    assert(reason != 0);
+    if (reason == ENOMEM)
+        return error_nomem(err);
+    char doing[HALLEY_ERROR_FILE + 16];
+    snprintf(doing, sizeof doing, "write %s", path);
+    return error_errno(err, doing, reason);
+}
+
+halley_status file_set_open(file_set **out, halley_error *err)
+{
+    file_set *set = mem_array_zero(1, sizeof *set);
+    if (set == NULL || pthread_mutex_init(&set->lock, NULL) != 0) {
+        free(set);
+        return error_nomem(err);
+    }
+    set->n_failures = mem_failure_start();
+    *out = set;
+    return HALLEY_OK;
+}
+
+static void free_member(member *m)
+{
+    if (m == NULL)
+        return;
+    file_temporary_free(m->temporary);
+    free(m->path);
+    free(m);
+}
+
+/* The mode follows the umask. */
+static int create_file(const char *path, void *fd)
+{
+    *(int *)fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return *(int *)fd >= 0 ? 0 : errno;
+}
+
+/* Only the name, for somebody else to write to. */
+static int reserve_name(const char *path, void *unused)
+{
+    struct stat about;
+    (void)unused;
+    if (lstat(path, &about) == 0)
+        return EEXIST;
+    return errno == ENOENT ? 0 : errno;
+}
+
+static bool is_symbolic_link(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+}
+
+/* A target that is there keeps its mode; a link stays, and what it names is replaced.
+ * Other names stay as they are: under a root (base/file/file_root.h) absolute ones are
+ * refused. */
+static int make_member(member *m, const char *path, const struct stat *old, int *fd)
+{
+    assert(path != NULL);
+    m->path = is_symbolic_link(path) ? realpath(path, NULL) : strdup(path);
+    if (m->path == NULL)
+        return errno != 0 ? errno : ENOMEM;
+    m->mode = old != NULL ? old->st_mode & 07777 : 0;
+    return file_temporary_new(&m->temporary, m->path, false,
+                              fd != NULL ? create_file : reserve_name, fd);
+}
+
+static bool add_set_member(file_set *set, member *m)
+{
+    assert(m != NULL);
+    pthread_mutex_lock(&set->lock);
+    const bool ok = array_push(&set->members, m);
+    pthread_mutex_unlock(&set->lock);
+    return ok;
+}
+
+/* What is there under this name: 0 and `old` filled, ENOENT, or why it cannot be written.
+ */
+static int look_at_target(const char *path, struct stat *old)
+{
+    const int refused = file_root_check_write(path);
+    if (refused != 0)
+        return refused == ENOENT ? EACCES : refused;
+    if (stat(path, old) != 0)
+        return errno == ENOENT && str_ends(str_from(path), STR("/")) ? EISDIR : errno;
+    if (S_ISDIR(old->st_mode))
+        return EISDIR;
+    return access(path, W_OK) == 0 ? 0 : errno;
+}
+
+/* A new member, with its temporary file open for writing unless fd is NULL; 0, or an
+ * errno. */
+static int open_member(member **out, file_set *set, const char *path, int *fd)
+{
+    struct stat old;
+    const int found = look_at_target(path, &old);
+    if (found != 0 && found != ENOENT)
+        return found;
+    member *m = mem_array_zero(1, sizeof *m);
+    if (m == NULL)
+        return ENOMEM;
+    int reason = make_member(m, path, found == 0 ? &old : NULL, fd);
+    if (reason == 0 && !add_set_member(set, m)) {
+        unlink(m->temporary->path);
+        if (fd != NULL)
+            close(*fd);
+        reason = ENOMEM;
+    }
+    if (reason == 0)
+        *out = m;
+    else
+        free_member(m);
+    return reason;
+}
+
+static bool is_special_file(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 &&
+                                      !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
+}
+
+halley_status file_set_put(file_set *set, const char *path, const void *at, size_t n,
+                           halley_error *err)
+{
+    assert(path != NULL && (at != NULL || n == 0));
+    if (is_special_file(path)) {
+        file_output *to;
+        TRY(file_output_open(&to, path, err));
+        file_output_write(to, at, n);
+        return file_output_commit(to, err);
+    }
+    member *m;
+    int fd = -1;
+    int reason = open_member(&m, set, path, &fd);
+    if (reason == 0) {
+        struct stat about;
+        reason = file_write(fd, at, n);
+        m->device = fstat(fd, &about) == 0 ? about.st_dev : 0;
+        if (close(fd) != 0 && reason == 0)
+            reason = errno;
+        m->unsynced = true;
+    }
+    return reason == 0 ? HALLEY_OK : set_error(err, path, reason);
+}
+
+halley_status file_set_add(file_set *set, const char **name, const char *path,
+                           bool may_miss, halley_error *err)
+{
+    assert(name != NULL && path != NULL);
+    *name = path;
+    if (is_special_file(path))
+        return HALLEY_OK;
+    member *m;
+    const int reason = open_member(&m, set, path, NULL);
+    if (reason != 0)
+        return set_error(err, path, reason);
+    m->may_miss = may_miss;
+    *name = m->temporary->path;
+    return HALLEY_OK;
+}
+
+static void free_set(file_set *set)
+{
+    for (size_t i = 0; i < set->members.n; i++)
+        free_member(set->members.at[i]);
+    array_fini(&set->members);
+    pthread_mutex_destroy(&set->lock);
+    free(set);
+}
+
+static void remove_members(file_set *set)
+{
+    for (size_t i = 0; i < set->members.n; i++) {
+        const member *m = set->members.at[i];
+        unlink(m->renamed ? m->path : m->temporary->path);
+    }
+}
+
+static halley_status rename_members(file_set *set, halley_error *err)
+{
+    for (size_t i = 0; i < set->members.n; i++) {
+        member *m = set->members.at[i];
+        assert(!m->renamed);
+        if (m->mode != 0)
+            (void)!chmod(m->temporary->path, m->mode);
+        m->renamed = rename(m->temporary->path, m->path) == 0;
+        if (!m->renamed && !(m->may_miss && errno == ENOENT))
+            return set_error(err, m->path, errno);
+    }
+    return HALLEY_OK;
+}
+
+/* With `all`, everything on its file system. */
+static int sync_file(const char *path, bool all)
+{
+    assert(path != NULL);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno;
+    const int reason = (all ? syncfs(fd) : fsync(fd)) == 0 ? 0 : errno;
+    close(fd);
+    return reason;
+}
+
+/* Few files one by one; of many, the file systems they are on. 0, or an errno. */
+static int sync_members(const file_set *set)
+{
+    enum { FEW = 32 };
+    const bool all = set->members.n > FEW;
+    bool any = false;
+    dev_t last = 0;
+    for (size_t i = 0; i < set->members.n; i++) {
+        const member *m = set->members.at[i];
+        if (!m->unsynced || (all && any && m->device == last))
+            continue;
+        const int reason = sync_file(m->temporary->path, all);
+        if (reason != 0)
+            return reason;
+        any = true;
+        last = m->device;
+    }
+    return 0;
+}
+
+halley_status file_set_commit(file_set *set, halley_error *err)
+{
+    file_section section;
+    int reason = set->n_failures == mem_failure_count() ? sync_members(set) : ENOMEM;
+    if (reason == 0)
+        reason = file_section_begin(&section);
+    halley_status status = HALLEY_OK;
+    if (reason == 0) {
+        status = rename_members(set, err);
+        if (status != HALLEY_OK)
+            remove_members(set);
+        file_section_end(&section);
+    } else {
+        status = set_error(err, set->members.n > 0 ? set->members.at[0]->path : "files",
+                           reason);
+        remove_members(set);
+    }
+    free_set(set);
+    return status;
+}
+
+void file_set_abort(file_set *set)
+{
+    if (set == NULL)
+        return;
+    remove_members(set);
+    free_set(set);
+}

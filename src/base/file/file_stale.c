@@ -1,0 +1,109 @@
+/*
+ * Removing what killed processes left. Only names of exactly our form are touched, made
+ * on this machine since it was started, by a process that is no more. A number that
+ * another process has by now keeps the file until that one has ended as well.
+ */
+#include "base/file/file_stale.h"
+
+#include "base/hash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_FOLDERS = 256, HEX_DIGITS = 8 };
+
+/* The exception to "no mutable globals": what was looked at belongs to the process.
+ * Folders by a hash of device and inode; 0 = free. */
+static _Atomic uint64_t looked_at[MOST_FOLDERS];
+
+uint32_t file_machine_tag(void)
+{
+    char text[256] = "";
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, 64) : 0;
+    if (fd >= 0)
+        close(fd);
+    n = n > 0 ? n : 0;
+    const ssize_t more = readlink("/proc/self/ns/pid", text + n, sizeof text - (size_t)n);
+    if (more > 0)
+        n += more;
+    if (gethostname(text + n, sizeof text - (size_t)n - 1) == 0)
+        n += (ssize_t)strnlen(text + n, sizeof text - (size_t)n - 1);
+    return (uint32_t)hash_bytes(text, (size_t)n, 0);
+}
+
+/* Is this the first look of the process at the folder? */
+static bool is_first_look(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return false;
+    const uint64_t key = hash_u64(hash_u64(about.st_dev) ^ about.st_ino) | 1;
+    for (uint32_t i = 0; i < MOST_FOLDERS; i++) {
+        uint64_t none = 0;
+        if (atomic_compare_exchange_strong(&looked_at[i], &none, key))
+            return true;
+        if (none == key)
+            return false;
+    }
+    return false; /* more folders than anybody writes into: they stay as they are */
+}
+
+static bool read_hex(uint32_t *out, const char **at, size_t least, size_t most)
+{
+    const size_t n = strspn(*at, "0123456789abcdef");
+    if (n < least || n > most)
+        return false;
+    *out = (uint32_t)strtoul(*at, NULL, 16);
+    *at += n;
+    return true;
+}
+
+/* ".NAME.RANDOM-MACHINE-PROCESS" or the same with ".gz", of a process that is gone. */
+static bool is_stale(const char *name, uint32_t machine)
+{
+    uint32_t random, tag, process;
+    const char *end = name + strlen(name);
+    if (name[0] != '.' || end - name < 2L * HEX_DIGITS)
+        return false;
+    if (strcmp(end - 3, ".gz") == 0)
+        end -= 3;
+    const char *at = end;
+    while (at > name && at[-1] != '.')
+        at--;
+    if (at <= name + 1 || !read_hex(&random, &at, HEX_DIGITS, HEX_DIGITS) ||
+        *at++ != '-' || !read_hex(&tag, &at, HEX_DIGITS, HEX_DIGITS) || *at++ != '-' ||
+        !read_hex(&process, &at, 1, HEX_DIGITS) || at != end)
+        return false;
+    return tag == machine && process > 0 && process <= INT32_MAX &&
+           kill((pid_t)process, 0) != 0 && errno == ESRCH;
+}
+
+void file_stale_remove(const char *path)
+{
+    if (!is_first_look(path))
+        return;
+    const int kept = errno;
+    DIR *const folder = opendir(path);
+    const uint32_t machine = file_machine_tag();
+    for (const struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
+        char full[4096];
+        const int n = snprintf(full, sizeof full, "%s/%s", path, e->d_name);
+        if (n < 0 || (size_t)n >= sizeof full || !is_stale(e->d_name, machine))
+            continue;
+        if (unlink(full) != 0)
+            file_folder_remove(full);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    errno = kept;
+}

@@ -1,0 +1,20 @@
+/*
+ * base/file/file_stale.h - what a killed process left. A temporary name
+ * (base/file/file_temporary.h) ends in ".RANDOM-MACHINE-PROCESS"; when no such process
+ * lives on this machine nobody will ever finish the file, and the next one that writes
+ * into the folder removes it.
+ */
+#ifndef BASE_FILE_STALE_H
+#define BASE_FILE_STALE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Tells machines, their boots and their process namespaces apart. */
+uint32_t file_machine_tag(void);
+/* Remove the stale temporaries of the folder `path`, once per process and folder. */
+void file_stale_remove(const char *path);
+/* Remove a folder and the files in it; async-signal-safe. */
+void file_folder_remove(const char *path);
+
+#endif

@@ -1,0 +1,27 @@
+/* base/file/file_stream.h - a file read piece by piece, plain, gzip or zstd, in constant
+ * memory. */
+#ifndef BASE_FILE_STREAM_H
+#define BASE_FILE_STREAM_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct file_stream file_stream;
+
+/* Gzip and zstd are recognised by their first bytes, not by the name; "-" is standard
+ * input. Errors name the path. */
+halley_status file_stream_open(file_stream **out, const char *path, halley_error *err);
+/* The same over bytes that the caller keeps alive; `name` is used as the path. */
+halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
+                               const char *name, halley_error *err);
+/* Between 1 and n bytes into `to`; *got is 0 at the end of the file only. */
+halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
+                               halley_error *err);
+bool file_stream_gzipped(const file_stream *s);      /* compressed, as gzip or zstd */
+uint64_t file_stream_consumed(const file_stream *s); /* bytes read, as stored */
+void file_stream_close(file_stream *s);              /* NULL is fine */
+
+#endif

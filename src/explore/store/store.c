@@ -1,0 +1,594 @@
+/*
+ * The store. A row's `key` is the hash of its canonical design (explore_design_key), the
+ * same in every store and study. Rows also carry their design's number in the space and
+ * are appended in its order, because at random places of a B-tree 0.9 million
+ * rows take 3.6 times as long, and each more longer. The number, of which a resumed run
+ * knows the first that is not done, thus represents the key while a study runs; the index
+ * by key is made once, when all rows are there. The fingerprint is made of the results of
+ * a few designs: a store written by another estimator, or with other presets, has
+ * another. One process writes: it holds an flock on the file, which, unlike SQLite's own
+ * locks, lets readers look at any time.
+ */
+#include "explore/store/store.h"
+
+#include "base/file/file.h"
+#include "base/hash.h"
+#include "explore/metric.h"
+#include "explore/store/store_check.h"
+#include "halley/version.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { FINGERPRINTS = 24 };
+
+struct explore_store {
+    sqlite3 *db;
+    sqlite3_stmt *insert, *remove; /* remove: while rows are settled */
+    const halley_study *study;
+    uint64_t n_rows; /* in the table design */
+    int lock;
+    char *path;
+};
+
+static halley_status store_error(const explore_store *st, const char *doing,
+                                 halley_error *err)
+{
+    assert(doing != NULL);
+    if ((sqlite3_errcode(st->db) & 0xff) != SQLITE_FULL)
+        return database_error(st->db, st->path, doing, err);
+    error_set(err, HALLEY_EIO, "cannot %s: the disk is full; make room and use --resume",
+              doing);
+    error_at_file(err, st->path);
+    return HALLEY_EIO;
+}
+
+static halley_status run_sql(explore_store *st, const char *sql, const char *doing,
+                             halley_error *err)
+{
+    assert(st->db != NULL && sql != NULL);
+    if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return HALLEY_OK;
+    return store_error(st, doing, err);
+}
+
+static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
+{
+    assert(s->n_axes <= HALLEY_MAX_AXES);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        strbuf_add(sql, STR(", "));
+        database_add_name(sql, str_from(s->axes[i].seen.name));
+        if (types)
+            strbuf_printf(sql, "%s", s->axes[i].seen.numbers ? " REAL" : " TEXT");
+    }
+    for (uint32_t i = 0; i < s->n_goals; i++)
+        strbuf_printf(sql, ", \"objective_%u\"%s", i + 1, types ? " REAL" : "");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
+        strbuf_printf(sql, ", \"%s\"%s", halley_metric_column(i), types ? " REAL" : "");
+    }
+    strbuf_printf(sql, ", \"schedule_time\"%s, \"settled\"%s, \"sum\"%s",
+                  types ? " TEXT" : "", types ? " INTEGER" : "", types ? " INTEGER" : "");
+}
+
+static uint64_t fingerprint(const halley_study *s)
+{
+    explore_worker *w = mem_array(1, sizeof *w);
+    uint64_t h = 11;
+    if (!w)
+        return 0;
+    explore_worker_init(w, s);
+    for (uint32_t i = 0; i < FINGERPRINTS; i++) {
+        explore_row row = {0};
+        explore_worker_move(w, (uint64_t)(s->size * i / FINGERPRINTS));
+        if (explore_worker_try(w, &row))
+            h = hash_bytes(row.metrics, sizeof row.metrics, h);
+    }
+    free(w);
+    return h;
+}
+
+static halley_status set_meta(explore_store *st, const char *name, const char *text,
+                              halley_error *err)
+{
+    assert(name != NULL && text != NULL);
+    sqlite3_stmt *q = NULL;
+    bool ok = sqlite3_prepare_v2(st->db,
+                                 "INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)",
+                                 -1, &q, NULL) == SQLITE_OK;
+    if (ok) {
+        sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(q, 2, text, -1, SQLITE_STATIC);
+        ok = sqlite3_step(q) == SQLITE_DONE;
+    }
+    sqlite3_finalize(q);
+    return ok ? HALLEY_OK : store_error(st, "write the store", err);
+}
+
+static halley_status set_meta_u64(explore_store *st, const char *name, uint64_t value,
+                                  halley_error *err)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    return set_meta(st, name, text, err);
+}
+
+/* The checksum over what meta and refusal now hold. */
+static halley_status set_sum(explore_store *st, halley_error *err)
+{
+    uint64_t sum;
+    if (!store_sum_meta(&sum, st->db))
+        return store_error(st, "write the store", err);
+    return set_meta_u64(st, "sum", sum, err);
+}
+
+static halley_status create_tables(explore_store *st, halley_error *err)
+{
+    assert(st->db != NULL);
+    const halley_study *s = st->study;
+    strbuf sql = {0};
+    strbuf_printf(&sql,
+                  "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+                  "CREATE TABLE refusal(reason TEXT PRIMARY KEY, designs INTEGER) "
+                  "WITHOUT ROWID;"
+                  "CREATE TABLE design(id INTEGER PRIMARY KEY, key INTEGER");
+    add_axis_columns(&sql, s, true);
+    strbuf_printf(&sql, ");");
+    halley_status status =
+        sql.failed ? error_nomem(err) : run_sql(st, sql.at, "create the store", err);
+    strbuf_fini(&sql);
+    if (status != HALLEY_OK)
+        return status;
+    TRY(set_meta_u64(st, "format", STORE_FORMAT, err));
+    TRY(set_meta(st, "version", HALLEY_VERSION, err));
+    TRY(set_meta(st, "study", s->name, err));
+    TRY(set_meta(st, "text", s->text, err));
+    TRY(set_meta(st, "objective", s->goals[0].seen.text, err));
+    TRY(set_meta(st, "direction", s->goals[0].seen.maximize ? "maximize" : "minimize",
+                 err));
+    TRY(set_meta_u64(st, "axes", s->n_axes, err));
+    TRY(set_meta_u64(st, "objectives", s->n_goals, err));
+    TRY(set_meta_u64(st, "study_hash", s->hash, err));
+    TRY(set_meta_u64(st, "fingerprint", fingerprint(s), err));
+    return set_sum(st, err);
+}
+
+static halley_status refuse(explore_store *st, halley_error *err, const char *why)
+{
+    error_set(err, HALLEY_EINVAL, "%s", why);
+    error_at_file(err, st->path);
+    return HALLEY_EINVAL;
+}
+
+static halley_status check_same(explore_store *st, halley_error *err)
+{
+    char text[256];
+    store_meta(st->db, text, sizeof text, "version");
+    if (strcmp(text, HALLEY_VERSION) != 0) {
+        error_set(err, HALLEY_EINVAL,
+                  "the store was written by halley %s, this is %s: start a new one", text,
+                  HALLEY_VERSION);
+        error_at_file(err, st->path);
+        return HALLEY_EINVAL;
+    }
+    store_meta(st->db, text, sizeof text, "study");
+    if (strcmp(text, st->study->name) != 0) {
+        error_set(err, HALLEY_EINVAL,
+                  "the store belongs to the study \"%s\", not to \"%s\"", text,
+                  st->study->name);
+        error_at_file(err, st->path);
+        return HALLEY_EINVAL;
+    }
+    if (store_meta_u64(st->db, "study_hash") != st->study->hash)
+        return refuse(st, err,
+                      "the study has changed since the store was written: start "
+                      "a new store, or give the old study back");
+    if (store_meta_u64(st->db, "fingerprint") != fingerprint(st->study))
+        return refuse(st, err,
+                      "presets or estimator have changed since the store was "
+                      "written: start a new one");
+    return HALLEY_OK;
+}
+
+/* The columns that this study writes, in their order, and no others. */
+static halley_status check_columns(explore_store *st, halley_error *err)
+{
+    strbuf wanted = {0}, found = {0};
+    sqlite3_stmt *q = NULL;
+    strbuf_add(&wanted, STR("\"id\", \"key\""));
+    add_axis_columns(&wanted, st->study, false);
+    const bool ok = sqlite3_prepare_v2(st->db,
+                                       "SELECT name FROM pragma_table_info('design') "
+                                       "ORDER BY cid",
+                                       -1, &q, NULL) == SQLITE_OK;
+    for (uint32_t i = 0; ok && sqlite3_step(q) == SQLITE_ROW; i++) {
+        strbuf_add(&found, str_from(i > 0 ? ", " : ""));
+        database_add_name(&found, str_from(database_text(q, 0)));
+    }
+    sqlite3_finalize(q);
+    halley_status status = HALLEY_OK;
+    if (wanted.failed || found.failed)
+        status = error_nomem(err);
+    else if (!str_eq(strbuf_str(&wanted), strbuf_str(&found)))
+        status = store_damaged(st->path, err,
+                               "the table design has other columns than the study");
+    strbuf_fini(&wanted);
+    strbuf_fini(&found);
+    return status;
+}
+
+static halley_status check_store(explore_store *st, halley_error *err)
+{
+    TRY(store_check_kind(st->db, st->path, err));
+    TRY(check_same(st, err));
+    TRY(store_check_summary(st->db, st->path, err));
+    TRY(check_columns(st, err));
+    st->n_rows = store_meta_u64(st->db, "rows");
+    return HALLEY_OK;
+}
+
+static halley_status read_reached(explore_store *st, explore_reached *out,
+                                  halley_error *err)
+{
+    assert(out != NULL);
+    sqlite3_stmt *q = NULL;
+    out->next = store_meta_u64(st->db, "next");
+    out->pending = store_meta_u64(st->db, "pending");
+    out->n_evaluated = store_meta_u64(st->db, "evaluated");
+    out->n_feasible = store_meta_u64(st->db, "feasible");
+    if (sqlite3_prepare_v2(st->db, "SELECT reason, designs FROM refusal ORDER BY reason",
+                           -1, &q, NULL) != SQLITE_OK)
+        return store_error(st, "read the store", err);
+    while (sqlite3_step(q) == SQLITE_ROW)
+        explore_reasons_add(&out->reasons, database_text(q, 0),
+                            (uint64_t)sqlite3_column_int64(q, 1));
+    sqlite3_finalize(q);
+    return HALLEY_OK;
+}
+
+static halley_status prepare_insert(explore_store *st, halley_error *err)
+{
+    strbuf sql = {0};
+    strbuf_printf(&sql, "INSERT OR IGNORE INTO design(id, key");
+    add_axis_columns(&sql, st->study, false);
+    strbuf_printf(&sql, ") VALUES(?, ?, ?, ?, ?");
+    for (uint32_t i = 0; i < st->study->n_axes + st->study->n_goals + HALLEY_N_METRICS;
+         i++)
+        strbuf_printf(&sql, ", ?");
+    strbuf_printf(&sql, ")");
+    halley_status status = HALLEY_OK;
+    if (sql.failed)
+        status = error_nomem(err);
+    else if (sqlite3_prepare_v2(st->db, sql.at, -1, &st->insert, NULL) != SQLITE_OK)
+        status = store_error(st, "write the store", err);
+    strbuf_fini(&sql);
+    return status;
+}
+
+static halley_status take_lock(explore_store *st, halley_error *err)
+{
+    st->lock = open(st->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (st->lock < 0) {
+        error_errno(err, "open the store", errno);
+        error_at_file(err, st->path);
+        return HALLEY_EIO;
+    }
+    if (flock(st->lock, LOCK_EX | LOCK_NB) == 0)
+        return HALLEY_OK;
+    error_set(err, HALLEY_EIO, "another process is writing this store");
+    error_at_file(err, st->path);
+    return HALLEY_EIO;
+}
+
+/* Does the database hold nothing at all? So it is when who made it was killed before the
+ * tables were there. */
+static bool is_blank(explore_store *st)
+{
+    sqlite3_stmt *q = NULL;
+    const bool blank = sqlite3_prepare_v2(st->db, "SELECT 1 FROM sqlite_master LIMIT 1",
+                                          -1, &q, NULL) == SQLITE_OK &&
+                       sqlite3_step(q) == SQLITE_DONE;
+    sqlite3_finalize(q);
+    return blank;
+}
+
+static halley_status open_store(explore_store *st, explore_reached *reached, bool resume,
+                                halley_error *err)
+{
+    const bool there = lseek(st->lock, 0, SEEK_END) > 0;
+    if (there && !resume)
+        return refuse(st, err,
+                      "the store exists: continue it with --resume, or remove it");
+    TRY(database_open(&st->db, st->path, &(database_options){.writable = true}, err));
+    TRY(run_sql(
+        st,
+        "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+        "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
+        "open the store", err));
+    TRY(run_sql(st, "BEGIN IMMEDIATE", "open the store", err));
+    const bool fresh = is_blank(st);
+    halley_status status = fresh ? create_tables(st, err) : check_store(st, err);
+    if (status == HALLEY_OK && !fresh)
+        status = read_reached(st, reached, err);
+    if (status == HALLEY_OK)
+        return run_sql(st, "COMMIT", "create the store", err);
+    sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+halley_status explore_store_open(explore_store **out, explore_reached *reached,
+                                 const char *path, bool resume, const halley_study *s,
+                                 halley_error *err)
+{
+    assert(path != NULL && s != NULL);
+    explore_store *st = mem_array_zero(1, sizeof *st);
+    if (!st)
+        return error_nomem(err);
+    st->study = s;
+    st->lock = -1;
+    st->path = strdup(path);
+    halley_status status = st->path != NULL ? take_lock(st, err) : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = open_store(st, reached, resume, err);
+    if (status == HALLEY_OK)
+        status = prepare_insert(st, err);
+    if (status == HALLEY_OK)
+        *out = st;
+    else
+        explore_store_close(st, NULL);
+    return status;
+}
+
+static void bind_number(sqlite3_stmt *q, int at, double value, uint64_t *sum)
+{
+    sqlite3_bind_double(q, at, value);
+    *sum = store_sum_double(*sum, value);
+}
+
+/* The values of the axes, from column `at` on; returns the column after them. */
+static int bind_axes(explore_store *st, const explore_row *row, int at, uint64_t *sum)
+{
+    assert((double)row->id < st->study->size);
+    const halley_study *s = st->study;
+    uint32_t digits[HALLEY_MAX_AXES];
+    explore_digits(digits, s, row->id);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        const halley_axis *a = &s->axes[i].seen;
+        if (a->numbers) {
+            bind_number(st->insert, at++, a->numbers[digits[i]], sum);
+        } else {
+            sqlite3_bind_text(st->insert, at++, a->texts[digits[i]], -1, SQLITE_STATIC);
+            *sum = store_sum_text(*sum, a->texts[digits[i]]);
+        }
+    }
+    return at;
+}
+
+/* How the time of a schedule was found. */
+static const char *const time_words[2] = {"form", "walk"};
+
+static bool write_row(explore_store *st, const explore_row *row)
+{
+    assert(st->insert != NULL);
+    const halley_study *s = st->study;
+    sqlite3_stmt *q = st->insert;
+    uint64_t sum = store_sum_u64(STORE_SUM_START, row->id);
+    sum = store_sum_u64(sum, row->key);
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)row->key);
+    int at = bind_axes(st, row, 3, &sum);
+    for (uint32_t i = 0; i < s->n_goals; i++)
+        bind_number(q, at++, row->objective[i], &sum);
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        bind_number(q, at++, row->metrics[i], &sum);
+    sqlite3_bind_text(q, at++, time_words[row->walked], -1, SQLITE_STATIC);
+    sum = store_sum_text(sum, time_words[row->walked]);
+    sqlite3_bind_int64(q, at++, row->settled);
+    sum = store_sum_u64(sum, row->settled);
+    sqlite3_bind_int64(q, at, (sqlite3_int64)sum);
+    const bool ok = sqlite3_step(q) == SQLITE_DONE;
+    if (ok)
+        st->n_rows += (uint64_t)sqlite3_changes(st->db);
+    sqlite3_reset(q);
+    return ok;
+}
+
+static halley_status write_reached(explore_store *st, const explore_reached *r,
+                                   halley_error *err)
+{
+    assert(r->n_feasible <= r->n_evaluated);
+    sqlite3_stmt *q = NULL;
+    TRY(set_meta_u64(st, "next", r->next, err));
+    TRY(set_meta_u64(st, "pending", r->pending, err));
+    TRY(set_meta_u64(st, "evaluated", r->n_evaluated, err));
+    TRY(set_meta_u64(st, "feasible", r->n_feasible, err));
+    TRY(set_meta_u64(st, "rows", st->n_rows, err));
+    bool ok = sqlite3_prepare_v2(
+                  st->db, "INSERT OR REPLACE INTO refusal(reason, designs) VALUES(?, ?)",
+                  -1, &q, NULL) == SQLITE_OK;
+    for (uint32_t i = 0; ok && i < r->reasons.n; i++) {
+        sqlite3_bind_text(q, 1, r->reasons.at[i].seen.reason, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(q, 2, (sqlite3_int64)r->reasons.at[i].seen.designs);
+        ok = sqlite3_step(q) == SQLITE_DONE;
+        sqlite3_reset(q);
+    }
+    sqlite3_finalize(q);
+    return ok ? set_sum(st, err) : store_error(st, "write the store", err);
+}
+
+halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
+                                  const uint32_t *n_rows, uint32_t n_blocks,
+                                  const explore_reached *reached, const watcher *look,
+                                  halley_error *err)
+{
+    assert(rows != NULL || n_blocks == 0);
+    assert(reached->n_feasible <= reached->n_evaluated);
+    const uint64_t n_before = store->n_rows;
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "write the store", err));
+    halley_status status = HALLEY_OK;
+    for (uint32_t b = 0; b < n_blocks && status == HALLEY_OK; b++) {
+        for (uint32_t i = 0; i < n_rows[b] && status == HALLEY_OK; i++) {
+            if (!write_row(store, &rows[b][i]))
+                status = store_error(store, "write the store", err);
+            else if (watcher_is_cancelled(look))
+                status = watcher_error(look, err);
+        }
+    }
+    if (status == HALLEY_OK)
+        status = write_reached(store, reached, err);
+    if (status == HALLEY_OK)
+        status = run_sql(store, "COMMIT", "write the store", err);
+    if (status != HALLEY_OK) {
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        store->n_rows = n_before;
+    }
+    return status;
+}
+
+/* A row as it was written, or the sentence that it is not. */
+static halley_status read_row(explore_row *out, explore_store *st, sqlite3_stmt *q,
+                              halley_error *err)
+{
+    const halley_study *s = st->study;
+    const int n = sqlite3_column_count(q);
+    int at = 2 + (int)s->n_axes;
+    *out = (explore_row){.id = (uint64_t)sqlite3_column_int64(q, 0),
+                         .key = (uint64_t)sqlite3_column_int64(q, 1)};
+    if (store_sum_row(q, n - 1) != (uint64_t)sqlite3_column_int64(q, n - 1) ||
+        (double)out->id >= s->size)
+        return store_damaged(st->path, err, "the checksum of design %llu is wrong",
+                             (unsigned long long)out->id);
+    for (uint32_t i = 0; i < s->n_goals; i++)
+        out->objective[i] = sqlite3_column_double(q, at++);
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        out->metrics[i] = sqlite3_column_double(q, at++);
+    out->walked = strcmp(database_text(q, at++), time_words[1]) == 0;
+    out->settled = sqlite3_column_int64(q, at) != 0;
+    return HALLEY_OK;
+}
+
+halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
+                                 void *context, halley_error *err)
+{
+    assert(seen != NULL);
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(store->db, "SELECT * FROM design ORDER BY id", -1, &q, NULL) !=
+        SQLITE_OK)
+        return store_error(store, "read the store", err);
+    int code = SQLITE_ROW;
+    uint64_t n = 0;
+    halley_status status = HALLEY_OK;
+    while (status == HALLEY_OK && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        explore_row row;
+        status = read_row(&row, store, q, err);
+        if (status == HALLEY_OK && !seen(context, &row))
+            status = error_nomem(err);
+        n++;
+    }
+    sqlite3_finalize(q);
+    TRY(status);
+    if (code != SQLITE_DONE)
+        return store_error(store, "read the store", err);
+    if (n != store->n_rows)
+        return store_damaged(store->path, err,
+                             "it holds %llu designs, not the %llu that were written",
+                             (unsigned long long)n, (unsigned long long)store->n_rows);
+    return HALLEY_OK;
+}
+
+halley_status explore_store_settle_begin(explore_store *store, halley_error *err)
+{
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "settle the store", err));
+    if (sqlite3_prepare_v2(store->db, "DELETE FROM design WHERE id = ?", -1,
+                           &store->remove, NULL) == SQLITE_OK)
+        return HALLEY_OK;
+    const halley_status status = store_error(store, "settle the store", err);
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+halley_status explore_store_settle(explore_store *store, uint64_t id,
+                                   const explore_row *row, halley_error *err)
+{
+    sqlite3_stmt *q = store->remove;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)id);
+    const bool removed = sqlite3_step(q) == SQLITE_DONE;
+    const uint64_t n = removed ? (uint64_t)sqlite3_changes(store->db) : 0;
+    sqlite3_reset(q);
+    assert(n <= 1 && n <= store->n_rows);
+    store->n_rows -= n;
+    /* A row that a search met twice is there no more: it was settled before. */
+    return removed && (n == 0 || write_row(store, row))
+               ? HALLEY_OK
+               : store_error(store, "settle the store", err);
+}
+
+halley_status explore_store_settle_end(explore_store *store, halley_status status,
+                                       halley_error *err)
+{
+    sqlite3_finalize(store->remove);
+    store->remove = NULL;
+    if (status == HALLEY_OK)
+        status = set_meta_u64(store, "rows", store->n_rows, err);
+    if (status == HALLEY_OK)
+        status = set_sum(store, err);
+    if (status == HALLEY_OK)
+        status = run_sql(store, "COMMIT", "settle the store", err);
+    if (status != HALLEY_OK)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+/* All rows into the file itself, and back to one file, which can be read from a folder
+ * that cannot be written. Somebody who reads just now may keep the log alive, which loses
+ * nothing. */
+static halley_status leave_log(explore_store *st, halley_error *err)
+{
+    static const char *const steps[] = {"PRAGMA wal_checkpoint(TRUNCATE)",
+                                        "PRAGMA journal_mode=DELETE"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const int code = sqlite3_exec(st->db, steps[i], NULL, NULL, NULL) & 0xff;
+        if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+            return HALLEY_OK;
+        if (code != SQLITE_OK)
+            return store_error(st, "finish the store", err);
+    }
+    return HALLEY_OK;
+}
+
+halley_status explore_store_complete(explore_store *store, halley_error *err)
+{
+    assert(store != NULL);
+    TRY(run_sql(store, "CREATE INDEX IF NOT EXISTS design_key ON design(key)",
+                "index the store", err));
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "finish the store", err));
+    halley_status status = set_meta_u64(store, "complete", 1, err);
+    if (status == HALLEY_OK)
+        status = set_sum(store, err);
+    if (status == HALLEY_OK)
+        status = run_sql(store, "COMMIT", "finish the store", err);
+    if (status == HALLEY_OK)
+        return leave_log(store, err);
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+halley_status explore_store_close(explore_store *store, halley_error *err)
+{
+    halley_status status = HALLEY_OK;
+    if (!store)
+        return HALLEY_OK;
+    sqlite3_finalize(store->insert);
+    sqlite3_finalize(store->remove);
+    if (store->db && sqlite3_close(store->db) != SQLITE_OK)
+        status = store_error(store, "close the store", err);
+    if (store->lock >= 0)
+        close(store->lock);
+    free(store->path);
+    free(store);
+    return status;
+}

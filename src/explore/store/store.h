@@ -1,0 +1,51 @@
+/*
+ * explore/store/store.h - an exploration on disk: SQLite in WAL mode, one writer.
+ *
+ * Table `design` holds every feasible design, `refusal` counts the others by reason,
+ * `meta` says which study and version wrote it and how far it came. A wave of designs is
+ * one transaction together with the counts and the place reached, so that after a kill
+ * the store is exactly some earlier wave.
+ */
+#ifndef EXPLORE_STORE_H
+#define EXPLORE_STORE_H
+
+#include "base/watch.h"
+#include "explore/collect.h"
+
+typedef struct explore_store explore_store;
+
+/* How far a run came. */
+typedef struct explore_reached {
+    uint64_t next; /* first design (or piece of one, or step of a search) not yet done */
+    uint64_t pending; /* number of the best plan so far of a design that is not done, plus
+                         one; 0: none */
+    uint64_t n_evaluated, n_feasible;
+    explore_reasons reasons;
+} explore_reached;
+
+/* Create, or with `resume` continue: then *reached is what it holds. A store of another
+ * study, of a changed study or of another version is refused. */
+halley_status explore_store_open(explore_store **out, explore_reached *reached,
+                                 const char *path, bool resume, const halley_study *s,
+                                 halley_error *err);
+/* One transaction. */
+halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
+                                  const uint32_t *n_rows, uint32_t n_blocks,
+                                  const explore_reached *reached, const watcher *look,
+                                  halley_error *err);
+/* Every stored row in the order of its number. */
+typedef bool explore_row_seen(void *context, const explore_row *row);
+halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
+                                 void *context, halley_error *err);
+/* Rows in place of those that the search wrote (explore/settle.h): in one transaction,
+ * which the last call commits, or takes back when `status` is not HALLEY_OK. */
+halley_status explore_store_settle_begin(explore_store *store, halley_error *err);
+halley_status explore_store_settle(explore_store *store, uint64_t id,
+                                   const explore_row *row, halley_error *err);
+halley_status explore_store_settle_end(explore_store *store, halley_status status,
+                                       halley_error *err);
+/* Everything is evaluated. */
+halley_status explore_store_complete(explore_store *store, halley_error *err);
+halley_status explore_store_close(explore_store *store, halley_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * explore/store/store_check.h - is a store what halley wrote?
+ *
+ * Stores are believed for years and copied between machines, so every row of `design`
+ * carries a checksum of its other columns, `meta` one of itself and of `refusal`, and the
+ * number of rows is stated. Whoever reads a store checks all of them first: one flipped
+ * bit, a deleted row or an edited number is named instead of shown.
+ */
+#ifndef EXPLORE_STORE_CHECK_H
+#define EXPLORE_STORE_CHECK_H
+
+#include "base/database.h"
+
+enum { STORE_FORMAT = 6 };
+
+/* Checksum of a row, column by column; starts at STORE_SUM_START. A double that is not a
+ * number is stored as NULL, and -0 as 0. */
+#define STORE_SUM_START UINT64_C(0x68616c6c6579)
+uint64_t store_sum_u64(uint64_t sum, uint64_t value);
+uint64_t store_sum_double(uint64_t sum, double value);
+uint64_t store_sum_text(uint64_t sum, const char *text);
+/* The same of a row of a query: its first n columns. */
+uint64_t store_sum_row(sqlite3_stmt *q, int n);
+
+/* Checksum of meta (but for its own row), refusal and the names of columns; false when
+ * they cannot be read. */
+bool store_sum_meta(uint64_t *out, sqlite3 *db);
+
+/* The value of a name in meta, copied; "" when absent. */
+void store_meta(sqlite3 *db, char *to, size_t size, const char *name);
+uint64_t store_meta_u64(sqlite3 *db, const char *name);
+
+/* HALLEY_EFORMAT with "the store is damaged: <what>". */
+halley_status store_damaged(const char *path, halley_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Is this a store, of this format, with plain tables? */
+halley_status store_check_kind(sqlite3 *db, const char *path, halley_error *err);
+/* Are its pages sound and its `meta` and `refusal` as they were written? */
+halley_status store_check_summary(sqlite3 *db, const char *path, halley_error *err);
+/* All rows of `design` have their checksums, and there are as many as stated. */
+halley_status store_check_rows(sqlite3 *db, const char *path, halley_error *err);
+
+#endif

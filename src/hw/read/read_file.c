@@ -1,0 +1,319 @@
+/*
+ * hw/read/read_file.c - the cluster file in our own form: YAML or JSON, a unit at every
+ * value that has one, GB = 1e9, unknown keys are errors. This is the only loader:
+ * presets, files and texts in memory all come here; ASTRA-sim's files fill the same
+ * struct (hw/astra/files.c).
+ */
+#include "hw/read/read_file.h"
+
+#include "base/file/file.h"
+#include "hw/astra/astra.h"
+#include "hw/count.h"
+#include "hw/embedded.h"
+#include "hw/levels.h"
+#include "hw/measured.h"
+#include "hw/network.h"
+#include "hw/read/read_graph.h"
+#include "hw/schema.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct file_text {
+    str name;
+    uint32_t npus, library;
+    double host_factor;
+    const conf_node *npu, *kinds, *nodes, *network, *remote, *system, *groups, *cost,
+        *failures, *measured, *sources;
+} file_text;
+
+enum { LIBRARY_NOT_GIVEN, LIBRARY_NCCL, LIBRARY_PLAIN };
+static const char *const libraries[] = {"as-described", "nccl", "plain", NULL};
+static const conf_field file_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(file_text, name),
+     .doc = "name of the cluster, for reports",
+     .example = "roce-24k"},
+    {.key = "npus",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(file_text, npus),
+     .min = 1,
+     .max = HW_MOST_NPUS,
+     .doc = "number of NPUs; may be left out, and then FILE:N says it",
+     .example = "24576"},
+    {.key = "npu",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, npu),
+     .doc = "the device: name of a preset, or a map with peak, memory and so on",
+     .example = "h100-sxm-80gb"},
+    {.key = "kinds",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, kinds),
+     .doc = "instead of npu: devices by ranges of nodes",
+     .example = "[{npu: h100-sxm-80gb, nodes: 0-127}, {npu: b200-sxm-180gb, nodes: "
+                "128-255}]"},
+    {.key = "nodes",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, nodes),
+     .doc = "what one node consists of",
+     .example = "{npus: 8, up: nvlink4-h100}"},
+    {.key = "network",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, network),
+     .required = true,
+     .doc = "network between nodes: {fabric, bandwidth}, {topology, tiers}, or a list of "
+            "dimensions, innermost first",
+     .example = "{fabric: ib-ndr, bandwidth: 50 GB/s}",
+     .was = "out"},
+    {.key = "library",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(file_text, library),
+     .names = libraries,
+     .doc = "constants of the collective library: nccl for those of the link and fabric "
+            "presets, plain for bandwidth and latency alone; as-described takes what the "
+            "network gives",
+     .by_default = "as-described"},
+    {.key = "host-factor",
+     .type = CONF_TYPE_DOUBLE,
+     .offset = offsetof(file_text, host_factor),
+     .max = 1e6,
+     .doc = "time of the host's part of a step against the reference host",
+     .by_default = "1"},
+    {.key = "system",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, system),
+     .doc = "communication library and rules of the simulator"},
+    {.key = "remote-memory",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, remote),
+     .doc = "memory beyond the NPU, instead of a second one in npu: memory"},
+    {.key = "groups",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, groups),
+     .doc = "communicator groups: number and ranks",
+     .example = "{1: [0, 1, 2, 3]}"},
+    {.key = "cost",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, cost),
+     .doc = "money and power"},
+    {.key = "failures",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, failures),
+     .doc = "how often training is interrupted"},
+    {.key = "measured",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, measured),
+     .doc = "collectives as measured on the machine (halley replay --fit): their time is "
+            "latency + size / bandwidth of the last line that begins at or below the "
+            "size, the larger buffer of one rank; others by the links",
+     .example = "[{collective: all-reduce, ranks: 2, per-node: 2, lines: [[0 B, 2 us, 1 "
+                "GB/s], [64 KiB, 9 us, 3 GB/s]]}]"},
+    {.key = "sources",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(file_text, sources),
+     .doc = "where the numbers come from; read by people only"},
+};
+const hw_part hw_part_file = {"", "", HW_FIELDS(file_fields)};
+
+double hw_ns_from(double seconds)
+{
+    return round(seconds * 1e15) / 1e6;
+}
+
+halley_status hw_text_keep(const char **out, const hw_reader *r, str text)
+{
+    *out = text.n == 0 ? "" : arena_copy(&r->c->memory, text);
+    return *out == NULL ? error_nomem(r->err) : HALLEY_OK;
+}
+
+static halley_status read_library(const hw_reader *r, uint32_t library)
+{
+    const conf_node *at = conf_find(r->file->root, "library");
+    if (library == LIBRARY_NCCL && r->c->plain)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "library: nccl needs its constants on these links, which a "
+                          "list of dimensions does not have: describe nodes.up and a "
+                          "fabric instead");
+    if (library == LIBRARY_PLAIN && !r->c->plain)
+        hw_levels_make_plain(r->c);
+    return HALLEY_OK;
+}
+
+static halley_status read_devices(const hw_reader *r, const file_text *t)
+{
+    if (t->npu != NULL && t->kinds != NULL)
+        return conf_error(r->file, t->kinds, r->err, HALLEY_EINVAL,
+                          "npu and kinds exclude each other");
+    if (t->npu != NULL)
+        TRY(hw_read_npu(r, t->npu));
+    return t->kinds == NULL ? HALLEY_OK : hw_read_kinds(r, t->kinds);
+}
+
+/* The network's sizes state the number. */
+static halley_status read_graph_count(const hw_reader *r)
+{
+    TRY(hw_graph_count_set(r->c, 0, r->err));
+    hw_network_price(r->c);
+    return HALLEY_OK;
+}
+
+/* The number of NPUs that the file states; a list of dimensions states it by itself. */
+static halley_status read_count(const hw_reader *r, uint32_t npus, uint32_t wanted)
+{
+    halley_cluster *c = r->c;
+    const conf_node *at = conf_find(r->file->root, "npus");
+    if (c->network == HW_NETWORK_DIMS && npus != 0 && npus != c->n_npus)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "npus is %u, and the sizes of the network multiply to %u", npus,
+                          c->n_npus);
+    if (c->network != HW_NETWORK_DIMS)
+        c->n_npus = npus;
+    if (wanted != 0)
+        return hw_count_set(c, wanted, HW_COUNT_AS_NODES, r->err);
+    if (c->network == HW_NETWORK_GRAPH && npus == 0)
+        return hw_graph_needs_count(c) ? HALLEY_OK : read_graph_count(r);
+    return c->n_npus == 0 || c->network == HW_NETWORK_DIMS
+               ? HALLEY_OK
+               : hw_count_set(c, c->n_npus, HW_COUNT_AS_NODES, r->err);
+}
+
+static halley_status read_parts(const hw_reader *r, const file_text *t, uint32_t wanted)
+{
+    TRY(hw_text_keep(&r->c->name, r, t->name));
+    r->c->host_factor = t->host_factor;
+    TRY(hw_read_nodes(r, t->nodes));
+    TRY(hw_read_network(r, t->network));
+    TRY(read_devices(r, t));
+    if (t->remote != NULL)
+        TRY(hw_read_remote(r, t->remote));
+    TRY(hw_read_cost(r, t->cost));
+    TRY(hw_read_failures(r, t->failures));
+    TRY(read_library(r, t->library));
+    TRY(read_count(r, t->npus, wanted));
+    TRY(hw_kinds_check(r->c, r->err));
+    TRY(hw_read_system(r, t->system));
+    hw_levels_from_dims(r->c);
+    TRY(hw_read_measured(r, t->measured));
+    if (t->groups == NULL)
+        return HALLEY_OK;
+    if (r->c->n_npus == 0)
+        return conf_error(r->file, t->groups, r->err, HALLEY_EINVAL,
+                          "groups need a number of NPUs: npus, or FILE:N");
+    return cluster_read_groups(r->c, r->file, t->groups, r->err);
+}
+
+halley_status hw_file_read(halley_cluster *c, conf_file *file, uint32_t n_npus,
+                           halley_error *err)
+{
+    const hw_reader r = {c, file, err};
+    file_text t = {.host_factor = 1};
+    if (file->root->kind != CONF_MAP)
+        return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                          "a cluster file is a map of keys");
+    TRY(hw_names_renew(c, file, err));
+    TRY(conf_read(&t, file, file->root, HW_FIELDS(file_fields), true, NULL, err));
+    return read_parts(&r, &t, n_npus);
+}
+
+/* Takes over `file`. */
+/* Files of others that are handed over as a cluster. */
+static halley_status refuse_stranger(const conf_file *file, halley_error *err)
+{
+    const conf_node *slow = conf_find(file->root, "slow");
+    if (conf_find(file->root, "npus_count") != NULL &&
+        conf_find(file->root, "topology") != NULL)
+        return conf_error(file, NULL, err, HALLEY_EFORMAT,
+                          "this is ASTRA-sim's network file: use halley sim "
+                          "--network-configuration");
+    if (slow != NULL)
+        return conf_error(
+            file, slow, err, HALLEY_EINVAL,
+            "slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}");
+    return HALLEY_OK;
+}
+
+static halley_status make_from(halley_cluster **out, conf_file *file, uint32_t n_npus,
+                               halley_error *err)
+{
+    const halley_status strange = refuse_stranger(file, err);
+    if (strange != HALLEY_OK) {
+        conf_fini(file);
+        return strange;
+    }
+    halley_cluster *c = cluster_new();
+    const halley_status status =
+        c == NULL ? error_nomem(err) : hw_file_read(c, file, n_npus, err);
+    conf_fini(file);
+    if (status != HALLEY_OK)
+        halley_cluster_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+halley_status halley_cluster_parse(halley_cluster **out, const char *text, size_t length,
+                                   const char *name, halley_error *err)
+{
+    conf_file file;
+    TRY(conf_parse(&file, (str){text, length}, name, err));
+    return make_from(out, &file, 0, err);
+}
+
+/* "8x8" as 64; 0: it is no product. */
+static uint64_t multiply_count(str text)
+{
+    str first, rest = text;
+    uint64_t a, b;
+    if (!str_next(&rest, 'x', &first) || !str_to_u64(first, &a) ||
+        !str_to_u64(rest, &b) || a == 0 || b == 0 || a > HW_MOST_NPUS || b > HW_MOST_NPUS)
+        return 0;
+    return a * b;
+}
+
+static halley_status refuse_count(const char *name, const char *colon, halley_error *err)
+{
+    const int length = (int)(colon - name);
+    const uint64_t product = multiply_count(str_from(colon + 1));
+    if (product > 0)
+        return error_set(err, HALLEY_EINVAL, "cluster \"%s\": did you mean %.*s:%llu?",
+                         name, length, name, (unsigned long long)product);
+    return error_set(
+        err, HALLEY_EINVAL,
+        "cluster \"%s\": expected a positive number of accelerators after ':', "
+        "for example dgx-h100:64",
+        name);
+}
+
+/* "dgx-h100:64" into its name and its number; 0 where there is none. */
+static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
+                                 const char *name, halley_error *err)
+{
+    const char *const colon = file_exists(name) ? NULL : strrchr(name, ':');
+    const size_t length = colon != NULL ? (size_t)(colon - name) : strlen(name);
+    uint64_t n = 0;
+    if (length >= size)
+        return error_set(err, HALLEY_EINVAL, "the name of the cluster is too long");
+    if (colon != NULL &&
+        (!str_to_u64(str_from(colon + 1), &n) || n == 0 || n > HW_MOST_NPUS))
+        return refuse_count(name, colon, err);
+    memcpy(front, name, length);
+    front[length] = '\0';
+    *n_npus = (uint32_t)n;
+    return HALLEY_OK;
+}
+
+halley_status halley_cluster_load(halley_cluster **out, const char *name,
+                                  halley_error *err)
+{
+    char front[4096];
+    uint32_t n_npus = 0;
+    conf_file file;
+    TRY(split_count(front, sizeof front, &n_npus, name, err));
+    if (strcmp(front, "-") == 0 || (file_exists(front) && !file_is_folder(front)))
+        TRY(conf_load(&file, front, err));
+    else
+        TRY(cluster_preset_load(&file, "clusters", front, err));
+    return make_from(out, &file, n_npus, err);
+}

@@ -1,0 +1,247 @@
+/*
+ * hw/read/read_network.c - the part `network`: a list of dimensions, one level {fabric,
+ * bandwidth}, or a topology (hw/read/read_topology.c). Which of the three it is, is
+ * decided here and nowhere else.
+ */
+#include "hw/graph/generate.h"
+#include "hw/link.h"
+#include "hw/npu.h"
+#include "hw/schema.h"
+
+#include <stddef.h>
+
+/* One dimension. */
+typedef struct dim_text {
+    str name;
+    uint32_t topology, size;
+    double bandwidth, latency, delay, throughput;
+    const conf_node *in_network;
+} dim_text;
+static const char *const topologies[] = {"ring", "fully-connected", "switch", NULL};
+static const conf_field dim_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(dim_text, name),
+     .doc = "name of the dimension, for reports",
+     .example = "nvlink"},
+    {.key = "topology",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(dim_text, topology),
+     .required = true,
+     .names = topologies,
+     .doc = "how the NPUs along it are connected"},
+    {.key = "size",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(dim_text, size),
+     .required = true,
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "NPUs along it; the sizes multiply to the number of NPUs",
+     .example = "8"},
+    {.key = "bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(dim_text, bandwidth),
+     .required = true,
+     .min = 1e-3,
+     .max = 1e18,
+     .doc = "of one link, one way",
+     .example = "300 GB/s"},
+    {.key = "latency",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(dim_text, latency),
+     .min = 0,
+     .max = 1e3,
+     .doc = "of one hop",
+     .by_default = "0",
+     .example = "700 ns"},
+    {.key = "in-network",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(dim_text, in_network),
+     .doc = "collectives that the switch computes itself",
+     .example = "[all-reduce, broadcast]"},
+    {.key = "in-network-delay",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(dim_text, delay),
+     .min = 0,
+     .max = 1e3,
+     .doc = "latency of that computation",
+     .by_default = "0",
+     .example = "300 ns"},
+    {.key = "in-network-throughput",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(dim_text, throughput),
+     .min = 1,
+     .max = 1e18,
+     .doc = "throughput of that computation",
+     .by_default = "no limit",
+     .example = "400 GB/s"},
+};
+const hw_part hw_part_dimension = {"dimension", "network[]", HW_FIELDS(dim_fields)};
+
+static halley_status read_in_network(const hw_reader *r, const conf_node *list,
+                                     cluster_dim *to)
+{
+    if (to->topology != CLUSTER_SWITCH)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "in-network needs topology: switch");
+    for (uint32_t i = 0; list->kind == CONF_LIST && i < list->n; i++) {
+        uint32_t k = 0;
+        const str name = list->items[i]->text;
+        while (k < CLUSTER_N_COLLS && !str_eq(name, str_from(cluster_coll_names[k])))
+            k++;
+        if (str_eq(name, STR("broadcast")))
+            k = CLUSTER_N_COLLS; /* a bit of its own */
+        else if (k >= CLUSTER_ALL_TO_ALL)
+            return conf_error(
+                r->file, list->items[i], r->err, HALLEY_EINVAL,
+                "in-network knows all-reduce, reduce-scatter, all-gather and "
+                "broadcast, not \"%.*s\"",
+                STR_ARG(name));
+        to->in_network |= UINT32_C(1) << k;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_dim(const hw_reader *r, const conf_node *map, cluster_dim *to)
+{
+    dim_text t = {0};
+    TRY(conf_read(&t, r->file, map, HW_FIELDS(dim_fields), true, NULL, r->err));
+    *to = (cluster_dim){.topology = (cluster_topology)t.topology,
+                        .n = t.size,
+                        .bw_Bps = t.bandwidth,
+                        .latency_ns = hw_ns_from(t.latency),
+                        .in_network_ns = hw_ns_from(t.delay),
+                        .in_network_Bps = t.throughput};
+    if (t.in_network != NULL)
+        TRY(read_in_network(r, t.in_network, to));
+    return hw_text_keep(&to->name, r, t.name);
+}
+
+/* The innermost dimension is the scale-up domain. */
+static halley_status check_nodes(const hw_reader *r)
+{
+    hw_nodes *nodes = &r->c->nodes;
+    const conf_node *at = conf_find(r->file->root, "nodes");
+    if (nodes->up.bandwidth_Bps > 0)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "nodes.up and a list of dimensions exclude each other: the "
+                          "first dimension is the link inside a node");
+    if (nodes->npus != 0 && nodes->npus != r->c->dims[0].n)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "nodes.npus is %u, and the first dimension of network has %u; "
+                          "leave it out, or say with nodes.host how many are bought "
+                          "together",
+                          nodes->npus, r->c->dims[0].n);
+    nodes->npus = r->c->dims[0].n;
+    if (nodes->host != 0 && nodes->npus % nodes->host != 0)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "nodes: %u NPUs do not divide into hosts of %u", nodes->npus,
+                          nodes->host);
+    return HALLEY_OK;
+}
+
+static halley_status read_dims(const hw_reader *r, const conf_node *list)
+{
+    halley_cluster *c = r->c;
+    uint64_t total = 1;
+    if (list->n == 0 || list->n > CLUSTER_MAX_DIMS)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "network must be a list of 1 to %d dimensions, innermost first",
+                          CLUSTER_MAX_DIMS);
+    c->network = HW_NETWORK_DIMS;
+    c->plain = true;
+    c->n_dims = list->n;
+    for (uint32_t d = 0; d < list->n; d++) {
+        TRY(read_dim(r, list->items[d], &c->dims[d]));
+        total *= c->dims[d].n;
+        if (total > CLUSTER_MAX_NPUS)
+            return conf_error(r->file, list, r->err, HALLEY_ELIMIT,
+                              "more than %d NPUs are not handled", CLUSTER_MAX_NPUS);
+    }
+    c->n_npus = (uint32_t)total;
+    return check_nodes(r);
+}
+
+/* One level. */
+typedef struct fabric_text {
+    str fabric;
+    double bandwidth;
+} fabric_text;
+static const conf_field fabric_fields[] = {
+    {.key = "fabric",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(fabric_text, fabric),
+     .required = true,
+     .doc = "name of a fabric preset",
+     .example = "ib-ndr"},
+    {.key = "bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(fabric_text, bandwidth),
+     .min = 1e-3,
+     .max = 1e18,
+     .doc = "per direction and NPU, as wired",
+     .by_default = "that of the preset",
+     .example = "50 GB/s"},
+};
+const hw_part hw_part_fabric = {"fabric", "network", HW_FIELDS(fabric_fields)};
+
+static halley_status load_fabric(const hw_reader *r, const conf_node *at, str name,
+                                 halley_fabric *to)
+{
+    char text[HALLEY_NAME];
+    halley_status status = cluster_name_copy(text, name, r->err);
+    if (status == HALLEY_OK)
+        status = cluster_fabric_load(to, text, r->err);
+    if (status != HALLEY_OK && r->err != NULL && r->err->file[0] == '\0') {
+        error_at_file(r->err, r->file->path);
+        error_at_line(r->err, at->line, at->column);
+    }
+    return status;
+}
+
+/* "ib-ndr", {fabric: ib-ndr, bandwidth: 50 GB/s}, or a map as fabric presets have it. */
+static halley_status read_fabric(const hw_reader *r, const conf_node *node)
+{
+    hw_outer *out = &r->c->outer[0];
+    fabric_text t = {0};
+    r->c->network = HW_NETWORK_FABRIC;
+    r->c->n_outer = 1;
+    *out = (hw_outer){.name = "", .oversubscription = 1};
+    if (node->kind == CONF_SCALAR)
+        return load_fabric(r, node, node->text, &out->fabric);
+    if (conf_find(node, "fabric") == NULL && conf_find(node, "hop") != NULL)
+        return cluster_fabric_read(&out->fabric, r->file, node, r->err);
+    TRY(conf_read(&t, r->file, node, HW_FIELDS(fabric_fields), true, NULL, r->err));
+    TRY(load_fabric(r, node, t.fabric, &out->fabric));
+    if (t.bandwidth > 0)
+        out->fabric.bandwidth_Bps = t.bandwidth;
+    return HALLEY_OK;
+}
+
+static halley_status need_nodes(const hw_reader *r, const conf_node *at)
+{
+    const hw_nodes *nodes = &r->c->nodes;
+    if (nodes->npus > 0 && nodes->up.bandwidth_Bps > 0)
+        return HALLEY_OK;
+    return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                      "such a network connects nodes: nodes needs %s, for example nodes: "
+                      "{npus: 8, up: nvlink4-h100}",
+                      nodes->npus == 0 ? "npus" : "up");
+}
+
+halley_status hw_read_network(const hw_reader *r, const conf_node *node)
+{
+    if (node->kind == CONF_LIST)
+        return read_dims(r, node);
+    if (node->kind == CONF_MAP &&
+        (conf_find(node, "topology") != NULL || conf_find(node, "tiers") != NULL ||
+         hw_generator_is_short(node)))
+        return hw_read_topology(r, node);
+    TRY(need_nodes(r, node));
+    return read_fabric(r, node);
+}

@@ -1,0 +1,32 @@
+/* report/compare/compare.h - a comparison of traces as tables, JSON, CSV, or a page. */
+#ifndef REPORT_COMPARE_H
+#define REPORT_COMPARE_H
+
+#include "halley/compare.h"
+#include "report/table.h"
+
+typedef struct report_comparison {
+    const halley_comparison *c;
+    const char *real, *synth;        /* what the user calls them */
+    const halley_auc *by_scores;     /* of another attack; NULL = none */
+    const halley_auc *by_likelihood; /* HALLEY_N_LIKELIHOODS; NULL = none */
+} report_comparison;
+
+/* The attacks on membership that were made. */
+typedef struct report_attack {
+    const char *name, *key;
+    const halley_auc *auc;
+} report_attack;
+enum { REPORT_ATTACKS = 3 + HALLEY_N_LIKELIHOODS };
+size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r);
+
+/* As members of an open object. */
+void report_compare_json(report_json *j, const report_comparison *r);
+/* As text or CSV. */
+halley_status report_compare(const report_comparison *r, report_form form, FILE *to,
+                             halley_error *err);
+/* One file without anything from outside. */
+halley_status report_compare_html(const report_comparison *r, const char *path,
+                                  halley_error *err);
+
+#endif

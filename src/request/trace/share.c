@@ -1,0 +1,87 @@
+/* What the commands share that make traces to hand on. */
+#include "request/trace/share.h"
+
+#include "base/error.h"
+#include "base/file/file.h"
+#include "halley/synth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+halley_status share_check(const halley_trace_set *set, const char *path,
+                          const char *groups_path, halley_error *err)
+{
+    const halley_status status = halley_trace_set_passes(set, groups_path, err);
+    if (status == HALLEY_EINVAL)
+        error_at_file(err, path);
+    return status;
+}
+
+/* The folder OUT is empty, and there are no files OUT, OUT.0.et and so on. */
+static halley_status is_fresh(const char *out, halley_error *err)
+{
+    strbuf first = {0};
+    strbuf_printf(&first, "%s.0.et", out);
+    if (first.failed)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    if (file_is_folder(out) && !file_folder_is_empty(out))
+        status = error_set(
+            err, HALLEY_EINVAL,
+            "the folder is not empty; a shared set should be alone in its folder: "
+            "use another folder, or --force");
+    else if (!file_is_folder(out) && (file_exists(out) || file_exists(first.at)))
+        status =
+            error_set(err, HALLEY_EINVAL, "already exists; use another name, or --force");
+    strbuf_fini(&first);
+    if (status != HALLEY_OK)
+        error_at_file(err, out);
+    return status;
+}
+
+halley_status share_target(request_call *call, const char *out, bool force,
+                           halley_error *err)
+{
+    if (!out)
+        return request_usage(call, err, "name the output with --out");
+    if (strcmp(out, "-") == 0)
+        return request_usage(
+            call, err, "standard output carries the report; name a file with --out");
+    return force ? HALLEY_OK : is_fresh(out, err);
+}
+
+static halley_status make_share_folder(bool *made, const char *path, halley_error *err)
+{
+    const size_t n = strlen(path);
+    *made = false;
+    if (n == 0 || path[n - 1] != '/' || file_is_folder(path))
+        return HALLEY_OK;
+    *made = mkdir(path, 0777) == 0;
+    if (*made)
+        return HALLEY_OK;
+    const halley_status status = error_errno(err, "make this folder", errno);
+    error_at_file(err, path);
+    return status;
+}
+
+halley_status share_save(const halley_trace_set *set, const char *out, request_call *call,
+                         traces_groups_saver *save_groups, const void *groups,
+                         halley_error *err)
+{
+    bool made;
+    TRY(make_share_folder(&made, out, err));
+    const bool gz = !file_is_folder(out) && str_ends(str_from(out), STR(".gz"));
+    const traces_output output = {.path = out,
+                                  .form = gz ? TRACES_ET_GZ : TRACES_ET,
+                                  .one = halley_trace_set_count(set) == 1 &&
+                                         traces_is_file(call),
+                                  .save_groups = save_groups,
+                                  .groups = groups};
+    const halley_status status = traces_save(set, &output, call, err);
+    if (status != HALLEY_OK && made)
+        (void)rmdir(out);
+    return status;
+}
