@@ -30,8 +30,8 @@ typedef struct hw_import_format {
 } hw_import_format;
 
 /*
- * Parse `text`, the (uncompressed) content of `path`, which stands in messages. Errors
- * end in one of the code words of doc/reference/topology.md in brackets: "... [dangling-link]".
+ * Parse `text`, the (uncompressed) content of `path`, which is named in messages. Errors
+ * end in a code word of doc/reference/topology.md in brackets: "... [dangling-link]".
  */
 halley_status hw_graph_import(hw_graph **out, str text, const char *path,
                               const hw_import_options *options, halley_error *err);
