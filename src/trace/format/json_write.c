@@ -128,17 +128,8 @@ static void put_text(json_writer *w, halley_bytes bytes, const char *what)
 
 static void put_base64(json_writer *w, halley_bytes bytes)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     strbuf_add_char(&w->out, '"');
-    for (size_t i = 0; i < bytes.n; i += 3) {
-        uint32_t group = 0;
-        for (size_t k = 0; k < 3; k++)
-            group = group << 8 | (i + k < bytes.n ? (uint8_t)bytes.at[i + k] : 0);
-        for (size_t k = 0; k < 4; k++)
-            strbuf_add_char(&w->out,
-                            i + k > bytes.n ? '=' : digits[group >> (18 - 6 * k) & 63]);
-    }
+    strbuf_base64(&w->out, (str){bytes.at, bytes.n});
     strbuf_add_char(&w->out, '"');
 }
 
