@@ -141,8 +141,9 @@ static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_grou
     f->hops.n = 0;
     if (!array_reserve(&f->hops, f->loads.links.n))
         return error_nomem(f->err);
-    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, &loads->canonical,
-                                loads->volume_bytes, shares);
+    flow_loads_share(shares, &f->loads, f->network, &loads->canonical);
+    f->hops.n =
+        flow_loads_take(f->hops.at, &f->loads, f->network, loads->volume_bytes, shares);
     return HALLEY_OK;
 }
 
@@ -318,6 +319,59 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
                                               .group_id = b->id,
                                               .call_bytes = b->bytes,
                                               .volume_bytes = call->volume_bytes});
+}
+
+/*
+ * The class of a part. Its volume is that of one stream, as in the whole, so that it
+ * competes by its number of streams; the busiest member has `share` of its messages in
+ * it, and so may send each of them faster by that much.
+ */
+static halley_status make_part_class(uint32_t *out, flow_net *f, const net_bundle *b,
+                                     const flow_group *group, const bundle_loads *loads)
+{
+    double shares[3], share = 1;
+    const flow_part part = {&loads->canonical, b->ranks, b->states, b->root};
+    TRY(find_hops(f, b, group, loads, shares)); /* for the shares of payload */
+    TRY(flow_loads_add_part(&share, &f->loads, f->network, &group->members, &part,
+                            f->err));
+    if (!array_reserve(&f->hops, f->loads.links.n)) {
+        flow_loads_drop(&f->loads);
+        return error_nomem(f->err);
+    }
+    f->hops.n = 0;
+    f->hops.n =
+        flow_loads_take(f->hops.at, &f->loads, f->network, loads->volume_bytes, shares);
+    assert(share > 0 && share <= 1 && f->hops.n > 0);
+    *out =
+        net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, loads->rate_Bps / share);
+    const flow_owner owner = describe_owner(b, shares);
+    return *out == NET_FLOW_NONE || !set_owner(f, *out, &owner) ? error_nomem(f->err)
+                                                                : HALLEY_OK;
+}
+
+net_id flow_net_start_part(net *n, const net_bundle *b)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_group *group = get_group(f, b);
+    bundle_loads loads;
+    uint32_t class_id = NET_FLOW_NONE;
+    assert(b->states != NULL && f->intact == NULL && f->first_links == NULL);
+    halley_status status = group == NULL ? error_nomem(f->err) : HALLEY_OK;
+    if (status == HALLEY_OK) {
+        find_loads(&loads, f, group, b);
+        status = make_part_class(&class_id, f, b, group, &loads);
+    }
+    if (status != HALLEY_OK) {
+        flow_net_fail(f, status);
+        return NET_NONE;
+    }
+    f->n_messages++;
+    return flow_net_start(
+        f, &(flow_transfer){.event = b->event,
+                            .latency_ticks =
+                                flow_net_ticks(f, loads.own.time_s - loads.own.wire_s),
+                            .class_id = class_id,
+                            .bytes = loads.own.wire_s * loads.rate_Bps});
 }
 
 void flow_net_forget_shapes(flow_net *f)

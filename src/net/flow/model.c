@@ -59,6 +59,8 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     if (f->network->changes.n == 0)
         TRY(hw_network_merge_planes(f->network, err));
     TRY(flow_net_init_changes(f, c, err));
+    if (f->intact != NULL) /* what moves to other links moves as a whole */
+        n->can &= ~(uint32_t)NET_CAN_PARTS;
     if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
                                        (uint64_t)(o->ticks_per_s / 1e7)))
         return error_nomem(err);
@@ -360,12 +362,13 @@ static net_heat flow_take_heat(net *n)
 
 const net_model net_model_flow = {
     .name = "flow",
-    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE,
+    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE | NET_CAN_PARTS,
     .size = sizeof(flow_net),
     .open = flow_open,
     .close = flow_close,
     .start = flow_start,
     .start_bundle = flow_net_start_bundle,
+    .start_part = flow_net_start_part,
     .prepare = flow_net_prepare,
     .prepare_hops = flow_net_prepare_hops,
     .fold = flow_net_fold,

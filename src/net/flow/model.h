@@ -172,6 +172,8 @@ static inline uint32_t flow_net_count_alike(const flow_net *f, uint32_t link)
 
 /* bundles.c */
 net_id flow_net_start_bundle(net *n, const net_bundle *b);
+/* A part of a direct collective: b->states says which. */
+net_id flow_net_start_part(net *n, const net_bundle *b);
 /* A message by the communication library: a collective of two. */
 net_id flow_net_start_message(flow_net *f, const net_request *r);
 halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b);
