@@ -22,9 +22,11 @@ typedef struct price_context {
     uint32_t n[WORKLOAD_N_GROUPS], per_node[WORKLOAD_N_GROUPS]; /* ranks of each group */
     uint32_t n_levels;                                          /* beyond the node */
     coll_level levels[WORKLOAD_N_GROUPS][COLL_MAX_LEVELS];
-    const halley_fabric *out[WORKLOAD_N_GROUPS]; /* the narrowest level of each group */
-    double host;                                 /* factor on host time */
-    bool only_wide;                              /* price layers that stay in bf16 */
+    const halley_fabric *out[WORKLOAD_N_GROUPS]; /* the outermost level of each group */
+    /* With several levels: bandwidth per member, of rings and trees, and of pairs. */
+    double ring_Bps[WORKLOAD_N_GROUPS], pairs_Bps[WORKLOAD_N_GROUPS];
+    double host;    /* factor on host time */
+    bool only_wide; /* price layers that stay in bf16 */
 } price_context;
 
 /* Seconds of one layer for one micro-batch. */
