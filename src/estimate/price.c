@@ -223,7 +223,7 @@ static uint32_t shared_level(const halley_cluster *cluster, uint32_t a, uint32_t
     return cluster->n_outer > 0 ? cluster->n_outer : 1;
 }
 
-static uint32_t stages_level(const price_context *c, uint32_t a, uint32_t b)
+uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b)
 {
     const plan_place from = {.pp = a}, to = {.pp = b};
     return shared_level(c->cluster, plan_rank_at(c->plan, from),
@@ -234,7 +234,7 @@ double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32
 {
     assert(bytes >= 0);
     const halley_cluster *cluster = c->cluster;
-    const uint32_t level = stages_level(c, a, b);
+    const uint32_t level = price_stages_level(c, a, b);
     const coll_call call = {
         .kind = COLL_SEND, .bytes = bytes, .n = 2, .per_node = level == 0 ? 2 : 1};
     const halley_fabric *out = level > 0 && cluster->n_outer > 0
@@ -246,7 +246,7 @@ double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32
 double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b)
 {
     const double t = price_send_alone(c, bytes, a, b);
-    return stages_level(c, a, b) > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
+    return price_stages_level(c, a, b) > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
 }
 
 /* What passes through a rank of a ring of n. */

@@ -67,6 +67,9 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
                      double bytes);
 double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call);
+/* The level of the network that joins stages `a` and `b`: 0 the node, then outer ones.
+ * Messages of the same size across the same level take the same time. */
+uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b);
 /* A message between neighbouring stages `a` and `b`. */
 double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b);
 /* The same on an idle network, without what the stack adds. */

@@ -283,6 +283,7 @@ typedef struct sim_rank {
     uint32_t n_ready, n_running, n_done;
     bool busy[SIM_N_SLOTS];
     bool finished;
+    bool has_journal;
     bool is_awake; /* native rules: in the list of those that go on at this instant */
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
