@@ -1,7 +1,7 @@
 /*
  * report/columns.h - a timeline as binary columns, which the web page draws: boxes in
  * rows, arrows, the critical path, use of links and memory over time. A million boxes are
- * 22 MB that need no parsing. doc/columns.md describes the file.
+ * 22 MB that need no parsing. doc/reference/columns.md describes the file.
  */
 #ifndef REPORT_COLUMNS_H
 #define REPORT_COLUMNS_H

@@ -212,7 +212,7 @@ static const request_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, columns),
      .doc = "write timeline, critical path, memory and (up to 1,024 ranks) use of links "
-            "over time as binary columns, which the web page draws (doc/columns.md)"},
+            "over time as binary columns for the web page (doc/reference/columns.md)"},
     {.name = "all-ranks",
      .kind = REQUEST_FLAG,
      .offset = offsetof(sim_options, all_ranks),

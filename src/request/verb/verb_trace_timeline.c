@@ -22,7 +22,7 @@ static const request_option options[] = {
      .choices = forms,
      .offset = offsetof(timeline_options, form),
      .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns, "
-            "which the web page draws (doc/columns.md) (default: chrome)"},
+            "which the web page draws (doc/reference/columns.md) (default: chrome)"},
     TRACES_JSON_OPTION(timeline_options, output),
     {0},
 };
