@@ -15,6 +15,7 @@
 #include "hw/read/read_graph.h"
 
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/topology.h"
 #include "hw/levels.h"
@@ -210,7 +211,7 @@ static void add_level(halley_cluster *c, const char *name, double npus, double p
         return;
     hw_outer *o = &c->outer[c->n_outer++];
     *o = (hw_outer){.name = name,
-                    .npus = npus > 0 && npus < (double)c->n_npus ? (uint32_t)npus : 0,
+                    .npus = npus > 0 && npus < (double)c->n_npus ? whole_u32(npus) : 0,
                     .oversubscription = fmax(1, oversubscription),
                     .fabric = base};
     o->fabric.bandwidth_Bps = port_Bps / o->oversubscription;
