@@ -123,7 +123,9 @@ static const request_option options[] = {
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(replay_options, groups),
-     .doc = "communicator groups (default: PREFIX.comm_group.json beside the traces)"},
+     .doc =
+         "communicator groups (default: PREFIX.comm_group.json or PREFIX.json beside the "
+         "traces, else what their process_group:init nodes declare)"},
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
@@ -298,14 +300,11 @@ static halley_status simulate_replayed(halley_result **out,
     halley_cluster *cluster;
     const halley_sim_opts opts = {.record = true};
     TRY(request_cluster_load(&cluster, o->cluster, err));
-    char *const groups = o->groups == NULL ? halley_trace_set_groups(traces) : NULL;
-    const char *const path = o->groups != NULL ? o->groups : groups;
-    halley_status status = path != NULL && !halley_cluster_has_groups(cluster)
-                               ? halley_cluster_load_groups(cluster, path, err)
-                               : HALLEY_OK;
+    halley_status status = o->groups != NULL && !halley_cluster_has_groups(cluster)
+                               ? halley_cluster_load_groups(cluster, o->groups, err)
+                               : traces_take_groups(cluster, traces, err);
     if (status == HALLEY_OK)
         status = halley_sim_run(out, traces, cluster, &opts, err);
-    free(groups);
     halley_cluster_free(cluster);
     return status;
 }

@@ -104,21 +104,34 @@ static halley_status read_group_map(planner *p, const conf_file *file)
     return HALLEY_OK;
 }
 
-static halley_status read_groups(planner *p)
+/* From the file that was named or is beside the traces, else what they declare. */
+static halley_status open_groups(conf_file *out, bool *is_there, planner *p)
 {
-    conf_file file;
+    char *text = NULL;
     char *const beside =
         p->opts->groups == NULL ? halley_trace_set_groups(p->traces) : NULL;
     const char *const path = p->opts->groups != NULL ? p->opts->groups : beside;
-    halley_status status = add_plan_group(p, 0, NULL, NULL);
-    if (status == HALLEY_OK && path != NULL) {
-        status = conf_load(&file, path, p->err);
-        if (status == HALLEY_OK) {
-            status = read_group_map(p, &file);
-            conf_fini(&file);
-        }
-    }
+    halley_status status =
+        path != NULL ? conf_load(out, path, p->err)
+                     : halley_trace_set_declared_groups(&text, p->traces, p->err);
+    if (status == HALLEY_OK && text != NULL)
+        status = conf_parse(out, str_from(text), "process_group:init", p->err);
+    *is_there = status == HALLEY_OK && (path != NULL || text != NULL);
     free(beside);
+    free(text);
+    return status;
+}
+
+static halley_status read_groups(planner *p)
+{
+    conf_file file;
+    bool is_there;
+    TRY(add_plan_group(p, 0, NULL, NULL));
+    TRY(open_groups(&file, &is_there, p));
+    if (!is_there)
+        return HALLEY_OK;
+    const halley_status status = read_group_map(p, &file);
+    conf_fini(&file);
     return status;
 }
 

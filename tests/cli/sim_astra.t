@@ -140,3 +140,10 @@ $ sed 's/"links-count": .2, 1./"links-count": [1, 1]/' n.json > bad.json
 $ ./AnalyticalAstra --network-configuration=bad.json --system-configuration=s.txt --workload-configuration=w.txt
 ! halley: bad.json: dimension 0 has 1 links of 50 GB/s and a latency of 500 ns, which give a message no bandwidth or a negative latency
 ? 1
+
+## a rank that keeps nothing in its memory prints its line, too
+$ printf '{"nodes": [{"id": "1", "name": "c", "type": "COMP_NODE", "durationMicros": "5", "inputs": {"values": "[]", "shapes": "[]", "types": "[]"}, "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "num_ops", "int64Val": "1000"}, {"name": "tensor_size", "uint64Val": "1"}, {"name": "inputs", "stringVal": "[]"}, {"name": "outputs", "stringVal": "[]"}]}]}' > z.json
+$ halley trace convert z.json z.0.et > made; for i in 1 2 3; do cp z.0.et z.$i.et; done
+$ sed 's/{/{"track-local-mem": 1,/' $DATA/sim/system.json > s.json
+$ halley sim --astra-output --workload-configuration=z --system-configuration=s.json --network-configuration=$DATA/sim/ring4.yml | grep -c 'peak memory usage: 0.00 B'
+> 4

@@ -560,3 +560,21 @@ bool traces_are_untimed(const halley_trace_set *set, bool *has_work)
     }
     return is_linked;
 }
+
+halley_status traces_take_groups(halley_cluster *cluster, const halley_trace_set *set,
+                                 halley_error *err)
+{
+    char *text = NULL;
+    if (halley_cluster_has_groups(cluster))
+        return HALLEY_OK;
+    char *const path = halley_trace_set_groups(set);
+    halley_status status = path != NULL
+                               ? halley_cluster_load_groups(cluster, path, err)
+                               : halley_trace_set_declared_groups(&text, set, err);
+    if (status == HALLEY_OK && text != NULL)
+        status = halley_cluster_parse_groups(cluster, text, strlen(text),
+                                             "process_group:init", err);
+    free(path);
+    free(text);
+    return status;
+}

@@ -5,6 +5,7 @@
 #define REQUEST_TRACES_H
 
 #include "base/str.h"
+#include "halley/cluster.h"
 #include "halley/recording.h"
 #include "halley/trace.h"
 #include "request/verbs.h"
@@ -107,6 +108,10 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
         .doc = "say what was written as JSON"                                            \
     }
 
+/* Groups for a cluster that has none of its own: those of the file beside the traces,
+ * else those that the traces declare. */
+halley_status traces_take_groups(halley_cluster *cluster, const halley_trace_set *set,
+                                 halley_error *err);
 /* For save_groups: those that the traces of the set `groups` declare. */
 traces_groups_saver traces_save_declared;
 

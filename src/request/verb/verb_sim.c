@@ -613,19 +613,6 @@ static halley_status check_sim_usage(request_call *call, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Groups that neither the cluster file nor an option names are those beside the traces.
- */
-static halley_status take_groups_beside(halley_cluster *cluster,
-                                        const halley_trace_set *traces, halley_error *err)
-{
-    char *const path =
-        halley_cluster_has_groups(cluster) ? NULL : halley_trace_set_groups(traces);
-    const halley_status status =
-        path ? halley_cluster_load_groups(cluster, path, err) : HALLEY_OK;
-    free(path);
-    return status;
-}
-
 /* Without traces the cluster that was written is all there is to tell. */
 static halley_status write_cluster_json(const request_call *call,
                                         const halley_cluster *cluster, halley_error *err)
@@ -690,7 +677,7 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
             : load_traces(&traces, call, cluster, err));
     halley_status status = HALLEY_OK;
     if (o->design.cluster != NULL && o->group == NULL)
-        status = take_groups_beside(cluster, traces, err);
+        status = traces_take_groups(cluster, traces, err);
     if (status == HALLEY_OK)
         status = sim_time_untimed(call, cluster, traces, err);
     if (status == HALLEY_OK)

@@ -55,19 +55,58 @@ void trace_groups_text_end(strbuf *to)
     strbuf_add(to, to->n > 0 ? STR("]\n}\n") : STR("{\n}\n"));
 }
 
+void trace_groups_print(strbuf *to, const trace_groups *groups, bool apart)
+{
+    assert(to->n == 0);
+    for (size_t i = 0; i < groups->list.n; i++) {
+        const trace_group *const g = &groups->list.at[i];
+        trace_groups_text_group(to, g->name);
+        for (uint32_t k = 0; k < g->n_ranks; k++)
+            trace_groups_text_rank(to, g->ranks[k], apart);
+    }
+    trace_groups_text_end(to);
+}
+
 halley_status trace_groups_save(const trace_groups *groups, const char *path, bool apart,
                                 halley_error *err)
 {
     assert(path != NULL);
     strbuf text = {0};
-    for (size_t i = 0; i < groups->list.n; i++) {
-        const trace_group *const g = &groups->list.at[i];
-        trace_groups_text_group(&text, g->name);
-        for (uint32_t k = 0; k < g->n_ranks; k++)
-            trace_groups_text_rank(&text, g->ranks[k], apart);
-    }
-    trace_groups_text_end(&text);
+    trace_groups_print(&text, groups, apart);
     return file_save(path, &text, err);
+}
+
+/* Simulators know groups by number, and by ranks that are there. */
+static bool is_usable(const trace_group *g, uint32_t n_ranks)
+{
+    int64_t id;
+    bool is_whole = str_to_i64(g->name, &id) && id > 0 && id <= INT32_MAX;
+    for (uint32_t i = 0; is_whole && i < g->n_ranks; i++)
+        is_whole = g->ranks[i] < n_ranks;
+    return is_whole;
+}
+
+halley_status halley_trace_set_declared_groups(char **out, const halley_trace_set *set,
+                                               halley_error *err)
+{
+    trace_groups groups = {0};
+    strbuf text = {0};
+    size_t n = 0;
+    halley_status status = trace_groups_collect(&groups, set, err);
+    for (size_t i = 0; status == HALLEY_OK && i < groups.list.n; i++)
+        if (is_usable(&groups.list.at[i], halley_trace_set_count(set)))
+            groups.list.at[n++] = groups.list.at[i];
+    groups.list.n = n;
+    if (status == HALLEY_OK && n > 0)
+        trace_groups_print(&text, &groups, false);
+    trace_groups_fini(&groups);
+    if (status == HALLEY_OK && text.failed)
+        status = error_nomem(err);
+    if (status == HALLEY_OK)
+        *out = text.at; /* NULL when empty */
+    else
+        strbuf_fini(&text);
+    return status;
 }
 
 halley_status trace_groups_collect(trace_groups *groups, const halley_trace_set *set,
