@@ -8,7 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HALLEY_BUILD", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("HALLEY_BUILD", ROOT / "build")).resolve()
 if "HALLEY_INSTALLED" not in os.environ:
     sys.path.insert(0, str(ROOT / "python"))
     os.environ.setdefault("HALLEY_LIBRARY", str(BUILD / "libhalley.so"))

@@ -81,7 +81,8 @@ void halley_estimator_run(halley_estimator *e, halley_estimate *out,
     assert(plan->tp > 0 && plan->pp > 0 && plan->dp > 0);
     const halley_plan same = keep_layer_keys(plan);
     /* A difference in padding only costs time. */
-    if (!e->has_layers || memcmp(&same, &e->same, sizeof same) != 0) {
+    if (!e->has_layers ||
+        memcmp((const char *)&same, (const char *)&e->same, sizeof same) != 0) {
         estimate_layers_make(&e->layers, e->model, plan, e->stack);
         e->same = same;
         e->has_layers = true;

@@ -52,7 +52,9 @@ static double run_wave_pass(double *free_s, double input_s, double pass_s, doubl
  * wave. */
 static void run_forward(wave_walk *w, uint32_t t)
 {
-    const uint32_t p = w->p, v = w->v, at = t % (p * v);
+    const uint32_t p = w->p, v = w->v;
+    assert(p > 0 && v > 0);
+    const uint32_t at = t % (p * v);
     const uint32_t low = t + 1 > w->n ? t + 1 - w->n : 0, high = t < p - 1 ? t : p - 1;
     wave_times *now = &w->now;
     const double last_s = now->forward_s[p - 1];
@@ -205,18 +207,15 @@ double workload_schedule_wave(const workload_schedule *s,
                               const workload_schedule_times *t)
 {
     assert(workload_schedule_is_wave(s));
-    const uint32_t p = s->stages, v = s->chunks;
-    wave_walk w; /* large: only what p stages need is set */
-    w.passes = t->passes;
-    w.p = p;
-    w.v = v;
-    w.n = s->micro_batches * v;
-    w.back = v > 1 ? (v + 1) * p - 2 : p - 1;
-    w.blocked = t->blocked;
-    for (uint32_t i = 0; i < p; i++) {
-        w.hop_s[i] = t->hops_s != NULL ? t->hops_s[i] : 0;
-        w.now.free_s[i] = w.now.forward_s[i] = w.now.backward_s[i] = 0;
-    }
+    const uint32_t p = s->stages > 0 ? s->stages : 1, v = s->chunks > 0 ? s->chunks : 1;
+    wave_walk w = {.passes = t->passes,
+                   .p = p,
+                   .v = v,
+                   .n = s->micro_batches * v,
+                   .back = v > 1 ? (v + 1) * p - 2 : p - 1,
+                   .blocked = t->blocked};
+    for (uint32_t i = 0; i < p && t->hops_s != NULL; i++)
+        w.hop_s[i] = t->hops_s[i];
     if (p == 2) /* the way back is the way there */
         w.hop_s[1] = w.hop_s[0];
     if (p == 1)
