@@ -9,7 +9,9 @@ static bool get_key(request_entry *out, const char *part, size_t i)
         return false;
     *out = (request_entry){.name = k.key,
                            .doc = k.doc,
-                           .by_default = k.by_default,
+                           .by_default = k.by_default != NULL || !k.required
+                                             ? k.by_default
+                                             : REQUEST_REQUIRED,
                            .example = k.example,
                            .values = k.names};
     return true;

@@ -7,7 +7,11 @@ static bool find_model_key(request_entry *out, const char *part, size_t i)
     halley_file_key k;
     if (!halley_model_key(&k, part, i))
         return false;
-    *out = (request_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.names};
     return true;
 }
 

@@ -1,4 +1,5 @@
 /* halley-stack(5): stack files, from the tables of their keys and constants. */
+#include "base/number/number.h"
 #include "cli/commands.h"
 #include "halley/stack.h"
 
@@ -7,7 +8,11 @@ static bool list_stack_key(request_entry *out, size_t i)
     halley_file_key k;
     if (!halley_stack_key(&k, i))
         return false;
-    *out = (request_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.names};
     return true;
 }
 
@@ -17,6 +22,9 @@ static bool list_stack_constant(request_entry *out, size_t i)
         return false;
     const halley_constant_info *info = halley_constant_get((halley_constant)i);
     *out = (request_entry){.name = info->key, .doc = info->doc};
+    snprintf(out->room, sizeof out->room, "%s%s%s", number_digits(info->value, 6).at,
+             *info->unit != '\0' ? " " : "", info->unit);
+    out->by_default = out->room;
     return true;
 }
 

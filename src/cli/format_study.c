@@ -2,12 +2,18 @@
 #include "cli/commands.h"
 #include "halley/explore.h"
 
+#include <string.h>
+
 static bool find_study_key(request_entry *out, const char *section, size_t i)
 {
     halley_study_key k;
     if (!halley_study_keys(&k, section, i))
         return false;
-    *out = (request_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.choices};
     return true;
 }
 
@@ -31,12 +37,26 @@ static bool list_question_key(request_entry *out, size_t i)
     return find_study_key(out, "break-even", i);
 }
 
+/* A value with the unit of the kind, as in halley_parameter; NULL for plain numbers. */
+static const char *find_unit_example(const char *kind)
+{
+    static const char *const examples[][2] = {
+        {"size", "80 GB"},  {"bandwidth", "50 GB/s"},  {"time", "10 min"},
+        {"power", "700 W"}, {"cost", "28000 USD"},     {"energy price", "0.1 USD/kWh"},
+        {"share", "50 %"},  {"compute", "989 TFLOP/s"}};
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (strcmp(examples[i][0], kind) == 0)
+            return examples[i][1];
+    return NULL;
+}
+
 static bool list_study_parameter(request_entry *out, size_t i)
 {
     halley_parameter p;
     if (!halley_explore_parameter(&p, i))
         return false;
-    *out = (request_entry){.name = p.path, .doc = p.doc};
+    *out = (request_entry){
+        .name = p.path, .doc = p.doc, .example = find_unit_example(p.unit)};
     return true;
 }
 

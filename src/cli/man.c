@@ -140,10 +140,13 @@ static void option_entries(FILE *to, const request_verb *command)
 {
     fputs(".SH OPTIONS\n", to);
     for (const request_option *o = command->options; o && o->name; o++) {
-        strbuf spelling = {0};
+        strbuf spelling = {0}, doc = {0};
         cli_option_spelling(&spelling, o);
-        option_entry(to, spelling.failed ? o->name : spelling.at, o->doc);
+        cli_option_doc(&doc, o);
+        option_entry(to, spelling.failed ? o->name : spelling.at,
+                     doc.failed ? o->doc : doc.at);
         strbuf_fini(&spelling);
+        strbuf_fini(&doc);
     }
     option_entry(to, "--max-memory SIZE", CLI_MAX_MEMORY_DOC);
     option_entry(to, "-h, --help", "show the help");

@@ -631,7 +631,7 @@ static const request_key keys[] = {
 /* clang-format on */
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
-#define PLAN_KEY(id, key, shown, doc) {key, doc},
+#define PLAN_KEY(id, key, shown, doc, ...) {key, doc},
 static const struct {
     const char *name, *doc;
 } plan_keys[] = {HALLEY_PLAN_VALUES(PLAN_KEY) HALLEY_PLAN_SWITCHES(PLAN_KEY)

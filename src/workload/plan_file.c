@@ -138,7 +138,7 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_OPTIMIZER_MEMORY] = SHARE(optimizer_memory, 0, 64),
     [HALLEY_KEY_OFFLOAD_LAYERS] = NUMBER(offload_layers, 0, 1e5)};
 
-#define NAMED(id, key, shown, doc) {key, doc},
+#define NAMED(id, key, shown, doc, ...) {key, doc},
 static const struct {
     const char *name, *doc;
 } keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED)

@@ -30,10 +30,12 @@ $ halley help help
 > kind of file (model, plan-file, stack, study), what may stand in it.
 >
 > options:
->       --man                 write the man page (roff) of COMMAND, or of halley
+>       --man                 write the manual page (roff) of COMMAND, or of
+>                             halley
 >       --completion          write the completion script for bash
->       --max-memory SIZE     memory that inputs and work may take (default:
->                             HALLEY_MAX_MEMORY, else half of the machine)
+>       --max-memory SIZE     largest amount of memory to use (default:
+>                             HALLEY_MAX_MEMORY, else half of the machine's;
+>                             example: 8 GB)
 >   -h, --help                show this help
 >
 > examples:
@@ -121,37 +123,47 @@ $ halley help | sed -n 's/^  \([a-z]* *[a-z]*\)  .*/\1/p' | while read c; do hal
 ## the keys of cluster files come from the tables that read them
 $ halley help cluster | sed -n '/^keys of npu/,/^$/p'
 > keys of npu:
->   name                      name of the device; alone, that of a preset;
->                             example: H100-SXM-80GB
->   type                      what it is called in sentences: accelerator, gpu,
->                             tpu (default: accelerator)
+>   name                      name of the device; without other keys, name of a
+>                             preset (default: none; example: H100-SXM-80GB)
+>   type                      what sentences call it: accelerator, gpu, tpu
+>                             (default: accelerator)
 >   peak                      dense FLOP/s: one number for 16-bit work, or by
->                             number format; example: {bf16: 989 TFLOP/s, fp8:
->                             1979 TFLOP/s}
->   cores                     cores that tiles of a matmul are spread over
->                             (default: 100)
->   on-chip                   memory on the chip (shared cache) (default: 0);
->                             example: 50 MB
->   memory                    memories, nearest first; example: [{name: hbm,
->                             capacity: 80 GB, bandwidth: 3350 GB/s}]
->   gemm                      measured rates of 16-bit matmuls
->   gemm-fp8                  measured rates of 8-bit matmuls (default: gemm)
->   gemm-fp8-cast             rates of 8-bit matmuls with a cast, as serving
->                             kernels do them
->   fp8-any-order             8-bit matmuls read operands in either order, so that
->                             no transposed copy of the weights is kept (default:
->                             no)
->   cast                      launch time and memory share of that cast
->   round-to                  sizes of matmuls are rounded up to a multiple of
->                             this (default: 0: not)
->   attention                 measured rates of fused attention
+>                             number format (required for compute times; example:
+>                             {bf16: 989 TFLOP/s, fp8: 1979 TFLOP/s})
+>   cores                     cores that the tiles of a matmul are distributed
+>                             over (default: 100; example: 132)
+>   on-chip                   memory on the chip (shared cache) (default: 0;
+>                             example: 50 MB)
+>   memory                    memories, nearest first (default: none; example:
+>                             [{name: hbm, capacity: 80 GB, bandwidth: 3350
+>                             GB/s}])
+>   gemm                      measured rates of 16-bit matmuls (default: those of
+>                             a generic device; example: {efficiency: 0.8, launch:
+>                             3 us})
+>   gemm-fp8                  measured rates of 8-bit matmuls (default: gemm;
+>                             example: {efficiency: 0.7})
+>   gemm-fp8-cast             rates of 8-bit matmuls with a cast, as in serving
+>                             kernels (default: those of a generic device;
+>                             example: {efficiency: 0.6})
+>   fp8-any-order             whether 8-bit matmuls read operands in either order,
+>                             so that no transposed copy of the weights is kept
+>                             (default: no; example: yes)
+>   cast                      launch time and memory share of that cast (default:
+>                             none; example: {launch: 3 us, memory-share: 50 %})
+>   round-to                  matmul sizes are rounded up to a multiple of this
+>                             (default: 0, no rounding; example: 128)
+>   attention                 measured rates of fused attention (default: those of
+>                             a generic device; example: {share: [0.54, 0.68,
+>                             0.78, 0.8], half-length: 500})
 >   memory-share              share of the memory bandwidth that streaming kernels
->                             reach (default: 0.8)
->   misaligned                factors of time for sizes that tensor cores do not
->                             like
->   power                     power at full load; example: 700 W
->   price                     price of one device; example: 28000 USD
->   sources                   where the numbers come from
+>                             reach (default: 80 %; example: 90 %)
+>   misaligned                factors of time for matmul sizes that tensor cores
+>                             handle badly (default: {n64: 1.1, n8: 1.5, head-8:
+>                             2, head-2: 4}; example: {n64: 1.2})
+>   power                     power at full load (default: 0; example: 700 W)
+>   price                     price of one device (default: 0; example: 28000 USD)
+>   sources                   where the numbers come from; for readers only
+>                             (default: none; example: [https://www.nvidia.com])
 >
 
 ## files have pages made from the tables that read them

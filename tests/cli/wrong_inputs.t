@@ -473,7 +473,7 @@ $ halley explore tensor.yaml
 ## 83: a study without a model
 $ sed '/^model/d' $DATA/wrong-inputs/study.yaml > nomodel.yaml
 $ halley explore nomodel.yaml
-! halley: nomodel.yaml:1:1: key "model" is missing: a preset or file, or {preset: NAME, layers: 96, ...}
+! halley: nomodel.yaml:1:1: key "model" is missing: model preset or file, or a preset with changes
 ? 1
 
 ## 84: a study without an objective

@@ -104,7 +104,7 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
 #define TRACES_JSON_OPTION(type, member)                                                 \
     {                                                                                    \
         .name = "json", .kind = REQUEST_FLAG, .offset = offsetof(type, member.json),     \
-        .doc = "say what was written as JSON"                                            \
+        .doc = "report what was written as JSON"                                         \
     }
 
 /* For save_groups: those that the traces of the set `groups` declare. */

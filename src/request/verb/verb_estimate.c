@@ -27,13 +27,15 @@ static const estimate_options defaults = {.tokens = 1e12};
 
 typedef estimate_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM{
-        .name = "tokens",
-        .kind = REQUEST_QUANTITY,
-        .unit = UNITS_COUNT,
-        .metavar = "N",
-        .offset = offsetof(estimate_options, tokens),
-        .doc = "length of the training run (default: 1T)"},
+    DESIGN_NAMES(REQUEST_REQUIRED, "required; a launch file may name its own")
+        DESIGN_PLAN DESIGN_HEADROOM{.name = "tokens",
+                                    .kind = REQUEST_QUANTITY,
+                                    .unit = UNITS_COUNT,
+                                    .metavar = "N",
+                                    .offset = offsetof(estimate_options, tokens),
+                                    .doc = "length of the training run in tokens",
+                                    .by_default = "1T",
+                                    .example = "15T"},
     {.name = "explain",
      .kind = REQUEST_FLAG,
      .offset = offsetof(estimate_options, explain),
@@ -47,7 +49,9 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "PREFIX",
      .offset = offsetof(estimate_options, trace),
-     .doc = "also write the step as Chakra traces PREFIX.0.et and so on"},
+     .doc = "also write the step as Chakra traces PREFIX.0.et, PREFIX.1.et, ...",
+     .by_default = "none",
+     .example = "step"},
     REQUEST_REPORT_OPTION(estimate_options, report),
     REQUEST_OUTPUT_OPTIONS(estimate_options, output),
     {0},

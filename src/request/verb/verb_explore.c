@@ -26,7 +26,9 @@ static const request_option options[] = {
      .max = 4096,
      .metavar = "N",
      .offset = offsetof(explore_options, jobs),
-     .doc = "threads (default: one per core)"},
+     .doc = "number of threads",
+     .by_default = "one per core",
+     .example = "4"},
     {.name = "top",
      .letter = 'n',
      .kind = REQUEST_U32,
@@ -34,13 +36,17 @@ static const request_option options[] = {
      .max = 100000,
      .metavar = "N",
      .offset = offsetof(explore_options, top),
-     .doc = "how many of the best to show (default: 10)"},
+     .doc = "number of best designs to show",
+     .by_default = "10",
+     .example = "20"},
     {.name = "store",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "F.db",
      .offset = offsetof(explore_options, store),
-     .doc = "keep every feasible design in this SQLite file"},
+     .doc = "store every feasible design in this SQLite file",
+     .by_default = "none",
+     .example = "study.db"},
     {.name = "resume",
      .kind = REQUEST_FLAG,
      .offset = offsetof(explore_options, resume),
@@ -50,13 +56,17 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "F.html",
      .offset = offsetof(explore_options, report),
-     .doc = "write one page with all figures, which needs no network"},
+     .doc = "write one self-contained HTML page with all figures",
+     .by_default = "none",
+     .example = "study.html"},
     {.name = "plots",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "DIR",
      .offset = offsetof(explore_options, plots),
-     .doc = "write each figure as SVG into this folder"},
+     .doc = "write each figure as SVG into this folder",
+     .by_default = "none",
+     .example = "figures"},
     {.name = "dry-run",
      .kind = REQUEST_FLAG,
      .offset = offsetof(explore_options, dry_run),
@@ -240,7 +250,11 @@ static bool find_study_key(request_entry *out, size_t i)
     halley_study_key k;
     if (!halley_study_keys(&k, "", i))
         return false;
-    *out = (request_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.choices};
     return true;
 }
 

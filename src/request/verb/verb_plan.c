@@ -24,10 +24,11 @@ typedef struct plan_options {
 
 static const plan_options defaults = {.top = 10, .tokens = 1e12};
 
-#define LIMIT(key, field, text)                                                          \
+#define LIMIT(key, field, text, default_, example_)                                      \
     {                                                                                    \
         .name = key, .kind = REQUEST_U32, .min = 1, .max = 1e9, .metavar = "N",          \
-        .offset = offsetof(plan_options, field), .doc = text                             \
+        .offset = offsetof(plan_options, field), .doc = text, .by_default = default_,    \
+        .example = example_                                                              \
     }
 
 static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxtext",
@@ -35,17 +36,17 @@ static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxt
 
 typedef plan_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM LIMIT(
-        "max-tp", max_tp, "largest tensor parallelism to try (default: 4 nodes)"),
-    LIMIT("max-cp", max_cp,
-          "largest context parallelism to try (default: 1; with --all no limit)"),
+    DESIGN_NAMES(REQUEST_REQUIRED, "required; a launch file may name its own")
+        DESIGN_PLAN DESIGN_HEADROOM LIMIT(
+            "max-tp", max_tp, "largest tensor parallelism to try", "4 nodes", "8"),
+    LIMIT("max-cp", max_cp, "largest context parallelism to try",
+          "1; with --all, no limit", "4"),
     {.name = "all",
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, all),
-     .doc = "also try context parallelism, rank orders, GPipe, hybrid shard, offload and "
-            "all "
-            "kinds of recomputation"},
+     .doc = "also try context parallelism, rank orders, GPipe, hybrid sharding, "
+            "offloading and all kinds of recomputation"},
     {.name = "variants",
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, variants),
@@ -54,15 +55,18 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(plan_options, write),
-     .doc = "print the best plan as arguments or configuration of a training program"},
+     .doc = "print the best plan as arguments or configuration of this training program",
+     .by_default = "none"},
     {.name = "tokens",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_COUNT,
      .metavar = "N",
      .offset = offsetof(plan_options, tokens),
-     .doc = "length of the training run (default: 1T)"},
-    LIMIT("top", top, "show the N best plans (default: 10)"),
-    LIMIT("threads", threads, "threads (default: one per core)"),
+     .doc = "length of the training run in tokens",
+     .by_default = "1T",
+     .example = "15T"},
+    LIMIT("top", top, "number of best plans to show", "10", "20"),
+    LIMIT("threads", threads, "number of threads", "one per core", "4"),
     REQUEST_REPORT_OPTION(plan_options, report),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
     {0},

@@ -93,6 +93,13 @@ static void write_option(report_json *j, const request_option *o)
         report_json_double(j, "minimum", o->min);
         report_json_double(j, "maximum", o->max);
     }
+    if (o->by_default != NULL)
+        report_json_text(j, "x-default", str_from(o->by_default));
+    if (o->example != NULL) {
+        report_json_flat_array(j, "examples");
+        report_json_text(j, NULL, str_from(o->example));
+        report_json_end(j);
+    }
     if (o->letter != 0)
         report_json_text(j, "x-letter", (str){&o->letter, 1});
     if (o->is_document)

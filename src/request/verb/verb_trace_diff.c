@@ -21,13 +21,15 @@ static const request_option options[] = {
      .kind = REQUEST_TEXTS,
      .metavar = "KIND[,KIND]",
      .offset = offsetof(diff_options, ignore),
-     .doc = "leave out differences in ranks, metadata, nodes, order, type, name, time, "
-            "deps, attrs, io, unknown; may be repeated"},
+     .doc = "ignore differences in ranks, metadata, nodes, order, type, name, time, "
+            "deps, attrs, io or unknown; repeatable",
+     .by_default = "none",
+     .example = "name,time"},
     {.name = "all",
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(diff_options, all),
-     .doc = "list every difference (default: the first 10 of each kind)"},
+     .doc = "list every difference, not only the first 10 of each kind"},
     {.name = "quiet",
      .letter = 'q',
      .kind = REQUEST_FLAG,
@@ -36,7 +38,8 @@ static const request_option options[] = {
     {.name = "by-id",
      .kind = REQUEST_FLAG,
      .offset = offsetof(diff_options, by_id),
-     .doc = "match nodes by id, also of recordings (default: recordings by call tree)"},
+     .doc = "match nodes by id, also in recordings, which are matched by call tree "
+            "otherwise"},
     REQUEST_OUTPUT_OPTIONS(diff_options, output),
     {0},
 };

@@ -16,13 +16,15 @@ static const char *const forms[] = {"chrome", "columns", NULL};
 enum { FORM_COLUMNS = 1 };
 
 static const request_option options[] = {
-    REQUEST_OUT_OPTION(timeline_options, out, "FILE", "write the timeline to FILE"),
+    REQUEST_OUT_OPTION(timeline_options, out, "FILE", "file to write", REQUEST_REQUIRED,
+                       "step.json"),
     {.name = "form",
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(timeline_options, form),
-     .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns, "
-            "which the web page draws (doc/columns.md) (default: chrome)"},
+     .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns "
+            "for the web page (doc/columns.md)",
+     .by_default = "chrome"},
     TRACES_JSON_OPTION(timeline_options, output),
     {0},
 };
