@@ -351,6 +351,15 @@ static void printed_lists_and_json_are_the_same_arguments(void **state)
     halley_launch_free(l);
 }
 
+/* The name of the program is looked at after all arguments are split. */
+static void a_program_among_the_arguments_of_a_file_counts(void **state)
+{
+    (void)state;
+    halley_launch *l = read_named("--bf16\npretrain_t5.py " SIZES, "arguments.txt", NULL);
+    assert_non_null(strstr(halley_launch_model(l)->untimed, "T5"));
+    halley_launch_free(l);
+}
+
 static void deepspeed_batches_must_agree(void **state)
 {
     (void)state;
@@ -749,6 +758,7 @@ int main(void)
         cmocka_unit_test(deepspeed_balances_its_stages),
         cmocka_unit_test(slurm_and_torchrun_say_how_many),
         cmocka_unit_test(printed_lists_and_json_are_the_same_arguments),
+        cmocka_unit_test(a_program_among_the_arguments_of_a_file_counts),
         cmocka_unit_test(deepspeed_batches_must_agree),
         cmocka_unit_test(torchtitan_counts_its_batch_per_rank),
         cmocka_unit_test(maxtext_counts_its_batch_per_device),

@@ -390,9 +390,9 @@ static void read_argument_file(launch_args *a, str text)
     if (words.failed)
         a->status = error_nomem(a->err);
     launch_args_split(a, strbuf_str(&words), 0);
-    strbuf_fini(&words);
     if (a->status == HALLEY_OK)
         launch_megatron_read(a);
+    strbuf_fini(&words); /* The arguments are parts of this text. */
 }
 
 static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
