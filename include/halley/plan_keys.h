@@ -184,6 +184,13 @@ halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan
                                 halley_error *err);
 /* "micro-batch"; lent, static. */
 const char *halley_plan_key_name(halley_plan_key key);
+/*
+ * The key that a word of training programs means: "tensor-model-parallel-size" and
+ * "tensor" mean tp. In *is_alias (may be NULL) whether the word is an option of such a
+ * program with the same values, so that command lines accept it; others are only good for
+ * "did you mean". _ is read as -. False when no key is meant.
+ */
+bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word);
 
 #ifdef __cplusplus
 }

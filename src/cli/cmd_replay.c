@@ -501,15 +501,16 @@ const request_verb cmd_replay = {
     .summary = "run traces on this machine with MPI, and fit a cluster to it",
     .arguments = "[TRACE...]",
     .description =
-        "Run a set of traces on the machine at hand, one MPI process per rank: "
-        "collectives and messages are MPI's, compute is spinning, matmuls or sleep for "
-        "the recorded time, loads and stores are copies. Prints the step time and, per "
-        "collective and size, measured, recorded and simulated times with algorithm and "
-        "bus bandwidth.\n\n"
-        "With --fit, measure the machine instead and write a cluster file with which "
-        "halley sim predicts traces. Ranks that do not fit together are refused before "
-        "anything runs; a process that dies or a job that is stuck ends it with a "
-        "sentence, and what was finished is kept.",
+
+        "Runs a set of traces on this machine, one MPI process per rank. Collectives "
+        "and messages are MPI's. Compute is spinning, matmuls or sleep for the "
+        "recorded time; loads and stores are copies. Prints the step time. For each "
+        "collective and size, also prints measured, recorded and simulated times with"
+        " algorithm and bus bandwidth.\n\n"
+        "With --fit, measures the machine instead and writes a cluster file with "
+        "which halley sim predicts traces. Ranks that do not match are refused before"
+        " anything runs. If a process dies or the job is stuck, it ends with an error"
+        " message, and finished repeats are kept.",
     .options = options,
     .options_size = sizeof(replay_options),
     .examples = examples,

@@ -92,14 +92,15 @@ const request_verb cmd_serve = {
     .summary = "show the web page: plans, studies, simulations, traces",
     .arguments = "",
     .description =
-        "Serves the pages of halley to a browser on this machine until it is stopped "
-        "(Ctrl-C). The first line of output is the address with a token, which is new "
-        "each time; whoever has it can use the server, nobody else.\n\n"
-        "Requests over HTTP (POST /api/request, with the token as Authorization: Bearer) "
-        "are those of `halley request`. Files that they name are in one folder and "
-        "below; absolute paths, \"..\" and links that lead out of it are refused. What "
-        "the browser sends is kept in upload/ there until the server ends. Work is "
-        "cancelled five seconds after the browser has left it.",
+
+        "Serves the web pages of halley to a browser on this machine until it is "
+        "stopped (Ctrl-C). The first line of output is the address with a token, "
+        "which is new each time. Only those who have the token can use the server.\n\n"
+        "Requests over HTTP (POST /api/request, with the token as Authorization: "
+        "Bearer) are those of `halley request`. Files that they name are in one "
+        "folder and its subfolders; absolute paths, \"..\" and links that lead out of"
+        " it are refused. Uploads are kept in upload/ there until the server ends. "
+        "Work is cancelled five seconds after the browser has disconnected.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(serve_words),

@@ -273,22 +273,22 @@ const request_verb cmd_trace_synth = {
     .summary = "make new traces from a learned model",
     .arguments = "MODEL",
     .description =
-        "Make new sets of traces with the statistics of those that 'halley trace learn' "
-        "saw: FOLDER/synth-0.0.et and so on, with their groups (synth-0.comm_group.json) "
-        "and the conditions they represent (synth-0.conditions.json). The same seed "
-        "gives the same bytes.\n\n"
-        "Conditions that are not fixed are drawn as they occurred together. A condition "
-        "outside of what was seen is refused, and what was seen is said, unless "
-        "--extrapolate is given. compute and bytes fix the operations and the message "
-        "bytes of all ranks together; where they are no conditions of the model, sizes "
+
+        "Makes new sets of traces with the statistics of a corpus that 'halley trace "
+        "learn' has learned. It writes FOLDER/synth-0.0.et and so on, with their "
+        "groups (synth-0.comm_group.json) and conditions (synth-0.conditions.json). "
+        "The same seed gives the same bytes.\n\n"
+        "Conditions that are not fixed are drawn from their joint distribution. A "
+        "condition outside the range of the corpus is refused with that range, unless"
+        " --extrapolate is given. compute and bytes fix the total operations and "
+        "message bytes of all ranks. If they are not conditions of the model, sizes "
         "and times are scaled to them.\n\n"
-        "Every set passes 'halley trace check' and runs to the end in 'halley sim'. "
-        "Messages and collectives for which the model gave no partner are left out and "
-        "counted. A set is made from a template, the programs that enough sets share. "
-        "Where "
-        "no template fits the conditions, the nearest one is scaled to the nodes, time, "
-        "operations and bytes that sets under such conditions have, and the column From "
-        "says 'nearest' instead of 'template'.",
+        "Every set passes 'halley trace check' and can be simulated to the end. "
+        "Messages and collectives for which the model gave no partner are left out "
+        "and counted. A set is made from a template, the programs that enough sets "
+        "share. If no template fits the conditions, the nearest one is scaled to the "
+        "nodes, time, operations and bytes of sets under such conditions. The column "
+        "From then says 'nearest' instead of 'template'.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(synth_options),

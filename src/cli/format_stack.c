@@ -33,20 +33,22 @@ static const request_list lists[] = {
 
 const cli_format format_stack = {
     .name = "stack",
-    .summary = "what training software fuses, casts, overlaps and keeps",
+    .summary = "calibrated constants of training software",
     .description =
-        "A stack file is YAML or JSON and serves one framework and a range of its "
+
+        "A stack file is YAML or JSON and describes one framework and a range of its "
         "releases:\n\n"
         "  name: mine\n"
         "  framework: megatron-core\n"
         "  from: \"2025\"\n"
         "  given: {tp-hidden: 0}\n"
         "  fit: [gemm, attention, hidden-bytes]\n\n"
-        "Constants under given are known otherwise, those under fitted were written by "
-        "'halley calibrate', all others are at their defaults; fit lists at most eight "
-        "that a calibration may move. 'halley presets NAME' shows the shipped files, "
-        "'halley estimate --explain' every constant with its value, unit and origin. A "
-        "constant beyond its bounds, and an unknown key, are errors.",
+        "Constants under given are known from another source. Those under fitted were"
+        " written by 'halley calibrate'. All others have their defaults. fit lists at"
+        " most eight constants that a calibration may change. 'halley presets NAME' "
+        "shows the files that come with halley, and 'halley estimate --explain' shows"
+        " every constant with its value, unit and origin. A constant out of its "
+        "bounds and an unknown key are errors.",
     .lists = lists,
     .commands = "calibrate",
 };

@@ -81,10 +81,11 @@ static const request_list lists[] = {
 
 const cli_format format_study = {
     .name = "study",
-    .summary = "a space of designs, and what is wanted of them",
+    .summary = "a space of designs, conditions and objectives",
     .description =
-        "A study file is YAML. It names a model and a cluster, what varies, what must "
-        "hold and what is wanted:\n\n"
+
+        "A study file is YAML. It names a model and a cluster, the parameters to "
+        "vary, the conditions that must hold, and the objective:\n\n"
         "  name: my-study\n"
         "  model: llama3-70b\n"
         "  cluster: dgx-h100:512\n"
@@ -92,22 +93,24 @@ const cli_format format_study = {
         "  vary:\n"
         "    plan.tp: powers-of-two\n"
         "    plan.dp: fill\n"
-        "    cluster.out.bandwidth: {from: 25 GB/s, to: 100 GB/s, points: 8, scale: "
-        "log}\n"
+        "    cluster.network.bandwidth: {from: 25 GB/s, to: 100 GB/s, points: 8, "
+        "scale: log}\n"
         "  where: [fits, \"plan.tp <= 8\", \"capital < 30 MUSD\"]\n"
         "  objective: [{minimize: step-time}, {minimize: cost-per-token}]\n"
         "  baseline: {plan.tp: 8}\n\n"
-        "Values carry their unit: GB is 1e9 bytes, GiB 2^30. Unknown keys are errors.\n\n"
-        "Values of a varied parameter are a list; a range, {from: ..., to: ..., ...}; or "
-        "one of the words all (every choice or preset), divisors, powers-of-two, fill "
-        "(what remains of the NPUs). A key of your own holds rows of parameters that go "
-        "together: a list of maps, each with a name. A parameter set to \"= EXPRESSION\" "
-        "follows from others.\n\n"
-        "With plan: best, or plan: {best: {tp: ..., pp: ...}}, each design gets its best "
-        "plan.\n\n"
-        "Expressions in where, objective and \"= ...\" use parameters by path, results "
-        "by name, numbers with units, + - * / % ^, comparisons, and, or, not, "
-        "parentheses, and min max abs sqrt log log2 floor ceil.",
+        "Values carry their unit: GB is 1e9 bytes, GiB 2^30. Unknown keys are errors."
+        " A parameter that is not set keeps the value of the model, plan, cluster or "
+        "stack.\n\n"
+        "Values of a varied parameter are a list, a range {from: ..., to: ..., ...}, "
+        "or a word: all (every choice or preset), divisors, powers-of-two, or fill "
+        "(the remaining NPUs). A key of your own holds rows of parameters that belong"
+        " together: a list of maps, each with a name. A parameter set to \"= "
+        "EXPRESSION\" follows from others.\n\n"
+        "With plan: best, or plan: {best: {tp: ..., pp: ...}}, each design gets its "
+        "best plan.\n\n"
+        "Expressions in where, objective and \"= ...\" use parameters by path, "
+        "results by name, and numbers with units. They have + - * / % ^, comparisons,"
+        " and, or, not, parentheses, and min max abs sqrt log log2 floor ceil.",
     .lists = lists,
     .commands = "explore",
 };

@@ -221,8 +221,7 @@ void cli_help_group(FILE *to, const cli_program *program, const cli_group *group
     for (const request_verb *const *c = program->commands; *c; c++)
         if (cli_in_group(*c, group))
             summary_line(to, (*c)->name + strlen(group->name) + 1, (*c)->summary);
-    fprintf(to, "\n'%s %s COMMAND --help' says more about each.\n", program->name,
-            group->name);
+    fprintf(to, "\n'%s %s COMMAND --help' explains each.\n", program->name, group->name);
 }
 
 void cli_help_overview(FILE *to, const cli_program *program)
@@ -238,5 +237,13 @@ void cli_help_overview(FILE *to, const cli_program *program)
             if (cli_in_group(*c, g))
                 summary_line(to, (*c)->name, (*c)->summary);
     }
-    fprintf(to, "\n'%s COMMAND --help' says more about each.\n", program->name);
+    for (const cli_format *const *f = program->formats; f && *f; f++) {
+        if (f == program->formats)
+            fputs("\nfile formats:\n", to);
+        summary_line(to, (*f)->name, (*f)->summary);
+    }
+    fprintf(to,
+            "\n'%s COMMAND --help' explains a command, '%s help FORMAT' a file format;\n"
+            "'%s --version' prints the version.\n",
+            program->name, program->name, program->name);
 }

@@ -230,14 +230,21 @@ static void overview_page(FILE *to, const cli_program *program)
         fputs(" (1)\n", to);
         text_line(to, (*c)->summary);
     }
+    if (program->formats != NULL)
+        fputs(".SH FILE FORMATS\nEach has its own page.\n", to);
+    for (const cli_format *const *f = program->formats; f && *f; f++) {
+        fputs(".TP\n.BR ", to);
+        page_name(to, program, (*f)->name, false);
+        fputs(" (5)\n", to);
+        text_line(to, (*f)->summary);
+    }
     fputs(".SH OPTIONS\n", to);
     option_entry(to, "-h, --help", "show the overview; after a command, its help");
-    option_entry(to, "--version", "show the version");
+    option_entry(to, "-v, --version", "show the version; so does the command version");
     fputs(".SH ENVIRONMENT\n", to);
     option_entry(to, "HALLEY_MAX_MEMORY",
-                 "the same as --max-memory, which every command has: inputs and work "
-                 "may take that much memory, for example \"8 GB\" (default: half of the "
-                 "machine)");
+                 "the largest amount of memory to use, as with --max-memory, which every "
+                 "command has (default: half of the machine's; example: 8 GB)");
     exit_status(to);
 }
 

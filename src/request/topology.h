@@ -98,18 +98,14 @@ void request_topology_add_times(report_table *t, const halley_topology_report *r
 void request_topology_add_path(report_table *t, const halley_topology_drawing *d);
 
 #define REQUEST_TOPOLOGY_FILE                                                            \
-    "CLUSTER is a cluster file or preset, with its number of NPUs (dgx-h100:64): its "   \
-    "fabric and the insides of its nodes are one network. "                              \
-    "FILE may be compressed with gzip or zstd. Files of other tools (ns-3 text, htsim, " \
-    "InfraGraph, NCCL XML, ibnetdiscover, Slurm, networkx JSON, SimGrid) are "           \
-    "recognised "                                                                        \
-    "by content; halley topology convert --help lists them. halley's own "               \
-    "FILE is YAML or JSON: {topology: NAME, ...} with the keys of that topology, or a "  \
-    "file with the same under network. For example {topology: fat-tree, n: 1024, "       \
-    "tiers: "                                                                            \
-    "[{name: leaf, npus: 16}, {name: spine, npus: 256, oversubscription: 2}, {name: "    \
-    "core}], link: 400 Gb/s, latency: 500 ns}. The manual page lists all topologies "    \
-    "and "                                                                               \
-    "keys."
+    "CLUSTER is a cluster file or preset with its number of NPUs "                       \
+    "(dgx-h100:64). The network consists of its fabric and the inside of its "           \
+    "nodes. FILE may be compressed with gzip or zstd. Files of other tools are "         \
+    "recognised by content; halley topology convert --help lists them. A FILE "          \
+    "of halley is YAML or JSON: {topology: NAME, ...} with the keys of that "            \
+    "topology, or a file with the same under network. An example is {topology: "         \
+    "fat-tree, n: 1024, tiers: [{name: leaf, npus: 16}, {name: spine, npus: "            \
+    "256, oversubscription: 2}, {name: core}], link: 400 Gb/s, latency: 500 "            \
+    "ns}. The manual page lists all topologies and keys."
 
 #endif

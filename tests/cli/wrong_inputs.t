@@ -587,7 +587,7 @@ $ halley sim cut.et -c dgx-h100:1
 ## 101: a model as a cluster
 $ halley trace gen all-reduce -n 8 -o ar > /dev/null
 $ halley sim ar -c llama3-8b
-! halley: "llama3-8b" is a model, not a cluster
+! halley: "llama3-8b" is a model, not a cluster; models are given with --model
 ? 1
 
 ## 102: a recording is described

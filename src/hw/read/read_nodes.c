@@ -38,8 +38,7 @@ static const conf_field nodes_fields[] = {
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(nodes_text, shape),
      .names = hw_shapes,
-     .doc = "how the NPUs of a node are wired; tori and meshes are as near to a cube as "
-            "their number allows",
+     .doc = "topology inside a node; tori and meshes are as cubic as possible",
      .by_default = "switch",
      .example = "torus-3d"},
     {.key = "nics",

@@ -537,18 +537,19 @@ const request_verb request_verb_plan = {
     .summary = "find the best parallelizations of a model on a cluster",
     .arguments = "",
     .description =
-        "Tries every combination of tensor, pipeline, data and expert parallelism, "
-        "micro-batch, interleaving, recomputation and sharding that divides the model, "
-        "the batch and the NPUs, and lists the fastest that fit, the best of each cut, "
-        "micro-batch and interleaving, each with the part of the step by which it loses "
-        "to the one above. An option of the plan fixes what it names.\n\n"
-        "With a launch file as MODEL, batch, sequence and precision are the file's, and "
-        "the "
-        "last line compares its own plan with the best one. --write prints the best plan "
-        "as "
-        "Megatron-LM arguments, DeepSpeed JSON, torchtitan TOML or MaxText YAML; what "
-        "that "
-        "form cannot say is named on standard error.",
+
+        "Searches all combinations of tensor, pipeline, data and expert "
+        "parallelism, micro-batch, interleaving, recomputation and sharding that "
+        "divide the model, the batch and the NPUs. Lists the fastest plans that "
+        "fit: the best of each combination of degrees, micro-batch and "
+        "interleaving. For each plan, names the part of the step that makes it "
+        "slower than the one above. A plan option on the command line fixes that "
+        "key.\n\n"
+        "With a launch file as MODEL, its batch, sequence length and precision are "
+        "used, and the last line compares its own plan with the best one. The "
+        "option --write prints the best plan as Megatron-LM arguments, DeepSpeed "
+        "JSON, torchtitan TOML or MaxText YAML. Keys that this format cannot "
+        "express are listed on standard error.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(plan_options),

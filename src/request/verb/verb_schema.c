@@ -190,8 +190,9 @@ const request_verb request_verb_schema = {
     .name = "schema",
     .summary = "all requests and keys of results as a JSON Schema",
     .arguments = "",
-    .description = "Describes every request under $defs.requests, and every key of "
-                   "results under $defs.keys with its unit, its word in YAML files and "
-                   "the commands that write it.",
+    .description =
+        "Describes every request under $defs.requests. Describes every key of results"
+        " under $defs.keys, with its unit, its word in YAML files and the commands "
+        "that write it.",
     .run = schema_run,
 };

@@ -520,15 +520,17 @@ const request_verb request_verb_score = {
     .arguments = "[FILE|SET...]",
     .arg_keys = runs_key,
     .description =
-        "Predicts every run of the given files or sets and prints the error per set: "
-        "mean and median of the absolute error, bias, rank correlation, and for memory "
-        "the runs refused. Rows that could not be scored come first, with the reason. "
-        "Without arguments, all sets that come with halley.\n\n"
-        "FILE is a list of runs in JSON, or a table of measured products or collectives "
-        "in CSV. Constants come from one file per accelerator, one per cluster and one "
-        "per framework and release, never from a row; \"Fitted\" counts those that were "
-        "fitted. Held-out errors are made with --cross-validate: no run of a layout is "
-        "seen by the fit that predicts it.",
+
+        "Predicts every run of the given files or sets and prints the error per "
+        "set: mean and median absolute error, bias and rank correlation. For "
+        "memory it counts the refused runs. Rows that could not be scored come "
+        "first, with the reason. Without arguments, all sets that come with halley "
+        "are used.\n\n"
+        "FILE is a list of runs in JSON, or a table of measured matmuls or "
+        "collectives in CSV. Constants come from one file per accelerator, one per "
+        "cluster and one per framework and release, never from a row. The column "
+        "\"Fitted\" counts the fitted ones. With --cross-validate the errors are "
+        "held out: a run is predicted by a fit that has seen no run of its layout.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(score_options),

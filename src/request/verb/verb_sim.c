@@ -107,9 +107,9 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = models,
      .offset = offsetof(sim_options, model),
-     .doc = "flow: messages share links fairly; free: no contention; queue: a link sends "
-            "one message at a time; unaware, aware: free and queue as in ASTRA-sim",
-     .by_default = "the cluster file's, else flow; unaware with ASTRA-sim's files"},
+     .doc = "flow: messages share links fairly; free: no contention; queue: one "
+            "message per link at a time; unaware, aware: as in ASTRA-sim",
+     .by_default = "the cluster's, else flow"},
     {.name = "compute",
      .kind = REQUEST_CHOICE,
      .choices = computes,
@@ -263,9 +263,8 @@ static const request_option options[] = {
      .kind = REQUEST_TEXT,
      .metavar = "HOW",
      .offset = offsetof(sim_options, placement),
-     .doc =
-         "where jobs run. packed: whole nodes in order; spread: nodes of each job spread "
-         "over the leaves; random:SEED; or a file that lists the NPUs of each job",
+     .doc = "where jobs run: packed (whole nodes in order), spread (over the leaves), "
+            "random:SEED, or a file that lists the NPUs of each job",
      .by_default = "packed",
      .example = "random:7"},
     {.name = "no-fold",
@@ -758,12 +757,13 @@ const request_verb request_verb_sim = {
     .arguments = "[TRACE...]",
     .arg_keys = traces_key,
     .description =
-        "Replay Chakra traces, one a rank, on a cluster and say when every rank "
-        "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.\n\n"
-        "With --model, simulate a training step of a plan instead: one program per "
-        "pipeline stage, with the prices of `halley estimate`, bound to every rank. "
-        "Prints the step beside its closed form, what is exposed, the hottest links and "
-        "who used them.",
+
+        "Simulates Chakra traces, one per rank, on a cluster and reports when every "
+        "rank is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.\n\n"
+        "With --model, simulates a training step of a plan instead: one program per "
+        "pipeline stage, with the operator times of `halley estimate`, executed by "
+        "every rank. Prints the step time next to its closed form, the exposed "
+        "communication, and the busiest links with their users.",
     .options = options,
     .options_size = sizeof(sim_options),
     .defaults = &defaults,

@@ -227,21 +227,20 @@ const request_verb request_verb_trace_fit = {
     .arguments = "TRACE",
     .arg_keys = traces_key,
     .description =
-        "Say how many layers of which sizes a recording runs, and how it is divided. "
-        "TRACE is a recording, or a trace linked from one; of several ranks the first is "
-        "looked at, of several steps the middle one.\n\n"
-        "Layers are the period of the kernels of the busiest stream, by name; a period "
-        "with two attentions is two layers. The number of tokens is the commonest number "
-        "of rows of a layer's matmuls, the hidden size their commonest inner size. "
-        "Heads, "
-        "sequence and batch come from the shapes of attention operators, else of "
-        "softmax, "
-        "the vocabulary from the embedding: recordings without shapes (captured graphs) "
-        "show layers only. Two collectives per layer are tensor parallelism; others, in "
-        "a "
-        "job with a backward pass, data parallelism.\n\n"
+
+        "Finds the number and sizes of the layers in a recording, and how the model "
+        "is parallelized. TRACE is a recording, or a trace linked from one. Of "
+        "several ranks the first is used, of several steps the middle one.\n\n"
+        "Layers are the period of the kernels of the busiest stream, by name; a "
+        "period with two attentions is two layers. The number of tokens is the most "
+        "frequent number of rows in a layer's matmuls, and the hidden size their most"
+        " frequent inner size. Heads, sequence length and batch come from the shapes "
+        "of attention operators, else of softmax. The vocabulary comes from the "
+        "embedding. Recordings without shapes (captured graphs) show only layers. Two"
+        " collectives per layer are tensor parallelism; others, in a job with a "
+        "backward pass, are data parallelism.\n\n"
         "With --out the model and the plan are written as files that other commands "
-        "read. What was not found is said, not guessed.",
+        "read. What was not found is reported, not guessed.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(fit_options),

@@ -383,22 +383,23 @@ const request_verb request_verb_trace_gen = {
     .arguments = "[PATTERN]",
     .arg_keys = pattern_key,
     .description =
-        "Write the traces of a pattern: a microbenchmark of one collective, "
-        "point-to-point messages, a random graph, a simple training step, or one of the "
-        "cases of Chakra's generator. --list shows the patterns, and with a pattern what "
-        "it can be told.\n\n"
-        "Every pattern can be simulated: sends have receives of the same tag and size, "
-        "and all NPUs meet their collectives in one order. With groups, "
+
+        "Writes the traces of a pattern: a microbenchmark of one collective, "
+        "point-to-point messages, a random graph, a simple training step, or a "
+        "case of Chakra's generator. The option --list shows the patterns, and "
+        "with a PATTERN its parameters.\n\n"
+        "Every pattern can be simulated: sends have receives of the same tag and "
+        "size, and all NPUs execute their collectives in one order. With groups, "
         "PREFIX.comm_group.json lists their ranks as ASTRA-sim reads them, and "
         "collectives carry the group's number as pg_name.\n\n"
-        "With --model and --cluster, the traces are one training step of that model "
-        "under a plan, the same step that 'halley estimate' adds up: compute with "
-        "operations, bytes and the time the estimator gives it, collectives of the "
-        "plan's groups, messages between stages, and memory nodes for what is kept in "
-        "another tier.\n\n"
-        "The pattern 'chakra' writes all cases of Chakra's generator, PREFIX and the "
-        "case's name each. With --chakra they are the same bytes; without, sends and "
-        "receives are given partners, which Chakra leaves out.",
+        "With --model and --cluster, the traces are one training step of that "
+        "model under a plan, the same step that 'halley estimate' evaluates. They "
+        "contain compute with operations, bytes and estimated time, collectives of "
+        "the plan's groups, messages between stages, and memory nodes for "
+        "offloaded data.\n\n"
+        "The pattern 'chakra' writes all cases of Chakra's generator, each to "
+        "PREFIX and the name of the case. With --chakra the bytes are the same. "
+        "Without it, sends and receives get the partners that Chakra leaves out.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(gen_options),

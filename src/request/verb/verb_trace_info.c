@@ -640,21 +640,22 @@ const request_verb request_verb_trace_info = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Say what traces hold: nodes by type, collectives by type, group and size, "
-        "operations and bytes, time on CPUs and devices, depth, width, the critical "
-        "path, and the first problems that halley trace check finds.\n\n"
-        "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that holds "
-        "one set, or files, one per rank; or a recording of a profiler, which is linked "
-        "in memory as halley trace link does.\n\n"
-        "Depth is the number of nodes of the longest chain of dependencies; width is the "
-        "most nodes at the same distance from the start; the critical path is the chain "
-        "with the greatest sum of durations. Sums count every rank, equal or not. "
-        "Dangling dependencies count as met, and nodes in or behind cycles are left out "
-        "of depth, width and critical path.\n\n"
-        "A node counts as run on the CPU when its attribute is_cpu_op is true, else on "
-        "the device. In JSON, critical_path lists the longest nodes of the path, or with "
-        "--path all of them in order. With --csv there is one row per different trace; "
-        "--csv --attrs lists the attributes instead.",
+
+        "Describes traces: nodes by type, collectives by type, group and size, "
+        "operations and bytes, time on CPUs and devices, depth, width and the "
+        "critical path. Also lists the first problems that halley trace check finds.\n\n"
+        "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that "
+        "holds one set, or files, one per rank. It may also be a recording of a "
+        "profiler, which is linked in memory as with halley trace link.\n\n"
+        "Depth is the number of nodes in the longest chain of dependencies. Width is "
+        "the largest number of nodes at the same distance from the start. The "
+        "critical path is the chain with the largest sum of durations. Sums count "
+        "every rank, equal or not. Dangling dependencies count as met. Nodes in or "
+        "after cycles are left out of depth, width and critical path.\n\n"
+        "A node runs on the CPU if its attribute is_cpu_op is true, otherwise on the "
+        "device. In JSON, critical_path lists the longest nodes of the path, or with "
+        "--path all of them in order. With --csv there is one row per different "
+        "trace; --csv --attrs lists the attributes instead.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(info_options),

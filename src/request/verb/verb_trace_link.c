@@ -38,8 +38,8 @@ static const request_option options[] = {
      .unit = UNITS_TIME,
      .metavar = "TIME",
      .offset = offsetof(link_options, split_s),
-     .doc = "self time of an operator after its first child becomes a node of its own "
-            "from this length on",
+     .doc = "smallest self time of an operator, after its first child, that becomes a "
+            "node of its own",
      .by_default = "1/1000 of the recording, between 2 and 30 us",
      .example = "10 us"},
     {.name = "quiet-time",
@@ -446,34 +446,36 @@ const request_verb request_verb_trace_link = {
     .arguments = "RECORDING...",
     .arg_keys = link_keys,
     .description =
-        "Make Chakra traces that can be simulated of recordings of real runs: Kineto "
-        "traces of PyTorch's profiler (CUDA, ROCm, MTIA), SQLite exports of Nsight "
-        "Systems, xplane.pb of JAX, JSON and CSV of rocprofv3. Name one file, the files "
-        "of several ranks, or a folder; what each file is, is found out by its content. "
-        "Files may be compressed with gzip.\n\n"
-        "A profiler's recording is enough. Every host thread is cut at each begin and "
-        "end of an event; kernels depend on their launch, their stream, events and "
-        "collectives of other streams; calls that block depend on what they waited for. "
-        "Lags are kept, so that the replay equals the recording. Device work that was "
-        "launched before the window is kept and starts at its recorded time. Kernels "
-        "get a class (matmul, attention, comm.all_reduce, ...) from rules on their "
-        "names.\n\n"
-        "A PyTorch execution trace (from ExecutionTraceObserver) and the Kineto trace of "
-        "the same run, in any order, are linked into one trace with the values and "
-        "outputs of all operators. "
-        "Operators are found in the device trace by record function id, else by external "
-        "id, else by their order on a thread; kernels, copies and sets hang under the "
-        "operators that launched them. Edges are what the hardware waits for: program "
-        "order of threads, launches, stream order, events between streams, calls that "
-        "wait for a device, threads that wait for each other, the order of collectives "
-        "in a group. Time that belongs to no operator is kept as gap nodes.\n\n"
-        "Durations are in duration_micros, rounded, and in duration_ns. Collectives, "
-        "sends and receives get type, bytes, element type, group and peers; kernels the "
-        "operations and bytes that follow from their operator's shapes.\n\n"
-        "The report says what was linked, guessed and dropped; `recorded` is the length "
-        "of the recording, `replayed` that of the result with recorded durations "
-        "(`halley sim --replay` gives the same), and the lines below where the "
-        "difference is. Without DEVICE nothing has a time, and only order, shapes and "
+
+        "Makes Chakra traces that can be simulated from recordings of real runs. It "
+        "reads Kineto traces of PyTorch's profiler (CUDA, ROCm, MTIA), SQLite exports"
+        " of Nsight Systems, xplane.pb of JAX, and JSON and CSV of rocprofv3. Name "
+        "one file, the files of several ranks, or a folder; the format is found by "
+        "content. Files may be compressed with gzip.\n\n"
+        "A profiler's recording is enough. Every host thread is cut at each start and"
+        " end of an event. Kernels depend on their launch, their stream, events, and "
+        "collectives of other streams. Blocking calls depend on what they waited for."
+        " Lags are kept, so that the replay equals the recording. Device work that "
+        "was launched before the window is kept and starts at its recorded time. "
+        "Kernels get a class (matmul, attention, comm.all_reduce, ...) from rules on "
+        "their names.\n\n"
+        "A PyTorch execution trace (from ExecutionTraceObserver) and the Kineto trace"
+        " of the same run, in any order, are linked into one trace with the values "
+        "and outputs of all operators. Operators are matched with the device trace by"
+        " record function id, else by external id, else by their order on a thread. "
+        "Kernels, copies and memsets become children of the operators that launched "
+        "them. Edges represent what the hardware waits for: program order of threads,"
+        " launches, stream order, events between streams, and blocking calls. They "
+        "also represent threads that wait for each other and the order of collectives"
+        " in a group. Time that belongs to no operator is kept as gap nodes.\n\n"
+        "Durations are written as duration_micros, rounded, and as duration_ns. "
+        "Collectives, sends and receives get type, bytes, element type, group and "
+        "peers. Kernels get the operations and bytes that follow from the shapes of "
+        "their operator.\n\n"
+        "The report lists what was linked, guessed and dropped. `recorded` is the "
+        "length of the recording, and `replayed` that of the result with recorded "
+        "durations, as in `halley sim --replay`. The lines below show where the two "
+        "differ. Without DEVICE nothing has a time, and only order, shapes and "
         "communication are known.",
     .examples = examples,
     .options = options,

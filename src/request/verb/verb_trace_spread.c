@@ -162,18 +162,19 @@ const request_verb request_verb_trace_spread = {
     .arguments = "TRACE",
     .arg_keys = traces_key,
     .description =
-        "Write tp x dp x pp ranks that each do what the recorded rank did, in groups of "
-        "their own. TRACE is a recording, or a trace linked from one. Ranks count "
-        "tensor-parallel ones first, then data-parallel ones, then stages, as Megatron "
-        "and torchtitan number them.\n\n"
-        "A recorded group varies along some of these axes; the groups of the other ranks "
-        "vary along the same. A group that fits no axes is refused, and so is a job of "
-        "another size than was recorded: spread it as it was, then change it with "
-        "'halley trace scale --dp'.\n\n"
-        "Messages between neighbouring stages are matched where the recorded stage sends "
-        "forward as many as it receives from before, and back; else they keep their "
-        "recorded length, and a sentence says so. Embedding and head are there only if "
-        "the recorded rank has them.",
+
+        "Writes tp x dp x pp ranks that each do what the recorded rank did, in groups"
+        " of their own. TRACE is a recording, or a trace linked from one. "
+        "Tensor-parallel ranks are numbered first, then data-parallel ranks, then "
+        "stages, as Megatron and torchtitan number them.\n\n"
+        "A recorded group varies along some of these axes; the groups of the other "
+        "ranks vary along the same. A group that matches no axes is refused, as is a "
+        "job of another size than was recorded. For another size, spread the "
+        "recording as it was, then use 'halley trace scale --dp'.\n\n"
+        "Messages between neighbouring stages are matched if the recorded stage sends"
+        " as many forward as it receives from the previous stage, and likewise "
+        "backward. Otherwise they keep their recorded duration, and a warning says "
+        "so. Embedding and head exist only if the recorded rank has them.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(spread_options),

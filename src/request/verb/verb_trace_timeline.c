@@ -57,12 +57,12 @@ const request_verb request_verb_trace_timeline = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Write the recorded times of all ranks as Chrome trace events, which Perfetto "
-        "and chrome://tracing open: a process is a rank, a row a thread or a stream. "
-        "TRACE may be a recording of a profiler, which is linked in memory as halley "
-        "trace link does. Traces without recorded times are refused; 'halley sim "
-        "--timeline' writes the "
-        "times of a simulation.",
+
+        "Writes the recorded times of all ranks as Chrome trace events for Perfetto "
+        "and chrome://tracing: a process is a rank, a row is a thread or a stream. "
+        "TRACE may be a recording of a profiler, which is linked in memory as with "
+        "halley trace link. Traces without recorded times are refused; 'halley sim "
+        "--timeline' writes the times of a simulation.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(timeline_options),

@@ -398,7 +398,7 @@ static const request_example examples[] = {
     {"halley trace view run.0.et --type coll --type send --type recv -o comm.html",
      "only communication, and what leads from one to the other"},
     {"halley trace view step --timeline step.json",
-     "a recording's own times; halley sim --timeline has both"},
+     "the recorded times; halley sim --timeline writes simulated ones"},
     {"halley trace view run.0.et -o run.graphml", "the whole graph for other programs"},
     {0},
 };
@@ -409,21 +409,23 @@ const request_verb request_verb_trace_view = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Draw the graph of a trace: as an HTML page to move about and search in, as SVG, "
+
+        "Draws the graph of a trace: as an HTML page to navigate and search, as SVG, "
         "or as dot or GraphML for other programs. TRACE is a file, a folder, or the "
         "prefix of a set, of which one rank is drawn.\n\n"
         "Dependencies go from top to bottom; columns are read from left to right. An "
-        "edge that would be too long is named at both ends by the id of the other. Data "
-        "dependencies are solid lines, control dependencies dashed ones.\n\n"
-        "The HTML page of a recording is its call tree: threads, ranges, operators and "
-        "kernels with their times, to open at a click; what one caller calls by one name "
-        "is one row, so that all steps and layers are one. --graph and options that "
-        "choose nodes draw its graph instead.\n\n"
-        "A picture of more than --limit nodes is drawn collapsed, as with --collapse: "
-        "runs of one kind become one box, and a piece that repeats is drawn once with "
-        "the number of times. If that is still too much, each lane of a stretch of the "
-        "graph becomes one box. The picture says so. dot and GraphML are always whole "
-        "unless --collapse or --limit is given.",
+        "edge that would be too long is labelled at both ends with the id of the "
+        "other node. Data dependencies are solid lines, control dependencies dashed "
+        "ones.\n\n"
+        "The HTML page of a recording is its call tree: threads, ranges, operators "
+        "and kernels with their times, which unfold with a click. Calls of one name "
+        "by one caller are one row, so that all steps and layers are one. --graph and"
+        " options that select nodes draw its graph instead.\n\n"
+        "A picture of more than --limit nodes is drawn collapsed, as with --collapse:"
+        " runs of one kind become one box. A repeated part is drawn once with the "
+        "number of repeats. If that is still too much, each lane of a section of the "
+        "graph becomes one box. The picture says so. dot and GraphML are always "
+        "complete unless --collapse or --limit is given.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(view_options),
