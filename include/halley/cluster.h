@@ -180,6 +180,9 @@ const char *halley_cluster_note(const halley_cluster *cluster, uint32_t i);
 bool halley_preset_name(char *to, size_t size, const char *folder, size_t i);
 /* Its text, lent, or NULL. */
 const char *halley_preset_text(const char *folder, const char *name);
+/* The first cluster preset with the device that a profiler calls `device` ("NVIDIA H100
+ * 80GB HBM3"); false when there is none. */
+bool halley_cluster_find_recorded(char *to, size_t size, const char *device);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #ifndef HALLEY_FIT_H
 #define HALLEY_FIT_H
 
+#include "halley/estimate.h"
 #include "halley/recording.h"
 
 #ifdef __cplusplus
@@ -25,8 +26,29 @@ typedef struct halley_recorded_model {
     double step_s;              /* recorded; of the step that was looked at */
     double period_s;            /* device time of one period, mean */
     double covered_share;       /* of the kernels of the main stream, in the repeats */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint32_t pp;                /* ranks of the group that sends and receives; 1 = none */
+    uint32_t micro_batches;     /* of the step: passes over the embedding */
+    halley_dtype dtype;         /* of the matmuls' inputs; N_DTYPES = not said */
+    bool is_gated;              /* two matmuls of a layer lead into its feed-forward */
+    bool has_head;              /* a matmul to the vocabulary was recorded */
+    bool has_fused_attention;   /* by a kernel of its own, not matmuls and softmax */
+    bool has_sharded_optimizer; /* gradients are reduce-scattered, not all-reduced */
+    bool has_sequence_parallel; /* so are activations of tensor-parallel ranks */
+    uint64_t room[HALLEY_ROOM - 3]; /* for members to come; 0 */
 } halley_recorded_model;
+
+/* Where the time of that step goes on its busiest stream. The parts add up to step_s. */
+typedef struct halley_recorded_times {
+    size_t size; /* filled by the library, see error.h */
+    double step_s;
+    double class_s[HALLEY_MAX_CLASSES]; /* by HALLEY_CLASS_; the head counts as MATMUL */
+    double optimizer_s, comm_s;
+    double other_s; /* copies to and from the host, convolutions, unknown kernels */
+    double idle_s;
+    uint32_t n_passes;          /* over the layers, where the file has several; else 1 */
+    char device[128];           /* as the recording names it; "" = it does not */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+} halley_recorded_times;
 
 /*
  * Find the period of the kernels of the busiest stream (of one step where steps are
@@ -35,6 +57,9 @@ typedef struct halley_recorded_model {
  */
 halley_status halley_recording_fit(halley_recorded_model *out, const halley_trace *trace,
                                    halley_error *err);
+/* The times of the step that halley_recording_fit looks at; the same errors. */
+halley_status halley_recording_times(halley_recorded_times *out,
+                                     const halley_trace *trace, halley_error *err);
 
 #ifdef __cplusplus
 }

@@ -16,9 +16,10 @@ typedef struct halley_result halley_result; /* opaque; owns all it hands out */
 /* What a run keeps of the order in which nodes were issued and ended. */
 typedef enum halley_journal {
     HALLEY_JOURNAL_NONE,
-    HALLEY_JOURNAL_ISSUES, /* when nodes were issued, and ranks finished: 24 bytes a node
-                            */
-    HALLEY_JOURNAL_NODES,  /* when nodes ended, too: 48 bytes a node and rank */
+    /* When ranks finished and, of ranks that do more than compute, when nodes were
+     * issued: 24 bytes a node. */
+    HALLEY_JOURNAL_ISSUES,
+    HALLEY_JOURNAL_NODES, /* when nodes ended, too: 48 bytes a node and rank */
 } halley_journal;
 
 /* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
@@ -154,7 +155,8 @@ typedef struct halley_journal_entry {
     uint64_t at; /* ticks */
     uint32_t rank, node;
     uint32_t group; /* of a collective: place in the cluster's list + 1; 0 = all ranks */
-    halley_journal_kind kind;
+    uint16_t kind;  /* halley_journal_kind */
+    uint16_t coll;  /* halley_coll_type of a collective */
 } halley_journal_entry;
 /* Their number; *out is lent. */
 size_t halley_result_journal(const halley_journal_entry **out,

@@ -95,9 +95,19 @@ class Batch:
     def __init__(self, model: Document, cluster: Document, **keys: Any) -> None:
         document = {"do": "estimate", "model": plain(model), "cluster": plain(cluster)}
         document.update((k, plain(v)) for k, v in keys.items() if v is not None)
+        self._open(document)
+
+    def _open(self, document: Dict[str, Any]) -> None:
+        self._document = document
         native, out, err = _native.lib(), ffi.new("halley_batch **"), ffi.new("halley_error *")
         _native.check(native.halley_batch_open(out, _native.encode(document), err), err)
         self._c = ffi.gc(out[0], native.halley_batch_free)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return self._document
+
+    def __setstate__(self, document: Dict[str, Any]) -> None:
+        self._open(document)
 
     def run(self, designs: Any, metrics: Sequence[str] = METRICS,
             progress: Progress = None) -> Dict[str, Any]:

@@ -104,9 +104,10 @@ class Nodes:
             import numpy
         except ImportError:
             return [int(column.at[i]) for i in range(kept)] + [0] * (n - kept)
+        if kept == 0:  # one zero that stands for all
+            return numpy.broadcast_to(numpy.uint64(0), (n,))
         out = numpy.zeros(n, numpy.uint64)
-        if kept:
-            out[:kept] = self._array(column.at, kept, 8)
+        out[:kept] = self._array(column.at, kept, 8)
         out.flags.writeable = False
         return out
 

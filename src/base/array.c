@@ -9,7 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+/* Two large pages: smaller blocks hardly hold a whole one. */
+enum { LARGE_BLOCK = 1 << 22 };
 
 /* The exception to "no mutable globals": memory belongs to the process. */
 static _Atomic uint64_t n_failures;
@@ -67,6 +71,16 @@ void *mem_array_zero(size_t n, size_t size)
     if (__builtin_mul_overflow(n, size, &bytes))
         return note_failure(NULL);
     return note_failure(calloc(bytes > 0 ? bytes : 1, 1));
+}
+
+void mem_prefer_large_pages(void *at, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = ((uintptr_t)at + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)at + bytes) / page * page;
+    assert(at != NULL || bytes == 0);
+    if (bytes >= LARGE_BLOCK && end > start)
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
 /* The caller's pointer has some other type than void *, so that it is only ever copied

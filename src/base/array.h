@@ -11,6 +11,9 @@
  * block. */
 void *mem_array(size_t n, size_t size);
 void *mem_array_zero(size_t n, size_t size);
+/* Large blocks are worth large pages, of which there are 512 times fewer: fewer page
+ * faults, and fewer misses where it is read at random. A hint, before the first use. */
+void mem_prefer_large_pages(void *at, size_t bytes);
 /*
  * How many allocations have failed in the process so far. What was computed meanwhile may
  * lack something, even where a caller went on without it: a call whose count differs at

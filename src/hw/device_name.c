@@ -4,11 +4,13 @@
  * presets the one with most words in the name is meant. Boards for PCIe slots and bridged
  * pairs say so in their names.
  */
+#include "halley/cluster.h"
 #include "hw/embedded.h"
 #include "hw/link.h"
 #include "hw/npu.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,4 +59,24 @@ bool hw_npu_find_recorded(halley_npu *out, const char *device)
         }
     }
     return most > 0 && cluster_npu_load(out, best, NULL) == HALLEY_OK;
+}
+
+bool halley_cluster_find_recorded(char *to, size_t size, const char *device)
+{
+    char name[128];
+    halley_npu npu;
+    bool is_found = false;
+    if (!hw_npu_find_recorded(&npu, device))
+        return false;
+    for (size_t i = 0; !is_found && cluster_preset_name(name, sizeof name, "clusters", i);
+         i++) {
+        halley_cluster *cluster;
+        if (halley_cluster_load(&cluster, name, NULL) != HALLEY_OK)
+            continue;
+        is_found = strcmp(halley_cluster_npu(cluster, 0)->name, npu.name) == 0;
+        halley_cluster_free(cluster);
+    }
+    if (is_found)
+        snprintf(to, size, "%s", name);
+    return is_found;
 }

@@ -57,7 +57,9 @@ typedef enum net_capability {
     NET_CAN_SEND_HALF = 16, /* from an NPU to a dimension's switch, and back */
     /* Only the first dimension that differs is paid for (ASTRA-sim). */
     NET_PAYS_ONE_DIM = 32,
-    NET_CAN_FOLD = 64, /* ranks that do the same may be run once */
+    NET_CAN_FOLD = 64,   /* ranks that do the same may be run once */
+    NET_CAN_PARTS = 128, /* a direct collective in parts, as its members come to it */
+    NET_CAN_SLOW = 256,  /* a collective under way, by a share of its rate alone */
 } net_capability;
 
 /* Which part of a route a message takes. */
@@ -81,6 +83,10 @@ typedef struct net_bundle {
     uint64_t group; /* equal for equal members */
     int64_t id;     /* of the group, for reports */
     uint64_t event; /* handed back at its end */
+    /* A part of it (start_part); by member: 0 has not come, 1 was in an earlier part, 2
+     * is new. Messages are those between members that have come, one of them new. NULL:
+     * all of it. */
+    const uint8_t *states;
 } net_bundle;
 
 /* The bundle of a message by the communication library: a collective of the pair. */
@@ -149,6 +155,10 @@ typedef struct net_model {
     void (*close)(net *n);
     net_id (*start)(net *n, const net_request *r);
     net_id (*start_bundle)(net *n, const net_bundle *b); /* NULL: it cannot */
+    net_id (*start_part)(net *n, const net_bundle *b);   /* NULL: it cannot */
+    /* From now on the collective that was started as `id` with `event` has that share of
+     * the rate that it has alone; nothing happens if it has drained. NULL: it cannot. */
+    void (*slow)(net *n, net_id id, uint64_t event, double share);
     /*
      * Folding; NULL: it cannot. `prepare` says how long a collective takes, prepare_hops
      * also which links it uses; nothing of it is kept. `fold` fixes the classes of links
@@ -257,6 +267,12 @@ static inline net_id net_start_bundle(net *n, const net_bundle *b)
 {
     assert(net_can(n, NET_CAN_BUNDLES) && b->n > 1 && b->bytes > 0);
     return n->model->start_bundle(n, b);
+}
+/* Start a part of an all-to-all, gather or scatter now. */
+static inline net_id net_start_part(net *n, const net_bundle *b)
+{
+    assert(net_can(n, NET_CAN_PARTS) && b->n > 2 && b->states != NULL);
+    return n->model->start_part(n, b);
 }
 /* The same from an NPU to the switch of a dimension, and from the switch to an NPU. */
 static inline void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes,

@@ -1,6 +1,6 @@
 /*
  * serve/serve.h - halley as a web page on this machine: libmicrohttpd, the pages of web/,
- * and requests over HTTP (doc/serve.md).
+ * and requests over HTTP (doc/reference/serve.md).
  *
  * A connection has a thread; requests are carried out by workers (jobs.h) so that a few
  * clients cannot keep the others waiting. What a client may do is bounded: the number and

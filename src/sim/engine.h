@@ -174,9 +174,22 @@ typedef struct sim_pool { /* blocks of one size for the members of an op */
     void *spare; /* given back, linked through their first word */
 } sim_pool;
 
+/* A collective whose members come to it at different times (coll/bundle.c). */
+typedef struct sim_apart {
+    des_timer timer;    /* when those that are there begin without the others */
+    uint32_t n_open;    /* parts under way */
+    uint32_t next_free; /* of a record that is free: the next one, + 1 */
+    bool has_started;   /* a part has */
+    bool is_timed;
+} sim_apart;
+
 typedef struct sim_streams {
     table ops_by_name;
     ARRAY(sim_op) ops;
+    ARRAY(sim_apart) aparts;
+    uint32_t free_apart;      /* + 1; 0 = none */
+    map64 patience_by_plan;   /* place in `patience` */
+    ARRAY(uint64_t) patience; /* ticks within which members come together */
     uint32_t free_op;
     table plans_by_key;
     ARRAY(sim_plan) plans;
@@ -270,6 +283,7 @@ typedef struct sim_rank {
     uint32_t n_ready, n_running, n_done;
     bool busy[SIM_N_SLOTS];
     bool finished;
+    bool has_journal;
     bool is_awake; /* native rules: in the list of those that go on at this instant */
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
@@ -360,6 +374,8 @@ struct sim {
     sim_interfere *interfere; /* NULL: communication does not disturb kernels */
     sim_fold *fold;           /* NULL: every rank is run, or one of each class */
     sim_symmetry *symmetry;   /* NULL: it was not looked for */
+    bool runs_all;            /* an attempt with symmetry classes came_apart */
+    bool came_apart;          /* members of a collective, and classes do not have them */
     bool lists_links;         /* one by one, also those that are alike */
     char unfolded[256];       /* why every rank is run; "" = they are not */
     sim_rank *ranks;

@@ -50,6 +50,17 @@ static bool is_gpu_or_comm(sim_busy busy)
     return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
 }
 
+/* The order of issues says nothing of a rank whose nodes only compute. */
+static bool needs_journal(halley_journal level, const sim_program *p)
+{
+    if (level != HALLEY_JOURNAL_ISSUES)
+        return level == HALLEY_JOURNAL_NODES;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->nodes[i].type != HALLEY_NODE_COMP || p->nodes[i].flags & SIM_NODE_SKIP)
+            return true;
+    return false;
+}
+
 /* A line of the journal of a run that keeps one. */
 static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
                            halley_journal_kind kind)
@@ -61,7 +72,8 @@ static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
                                         .rank = (uint32_t)(r - s->ranks),
                                         .node = n->trace_index,
                                         .group = of_group ? sim_node_group(r, n) : 0,
-                                        .kind = kind};
+                                        .kind = (uint16_t)kind,
+                                        .coll = n->coll};
     assert(s->class_of == NULL && s->fold == NULL);
     if (is_kept && !array_push(&s->journal, entry))
         sim_fail_memory(s);
@@ -112,7 +124,7 @@ static void retire_node(sim *s, sim_rank *r, uint32_t node)
     assert(r->waiting[node] == SIM_NODE_RUNNING && r->n_running > 0);
     s->rules->vacate(r, n->slot);
     note_end(s, r, n);
-    if (s->journal_level != HALLEY_JOURNAL_NONE)
+    if (r->has_journal)
         add_to_journal(
             s, r, n, n->flags & SIM_NODE_SKIP ? HALLEY_JOURNAL_SKIP : HALLEY_JOURNAL_END);
     r->wall = s->queue.now;
@@ -253,7 +265,7 @@ static void issue_node(sim *s, uint32_t rank, uint32_t node)
     r->n_running++;
     s->rules->occupy(r, n->slot);
     note_begin(s, r, n);
-    if (s->journal_level != HALLEY_JOURNAL_NONE)
+    if (r->has_journal)
         add_to_journal(s, r, n, HALLEY_JOURNAL_ISSUE);
     if (n->flags & SIM_NODE_SKIP) {
         retire_node(s, r, node);
@@ -325,6 +337,7 @@ void sim_rank_go_on(sim *s, uint32_t rank)
 void sim_rank_start(sim *s, uint32_t rank)
 {
     sim_rank *r = &s->ranks[rank];
+    r->has_journal = needs_journal(s->journal_level, r->program);
     for (uint32_t node = 0; node < r->program->n; node++)
         if (r->waiting[node] == 0)
             s->rules->make_ready(r, node);

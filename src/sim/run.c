@@ -261,7 +261,10 @@ static halley_status fold_run(sim *s, const halley_sim_opts *opts)
     TRY(check_shuffle(s, opts));
     if (s->fold != NULL)
         return sim_bind_ranks(s);
-    if (sim_symmetry_is_possible(s, opts, s->unfolded, sizeof s->unfolded)) {
+    if (s->runs_all) {
+        snprintf(s->unfolded, sizeof s->unfolded,
+                 "members of a direct collective come to it at different times");
+    } else if (sim_symmetry_is_possible(s, opts, s->unfolded, sizeof s->unfolded)) {
         TRY(sim_symmetry_new(&s->symmetry, s));
         snprintf(s->unfolded, sizeof s->unfolded, "%s", s->symmetry->reason);
         if (s->unfolded[0] == 0)
@@ -522,10 +525,9 @@ static halley_status finish_run(halley_result **out, sim *s)
     return sim_result_new(out, s);
 }
 
-static halley_status run_simulation(halley_result **out, const sim_source *from,
-                                    const halley_cluster *cluster,
-                                    const halley_sim_opts *opts, sim_fold *fold,
-                                    halley_error *err)
+static halley_status run_once(halley_result **out, bool *apart, const sim_source *from,
+                              const halley_cluster *cluster, const halley_sim_opts *opts,
+                              sim_fold *fold, halley_error *err)
 {
     sim s = {.cluster = cluster,
              .system = &cluster->system,
@@ -534,6 +536,7 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
              .rules = sim_rules_get(cluster),
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
+             .runs_all = *apart,
              .lists_links = opts->all_links,
              .journal_level = opts->journal,
              .err = err};
@@ -549,8 +552,25 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
         status = run_events(&s, opts);
     if (status == HALLEY_OK)
         status = finish_run(out, &s);
+    *apart = s.came_apart;
     free_run(&s);
     return status;
+}
+
+/* Classes of ranks do, unless it turns out that members of a collective come apart. */
+static halley_status run_simulation(halley_result **out, const sim_source *from,
+                                    const halley_cluster *cluster,
+                                    const halley_sim_opts *opts, sim_fold *fold,
+                                    halley_error *err)
+{
+    bool apart = false;
+    const halley_status status = run_once(out, &apart, from, cluster, opts, fold, err);
+    if (!apart)
+        return status;
+    assert(status != HALLEY_OK);
+    if (err != NULL)
+        *err = (halley_error){0};
+    return run_once(out, &apart, from, cluster, opts, fold, err);
 }
 
 /* The run of one rank of every kind; *done is false when all must be run. */

@@ -1,7 +1,7 @@
 /*
  * sim/shuffle.c - for tests: what happens at one instant, in a random order. Under native
  * rules with the model flow no result may depend on that order, which is what symmetry
- * classes rest on (doc/sim.md).
+ * classes rest on (doc/reference/sim.md).
  */
 #include "sim/engine.h"
 

@@ -1,4 +1,4 @@
-# halley sim: what is wrong with an input is said in one sentence. doc/astra-differences.md and
+# halley sim: what is wrong with an input is said in one sentence. doc/reference/astra-differences.md and
 # tests/oracle have ASTRA-sim's own probes; these are about our own form and the options.
 
 ## a file that is not there

@@ -14,21 +14,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SMALL = 1 << 16, LARGE = 1 << 22, LARGEST_READ = 1 << 30 };
-
-/* Large blocks are worth large pages: 512 times fewer page faults. */
-static void ask_for_large_pages(const file_buffer *bytes)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t start = ((uintptr_t)bytes->at + page - 1) / page * page;
-    const uintptr_t end = (uintptr_t)(bytes->at + bytes->cap) / page * page;
-    if (bytes->cap >= LARGE && end > start)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-}
+enum { SMALL = 1 << 16, LARGEST_READ = 1 << 30 };
 
 /* Room for more bytes than are there, and the zeros after them. */
 static halley_status make_room(file_buffer *bytes, size_t expected, halley_error *err)
@@ -38,7 +27,7 @@ static halley_status make_room(file_buffer *bytes, size_t expected, halley_error
         return HALLEY_OK;
     if (!array_reserve(bytes, room + FILE_PAD))
         return error_nomem(err);
-    ask_for_large_pages(bytes);
+    mem_prefer_large_pages(bytes->at, bytes->cap);
     return HALLEY_OK;
 }
 

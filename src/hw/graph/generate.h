@@ -3,7 +3,7 @@
  *
  * To add a generator: one file generators/gen_<family>.c with its functions, one row in
  * the table of generate.c, its keys in the table of generators/params.c, an instance in
- * tests/data/generators.json, and a paragraph in doc/topology.md.
+ * tests/data/generators.json, and a paragraph in doc/reference/topology.md.
  */
 #ifndef HW_GRAPH_GENERATE_H
 #define HW_GRAPH_GENERATE_H

@@ -200,15 +200,15 @@ static uint32_t count_attentions(const fitter *f)
     return n_callers > 0 ? n_callers : most;
 }
 
-/* A period that holds many layers is a whole pass (a step of diffusion or decoding):
- * look for the layers within one of them. */
+/* A period that holds many layers is a whole pass (a step of diffusion or decoding, a
+ * micro-batch): look for the layers within one of them. */
 static void find_inner_period(fitter *f)
 {
     if (count_attentions(f) <= 2)
         return;
     const fit_period inner =
         fit_find_period(f->kernels.at + f->period.start, f->period.period);
-    if (inner.period > 0 && inner.length * 10 >= f->period.period * 6) {
+    if (inner.period > 0 && inner.length >= least_share * f->period.period) {
         f->n_looked_at = f->period.period;
         f->period =
             (fit_period){inner.period, f->period.start + inner.start, inner.length};
@@ -229,16 +229,20 @@ static void fit_layers(fitter *f)
     o->covered_share = (double)f->period.length / (double)f->n_looked_at;
 }
 
-/* The commonest value of one size of the matmuls of the period; on ties the larger. */
-static uint64_t find_commonest(const fitter *f, uint32_t which)
+/* The commonest value of one size of the matmuls of the period, of those with `n_rows`
+ * rows (0 = any: gradients of weights have other rows than tokens); on ties the larger.
+ */
+static uint64_t find_commonest(const fitter *f, uint32_t which, uint64_t n_rows)
 {
     uint64_t best = 0;
     uint32_t most = 0;
     const fit_kernel *const k = f->kernels.at + f->period.start;
     for (uint32_t i = 0; i < f->period.period; i++) {
         uint32_t n = 0;
+        if (k[i].gemm[3] != 1 || (n_rows > 0 && k[i].gemm[0] != n_rows))
+            continue;
         for (uint32_t j = 0; j < f->period.period; j++)
-            n += k[i].gemm[3] == 1 && k[j].gemm[3] == 1 &&
+            n += k[j].gemm[3] == 1 && (n_rows == 0 || k[j].gemm[0] == n_rows) &&
                  k[j].gemm[which] == k[i].gemm[which];
         if (n > most || (n == most && n > 0 && k[i].gemm[which] > best)) {
             most = n;
@@ -248,26 +252,97 @@ static uint64_t find_commonest(const fitter *f, uint32_t which)
     return best;
 }
 
+/* A gate: two matmuls of a layer lead into its feed-forward (or, backward, out of it), or
+ * one that is twice as wide. */
+static bool has_gate(const fitter *f)
+{
+    const halley_recorded_model *const o = f->out;
+    const fit_kernel *const k = f->kernels.at + f->period.start;
+    uint32_t n_in = 0, n_out = 0, n_wide = 0, last = HALLEY_NO_NODE;
+    for (uint32_t i = 0; i < f->period.period && o->ffn > 0; i++) {
+        const uint32_t caller = find_caller(f, k[i].node);
+        const bool is_again = caller != HALLEY_NO_NODE && caller == last;
+        if (k[i].gemm[3] != 1 || k[i].gemm[0] != o->tokens || is_again)
+            continue;
+        last = caller;
+        n_in += k[i].gemm[1] == o->ffn && k[i].gemm[2] == o->hidden;
+        n_out += k[i].gemm[1] == o->hidden && k[i].gemm[2] == o->ffn;
+        n_wide += (k[i].gemm[1] == 2 * o->ffn && k[i].gemm[2] == o->hidden) ||
+                  (k[i].gemm[1] == o->hidden && k[i].gemm[2] == 2 * o->ffn);
+    }
+    /* Where both sizes are equal the ways in and out look alike: three of them are a
+     * gate. */
+    const uint32_t least = (o->ffn == o->hidden ? 3 : 2) * o->layers_per_period;
+    return n_in >= least || n_out >= least || n_wide >= o->layers_per_period;
+}
+
+/* A matmul from the hidden size to the vocabulary, anywhere in the step. */
+static bool has_head(const fitter *f)
+{
+    const halley_recorded_model *const o = f->out;
+    for (size_t i = 0; i < f->kernels.n && o->vocab > 0; i++) {
+        const uint64_t *const g = f->kernels.at[i].gemm;
+        if (g[3] == 1 && g[2] == o->hidden && g[1] == o->vocab)
+            return true;
+    }
+    return false;
+}
+
 static void fit_matmuls(fitter *f)
 {
     halley_recorded_model *const o = f->out;
     const fit_kernel *const k = f->kernels.at + f->period.start;
     bool has_moe = false;
     uint64_t smallest = UINT64_MAX;
-    o->tokens = find_commonest(f, 0);
-    o->hidden = find_commonest(f, 2);
+    o->tokens = find_commonest(f, 0, 0);
+    o->hidden = find_commonest(f, 2, o->tokens);
     for (uint32_t i = 0; i < f->period.period; i++) {
         has_moe |= k[i].is_moe;
         if (k[i].gemm[3] != 1)
             continue;
-        if (k[i].gemm[1] == o->hidden && k[i].gemm[2] > o->hidden &&
-            k[i].gemm[2] > o->ffn)
-            o->ffn = k[i].gemm[2];
         if (k[i].gemm[2] == o->hidden && k[i].gemm[1] < smallest)
             smallest = k[i].gemm[1];
     }
     if (has_moe && smallest < o->hidden)
         o->experts = smallest;
+}
+
+/* Does the period hold a matmul of tokens from k to n columns? */
+static bool has_matmul(const fitter *f, uint64_t n, uint64_t k)
+{
+    for (uint32_t i = 0; i < f->period.period; i++) {
+        const uint64_t *const g = f->kernels.at[f->period.start + i].gemm;
+        if (g[3] == 1 && g[0] == f->out->tokens && g[1] == n && g[2] == k)
+            return true;
+    }
+    return false;
+}
+
+/* The feed-forward network leads to its size and back; with a gate that is one matmul,
+ * one way is twice as wide. Query, key and value lead one way only, and the projection's
+ * size is that of the heads. Where only the way back has shapes, it is the widest. */
+static void fit_feed_forward(fitter *f)
+{
+    halley_recorded_model *const o = f->out;
+    const uint64_t h = o->hidden, heads = o->heads * o->head_dim;
+    uint64_t widest = 0;
+    for (uint32_t i = 0; i < f->period.period; i++) {
+        const uint64_t *const g = f->kernels.at[f->period.start + i].gemm;
+        if (g[3] != 1 || g[1] != h)
+            continue;
+        const uint64_t x = g[2];
+        widest = x > h && x > widest ? x : widest;
+        if (x == heads || (heads == 0 && x == h))
+            continue;
+        if ((has_matmul(f, x, h) || has_matmul(f, 2 * x, h)) && x > o->ffn)
+            o->ffn = x;
+        else if (x % 2 == 0 && has_matmul(f, x / 2, h) && x / 2 != heads &&
+                 x / 2 > o->ffn)
+            o->ffn = x / 2;
+    }
+    if (o->ffn == 0)
+        o->ffn = widest;
+    o->is_gated = has_gate(f);
 }
 
 /* Query, key of an attention operator: [b, h, s, d] of scaled_dot_product, [b, s, h, d]
@@ -307,18 +382,43 @@ static bool is_attention_op(str name)
            str_contains(name, STR("flash_attn"));
 }
 
+/* The innermost operators: under autocast those around them have other types. */
+static bool is_matmul_op(str name)
+{
+    return str_eq(name, STR("aten::addmm")) || str_eq(name, STR("aten::mm"));
+}
+
+/* The largest table is that of words; each pass over the model reads it once. */
+static void fit_embedding_op(fitter *f, uint32_t node, uint64_t n_rows)
+{
+    halley_recorded_model *const o = f->out;
+    const int64_t step = trace_find_i64(f->trace, node, HALLEY_ATTR_NAME_STEP, -1);
+    const halley_bytes name = halley_node_name(f->trace, node);
+    if (n_rows < o->vocab || !str_eq((str){name.at, name.n}, STR("aten::embedding")))
+        return;
+    if (n_rows > o->vocab)
+        o->micro_batches = 0;
+    o->vocab = n_rows;
+    o->micro_batches += f->step < 0 || step == f->step;
+}
+
 static void fit_operators(fitter *f)
 {
     halley_recorded_model *const o = f->out;
     bool has_attention = false;
+    uint32_t n_of_type[HALLEY_N_DTYPES + 1] = {0};
     for (uint32_t i = 0; i < halley_trace_count(f->trace); i++) {
         const halley_bytes bytes = halley_node_name(f->trace, i);
         const str name = {bytes.at, bytes.n};
         op_dims d;
         o->has_backward |= trace_find_i64(f->trace, i, "fw_tid", 0) != 0;
         if (str_starts(name, STR("aten::embedding")) && read_op_dims(&d, f->trace, i) &&
-            d.n[0] == 2 && d.at[0][1] == o->hidden && d.at[0][0] > o->vocab)
-            o->vocab = d.at[0][0];
+            d.n[0] == 2 && d.at[0][1] == o->hidden)
+            fit_embedding_op(f, i, d.at[0][0]);
+        if (is_matmul_op(name)) {
+            const halley_bytes types = halley_node_inputs(f->trace, i).types;
+            n_of_type[fit_read_dtype((str){types.at, types.n})]++;
+        }
         if (is_attention_op(name) && !str_contains(name, STR("backward")) &&
             !has_attention && read_op_dims(&d, f->trace, i)) {
             fit_attention_op(o, name, &d);
@@ -328,6 +428,11 @@ static void fit_operators(fitter *f)
             read_op_dims(&d, f->trace, i))
             fit_softmax_op(o, &d);
     }
+    o->dtype = HALLEY_N_DTYPES;
+    for (int i = HALLEY_N_DTYPES - 1; i >= 0; i--)
+        if (n_of_type[i] > 0 &&
+            (o->dtype == HALLEY_N_DTYPES || n_of_type[i] >= n_of_type[o->dtype]))
+            o->dtype = (halley_dtype)i;
 }
 
 /* "world" of the recording's facts; 0 = not said. */
@@ -373,6 +478,27 @@ static uint32_t find_group_size(const fitter *f, str name, halley_error *err)
     return n;
 }
 
+/* Stages send to and receive from each other, in a group that holds them all. What the
+ * group of the layers reduce-scatters are activations; gradients that are
+ * reduce-scattered belong to an optimizer that is sharded. */
+static void fit_stages(fitter *f, str layers_group)
+{
+    halley_recorded_model *const o = f->out;
+    o->pp = 1;
+    for (uint32_t i = 0; i < halley_trace_count(f->trace); i++) {
+        const str name = trace_find_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS);
+        const str group = trace_find_text(f->trace, i, HALLEY_ATTR_NAME_PG_NAME);
+        if (str_eq(name, STR("comm.reduce_scatter")) && str_eq(group, layers_group))
+            o->has_sequence_parallel = true;
+        else if (str_eq(name, STR("comm.reduce_scatter")))
+            o->has_sharded_optimizer = true;
+        if (o->pp > 1 || !str_eq(name, STR("comm.send_recv")))
+            continue;
+        const uint32_t n = find_group_size(f, group, NULL);
+        o->pp = n > 1 ? n : o->pp;
+    }
+}
+
 /* Two collectives per layer and direction are tensor parallelism, over their group; the
  * rest of a job that trains is data parallel. */
 static void fit_parallelism(fitter *f)
@@ -380,22 +506,26 @@ static void fit_parallelism(fitter *f)
     halley_recorded_model *const o = f->out;
     const uint64_t world = read_recorded_world(f->trace);
     uint32_t in_period = 0, group_size = 0;
+    str group = {0};
     bool any = false;
     for (uint32_t i = 0; i < f->period.period; i++) {
         const fit_kernel *const k = &f->kernels.at[f->period.start + i];
         in_period += k->is_comm;
-        if (k->is_comm && group_size == 0)
-            group_size = find_group_size(
-                f, trace_find_text(f->trace, k->node, HALLEY_ATTR_NAME_PG_NAME), NULL);
+        if (!k->is_comm || group_size > 0)
+            continue;
+        group = trace_find_text(f->trace, k->node, HALLEY_ATTR_NAME_PG_NAME);
+        group_size = find_group_size(f, group, NULL);
     }
     for (uint32_t i = 0; i < halley_trace_count(f->trace) && !any; i++)
         any = str_starts(trace_find_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS),
                          STR("comm."));
     o->tp = o->dp = 1;
+    fit_stages(f, group);
     if (world > 1 && in_period >= 2 * o->layers_per_period)
-        o->tp = group_size > 0 && world % group_size == 0 ? group_size : (uint32_t)world;
-    if (world > 1 && any && o->has_backward)
-        o->dp = (uint32_t)(world / o->tp);
+        o->tp = group_size > 0 && world % group_size == 0 ? group_size
+                                                          : (uint32_t)(world / o->pp);
+    if (world > 1 && any && o->has_backward && world % (o->tp * o->pp) == 0)
+        o->dp = (uint32_t)(world / o->tp / o->pp);
 }
 
 static void fit_batch(halley_recorded_model *o)
@@ -424,16 +554,31 @@ static halley_status fit_recording(fitter *f, halley_error *err)
                          number_fixed(100 * f->out->covered_share, 0).at);
     fit_matmuls(f);
     fit_operators(f);
+    fit_feed_forward(f);
     fit_parallelism(f);
     fit_batch(f->out);
+    f->out->has_head = has_head(f);
+    for (size_t i = 0; i < f->kernels.n; i++)
+        f->out->has_fused_attention |= f->kernels.at[i].is_attention;
     const fit_kernel *const last = &f->kernels.at[f->kernels.n - 1];
     f->out->step_s =
         (double)(last->begin_ns + last->duration_ns - f->kernels.at[0].begin_ns) / 1e9;
     return HALLEY_OK;
 }
 
-halley_status halley_recording_fit(halley_recorded_model *out, const halley_trace *trace,
-                                   halley_error *err)
+/* Kernels before the first one that a recorded call has launched are the end of the step
+ * before; where no call was recorded, there are none to leave out. */
+static size_t count_leftovers(const fitter *f)
+{
+    for (size_t i = 0; i < f->kernels.n; i++)
+        if (halley_node_ctrl_count(f->trace, f->kernels.at[i].node) > 0)
+            return i;
+    return 0;
+}
+
+/* Fit the trace, and sum up its step where `times` is not NULL. */
+static halley_status run_fit(halley_recorded_model *out, halley_recorded_times *times,
+                             const halley_trace *trace, halley_error *err)
 {
     if (!tree_is_recorded(trace))
         return error_set(err, HALLEY_EINVAL,
@@ -442,8 +587,27 @@ halley_status halley_recording_fit(halley_recorded_model *out, const halley_trac
     *out = (halley_recorded_model){.size = sizeof *out};
     fitter f = {.out = out, .trace = trace};
     const halley_status status = fit_recording(&f, err);
+    if (status == HALLEY_OK && times != NULL) {
+        const size_t n_before = count_leftovers(&f);
+        *times = (halley_recorded_times){.size = sizeof *times};
+        times->n_passes = (uint32_t)(f.kernels.n / f.n_looked_at);
+        fit_sum_times(times, trace, f.kernels.at + n_before, f.kernels.n - n_before);
+    }
     array_fini(&f.kernels);
     intern_fini(&f.names);
     strbuf_fini(&f.kind);
     return status;
+}
+
+halley_status halley_recording_fit(halley_recorded_model *out, const halley_trace *trace,
+                                   halley_error *err)
+{
+    return run_fit(out, NULL, trace, err);
+}
+
+halley_status halley_recording_times(halley_recorded_times *out,
+                                     const halley_trace *trace, halley_error *err)
+{
+    halley_recorded_model model;
+    return run_fit(&model, out, trace, err);
 }

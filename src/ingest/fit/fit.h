@@ -3,6 +3,7 @@
 #define INGEST_FIT_FIT_H
 
 #include "base/array.h"
+#include "base/str.h"
 #include "halley/fit.h"
 
 /* One kernel of the main stream. */
@@ -23,5 +24,11 @@ typedef struct fit_period {
 /* The period whose stretch is longest, 2 % of other names allowed; of those within 5 % of
  * it the shortest. period 0: nothing repeats. */
 fit_period fit_find_period(const fit_kernel *kernels, uint32_t n);
+
+/* Sum up the kernels of the step by class; idle is what its span leaves. */
+void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
+                   const fit_kernel *kernels, size_t n);
+/* The type of an operator's inputs, "['c10::BFloat16', …]"; N_DTYPES = none of ours. */
+halley_dtype fit_read_dtype(str types);
 
 #endif

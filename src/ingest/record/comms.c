@@ -165,8 +165,11 @@ static bool add_configured(rec_groups *g, const record *r)
     for (size_t i = 0; i < r->groups.n; i++) {
         const rec_group *const from = &r->groups.at[i];
         rec_group_info *const group = add_group_name(g, rec_text(r, from->name));
-        if (group == NULL ||
-            !set_group_ranks(g, group, r->ranks.at + from->first, from->n_ranks))
+        /* A group without ranks is there by name; with none in the file, ranks.at is
+         * NULL. */
+        const uint64_t *const ranks =
+            from->n_ranks > 0 ? r->ranks.at + from->first : NULL;
+        if (group == NULL || !set_group_ranks(g, group, ranks, from->n_ranks))
             return false;
         if (group->desc == REC_NONE && from->desc != REC_NONE)
             group->desc = intern_add(&g->names, rec_text(r, from->desc));

@@ -7,7 +7,7 @@
  * Times are nanoseconds since an origin of the file's own (base_ns after 1970).
  *
  * To add a format: a reader that fills a record, a row in recognise.c, a fuzz target
- * with seeds, a line in doc/ingest.md.
+ * with seeds, a line in doc/reference/recordings.md.
  */
 #ifndef INGEST_RECORD_RECORD_H
 #define INGEST_RECORD_RECORD_H

@@ -15,10 +15,10 @@
  * - ranges are wider, by what one more set would have widened them, a few times over;
  * - histograms of few sets are smoothed.
  *
- * This lowers what is measured (doc/synthesis-tables.md); it is no proof of privacy.
- * Noise of twice and four times the standard errors of coefficients, spreads and counts
- * was tried and taken out again: attacks on the numbers found as much as without it, and
- * sets of few conditions came out worse.
+ * This lowers what is measured (doc/reference/synthesis-tables.md); it is no proof of
+ * privacy. Noise of twice and four times the standard errors of coefficients, spreads and
+ * counts was tried and taken out again: attacks on the numbers found as much as without
+ * it, and sets of few conditions came out worse.
  */
 #include "learn/model/model_prune.h"
 

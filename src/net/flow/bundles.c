@@ -141,8 +141,9 @@ static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_grou
     f->hops.n = 0;
     if (!array_reserve(&f->hops, f->loads.links.n))
         return error_nomem(f->err);
-    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, &loads->canonical,
-                                loads->volume_bytes, shares);
+    flow_loads_share(shares, &f->loads, f->network, &loads->canonical);
+    f->hops.n =
+        flow_loads_take(f->hops.at, &f->loads, f->network, loads->volume_bytes, shares);
     return HALLEY_OK;
 }
 
@@ -263,6 +264,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
                     .root = b->root,
                     .class_id = f->shapes.at[shape].class_id,
                     .fixed_ticks = flow_net_ticks(f, loads.own.time_s - loads.own.wire_s),
+                    .rate_Bps = loads.rate_Bps,
                     .volume_bytes = loads.own.wire_s * loads.rate_Bps};
     return HALLEY_OK;
 }
@@ -312,12 +314,99 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
                                               .class_id = call->class_id,
                                               .bytes = call->volume_bytes,
                                               .is_moving = f->intact != NULL,
+                                              .rate_Bps = call->rate_Bps,
                                               .root = b->root,
                                               .kind = b->kind,
                                               .group = b->group,
                                               .group_id = b->id,
                                               .call_bytes = b->bytes,
                                               .volume_bytes = call->volume_bytes});
+}
+
+/*
+ * The class of a part. Its volume is that of one stream, as in the whole, so that it
+ * competes by its number of streams; the busiest member has `share` of its messages in
+ * it, and so may send each of them faster by that much.
+ */
+static halley_status make_part_class(uint32_t *out, double *rate_Bps, flow_net *f,
+                                     const net_bundle *b, const flow_group *group,
+                                     const bundle_loads *loads)
+{
+    double shares[3], share = 1;
+    const flow_part part = {&loads->canonical, b->ranks, b->states, b->root};
+    TRY(find_hops(f, b, group, loads, shares)); /* for the shares of payload */
+    TRY(flow_loads_add_part(&share, &f->loads, f->network, &group->members, &part,
+                            f->err));
+    if (!array_reserve(&f->hops, f->loads.links.n)) {
+        flow_loads_drop(&f->loads);
+        return error_nomem(f->err);
+    }
+    f->hops.n = 0;
+    f->hops.n =
+        flow_loads_take(f->hops.at, &f->loads, f->network, loads->volume_bytes, shares);
+    assert(share > 0 && share <= 1 && f->hops.n > 0);
+    *rate_Bps = loads->rate_Bps / share;
+    *out = net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, *rate_Bps);
+    const flow_owner owner = describe_owner(b, shares);
+    return *out == NET_FLOW_NONE || !set_owner(f, *out, &owner) ? error_nomem(f->err)
+                                                                : HALLEY_OK;
+}
+
+net_id flow_net_start_part(net *n, const net_bundle *b)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_group *group = get_group(f, b);
+    bundle_loads loads;
+    uint32_t class_id = NET_FLOW_NONE;
+    double rate_Bps = 0;
+    assert(b->states != NULL && f->intact == NULL && f->first_links == NULL);
+    halley_status status = group == NULL ? error_nomem(f->err) : HALLEY_OK;
+    if (status == HALLEY_OK) {
+        find_loads(&loads, f, group, b);
+        status = make_part_class(&class_id, &rate_Bps, f, b, group, &loads);
+    }
+    if (status != HALLEY_OK) {
+        flow_net_fail(f, status);
+        return NET_NONE;
+    }
+    f->n_messages++;
+    return flow_net_start(
+        f, &(flow_transfer){.event = b->event,
+                            .latency_ticks =
+                                flow_net_ticks(f, loads.own.time_s - loads.own.wire_s),
+                            .class_id = class_id,
+                            .rate_Bps = rate_Bps,
+                            .bytes = loads.own.wire_s * loads.rate_Bps});
+}
+
+/* The same links with another cap, and the same owner; NET_FLOW_NONE: no memory. */
+static uint32_t find_slow_class(flow_net *f, uint32_t class_id, double cap_Bps)
+{
+    const net_flow_class_use use = net_flow_get_class_use(f->flow, class_id);
+    f->hops.n = 0;
+    if (!array_reserve(&f->hops, use.n_links))
+        return NET_FLOW_NONE;
+    for (uint32_t i = 0; i < use.n_links; i++)
+        f->hops.at[f->hops.n++] = (net_flow_hop){use.links[i], use.coefficients[i]};
+    const uint32_t slow = net_flow_class(f->flow, f->hops.at, use.n_links, cap_Bps);
+    const flow_owner owner = f->owners.at[class_id];
+    return slow != NET_FLOW_NONE && set_owner(f, slow, &owner) ? slow : NET_FLOW_NONE;
+}
+
+void flow_net_slow(net *n, net_id id, uint64_t event, double share)
+{
+    flow_net *f = flow_net_of(n);
+    assert(share > 0 && share <= 1);
+    flow_net_catch_up(f);
+    if (id >= f->transfers.n || f->transfers.at[id].event != event ||
+        !(f->transfers.at[id].rate_Bps > 0))
+        return; /* it has drained */
+    const flow_transfer t = f->transfers.at[id];
+    assert(t.class_id < f->owners.n);
+    const uint32_t class_id = find_slow_class(f, t.class_id, t.rate_Bps * share);
+    f->transfers.at[id].class_id = class_id;
+    if (class_id == NET_FLOW_NONE || !net_flow_move(f->flow, t.flow, class_id))
+        flow_net_fail(f, error_nomem(f->err));
 }
 
 void flow_net_forget_shapes(flow_net *f)

@@ -85,7 +85,7 @@ void net_flow_free(net_flow *f)
     array_fini(&f->hop_link);
     array_fini(&f->hop_coefficient);
     array_fini(&f->hop_listed);
-    map64_fini(&f->by_route);
+    flow_routes_fini(&f->by_route);
     array_fini(&f->flows);
     array_fini(&f->events);
     array_fini(&f->ends);
@@ -122,30 +122,25 @@ void flow_set_bound(net_flow *f, uint32_t class_id)
     k->bound = least;
 }
 
-static bool is_same_route(const net_flow *f, uint32_t class_id, const net_flow_hop *hops,
-                          uint32_t n, uint64_t cap_level)
-{
-    const flow_class *k = &f->classes.at[class_id];
-    if (k->n_hops != n || f->cold.at[class_id].cap_level != cap_level)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (f->hop_link.at[k->first_hop + i] != hops[i].link ||
-            f->hop_coefficient.at[k->first_hop + i] != hops[i].coefficient)
-            return false;
-    return true;
-}
-
 static bool reserve_hops(net_flow *f, uint32_t n)
 {
     return f->hop_link.n + n < UINT32_MAX && array_reserve(&f->hop_link, n) &&
            array_reserve(&f->hop_coefficient, n) && array_reserve(&f->hop_listed, n);
 }
 
+/* Room for more elements, of an array that is long from the start. */
+#define reserve_long(a, more)                                                            \
+    (array_reserve(a, more) &&                                                           \
+     (mem_prefer_large_pages((a)->at, (a)->cap * sizeof *(a)->at), true))
+
 bool net_flow_reserve(net_flow *f, uint32_t n_classes, uint32_t n_hops)
 {
-    return reserve_hops(f, n_hops) && array_reserve(&f->classes, n_classes) &&
-           array_reserve(&f->cold, n_classes) && array_reserve(&f->flows, n_classes) &&
-           map64_reserve(&f->by_route, f->by_route.n + n_classes);
+    return f->hop_link.n + n_hops < UINT32_MAX && reserve_long(&f->hop_link, n_hops) &&
+           reserve_long(&f->hop_coefficient, n_hops) &&
+           reserve_long(&f->hop_listed, n_hops) && reserve_long(&f->classes, n_classes) &&
+           reserve_long(&f->cold, n_classes) && reserve_long(&f->flows, n_classes) &&
+           reserve_long(&f->events, n_classes) && reserve_long(&f->dirty, n_classes) &&
+           flow_routes_reserve(&f->by_route, f->by_route.n + n_classes);
 }
 
 /* There is room for it. */
@@ -169,35 +164,6 @@ static void add_class(net_flow *f, const net_flow_hop *hops, uint32_t n,
     f->classes.at[f->classes.n++] = k;
     f->cold.at[f->cold.n++] = (flow_class_cold){.cap_level = cap_level};
     flow_set_bound(f, id);
-}
-
-static uint64_t hash_route(const net_flow_hop *hops, uint32_t n, uint64_t cap_level)
-{
-    uint64_t h = hash_u64(cap_level + n);
-    for (uint32_t i = 0; i < n; i++)
-        h = (h ^ (hops[i].link + hops[i].coefficient)) * UINT64_C(0x9e3779b97f4a7c15) +
-            (h >> 29);
-    return h;
-}
-
-uint32_t net_flow_class(net_flow *f, const net_flow_hop *hops, uint32_t n, double cap_Bps)
-{
-    const uint64_t cap_level = cap_Bps > 0 ? flow_level_from(cap_Bps) : MAX_LEVEL;
-    uint64_t hash = hash_route(hops, n, cap_level);
-    for (;;) { /* a route whose hash is taken by another one goes to the next */
-        uint32_t id = (uint32_t)f->classes.n;
-        bool fresh;
-        if (!array_reserve(&f->classes, 1) || !array_reserve(&f->cold, 1) ||
-            !reserve_hops(f, n) || !map64_put(&f->by_route, hash, &id, &fresh))
-            return NET_FLOW_NONE;
-        if (fresh) {
-            add_class(f, hops, n, cap_level);
-            return id;
-        }
-        if (is_same_route(f, id, hops, n, cap_level))
-            return id;
-        hash = hash_u64(hash);
-    }
 }
 
 uint32_t net_flow_class_new(net_flow *f, const net_flow_hop *hops, uint32_t n,
@@ -343,7 +309,8 @@ uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t c
     return id;
 }
 
-void net_flow_cancel(net_flow *f, uint32_t flow_id)
+/* Take a flow out of its class; what it had still to move. */
+static net_u128 take_from_class(net_flow *f, uint32_t flow_id)
 {
     assert(flow_id < f->flows.n && f->flows.at[flow_id].class_id != NET_FLOW_NONE);
     const uint32_t class_id = f->flows.at[flow_id].class_id;
@@ -363,13 +330,45 @@ void net_flow_cancel(net_flow *f, uint32_t flow_id)
     flow_catch_up(f, class_id);
     const net_u128 served = k->served;
     const net_u128 rest = target > served ? target - served : 0;
+    assert(k->n > 0 && rest <= f->flows.at[flow_id].volume);
     c->done += f->flows.at[flow_id].volume - rest;
     k->n--;
-    give_record(f, flow_id);
     /* The list of dirty classes has room for every class: mark_dirty cannot fail after
      * the start of the flow, except where a settle came between. */
     if (!k->dirty && array_push(&f->dirty, class_id))
         k->dirty = true;
+    return rest;
+}
+
+void net_flow_cancel(net_flow *f, uint32_t flow_id)
+{
+    (void)take_from_class(f, flow_id);
+    give_record(f, flow_id);
+}
+
+bool net_flow_move(net_flow *f, uint32_t flow_id, uint32_t class_id)
+{
+    const uint32_t old = f->flows.at[flow_id].class_id;
+    assert(class_id < f->classes.n);
+    if (old == class_id)
+        return true;
+    if (!mark_dirty(f, class_id))
+        return false;
+    const net_u128 rest = take_from_class(f, flow_id);
+    flow_class *k = &f->classes.at[class_id];
+    flow_catch_up(f, class_id);
+    f->flows.at[flow_id].volume = rest > 0 ? rest : 1;
+    f->flows.at[flow_id].class_id = class_id;
+    const flow_target t = {k->served + f->flows.at[flow_id].volume, flow_id};
+    if (!push_target(&f->cold.at[class_id], k->n, t)) {
+        give_record(f, flow_id);
+        return false;
+    }
+    k->n++;
+    assert(f->cold.at[old].n_started > 0);
+    f->cold.at[old].n_started--;
+    f->cold.at[class_id].n_started++;
+    return true;
 }
 
 double net_flow_left(net_flow *f, uint32_t flow_id)

@@ -51,7 +51,7 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     f->cluster = c;
     if (c->network == HW_NETWORK_DIMS &&
         c->measured == NULL) /* its algorithms are listed */
-        n->can &= ~(uint32_t)NET_CAN_BUNDLES;
+        n->can &= ~(uint32_t)(NET_CAN_BUNDLES | NET_CAN_PARTS | NET_CAN_SLOW);
     assert(o->ticks_per_s == 1e12); /* the solver's tick */
     TRY(hw_network_new(&f->network, c, err));
     const hw_graph *g = f->network->graph;
@@ -59,6 +59,8 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     if (f->network->changes.n == 0)
         TRY(hw_network_merge_planes(f->network, err));
     TRY(flow_net_init_changes(f, c, err));
+    if (f->intact != NULL) /* what moves to other links moves as a whole */
+        n->can &= ~(uint32_t)(NET_CAN_PARTS | NET_CAN_SLOW);
     if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
                                        (uint64_t)(o->ticks_per_s / 1e7)))
         return error_nomem(err);
@@ -218,6 +220,7 @@ static void advance_solver(flow_net *f, uint64_t tick)
             add_heat(f, t);
         des_queue_push(f->head.queue, f->head.queue->now + t->latency_ticks, t->event);
         t->is_moving = false;
+        t->rate_Bps = 0;
         t->next_free = f->free_transfer;
         f->free_transfer = id;
     }
@@ -360,12 +363,15 @@ static net_heat flow_take_heat(net *n)
 
 const net_model net_model_flow = {
     .name = "flow",
-    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE,
+    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE | NET_CAN_PARTS |
+           NET_CAN_SLOW,
     .size = sizeof(flow_net),
     .open = flow_open,
     .close = flow_close,
     .start = flow_start,
     .start_bundle = flow_net_start_bundle,
+    .start_part = flow_net_start_part,
+    .slow = flow_net_slow,
     .prepare = flow_net_prepare,
     .prepare_hops = flow_net_prepare_hops,
     .fold = flow_net_fold,

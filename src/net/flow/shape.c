@@ -127,8 +127,8 @@ void flow_loads_fini(flow_loads *l)
     array_fini(&l->links);
 }
 
-static halley_status add_edge(flow_loads *l, hw_network *net, uint32_t from, uint32_t to,
-                              double bytes, halley_error *err)
+halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
+                                  uint32_t to, double bytes, halley_error *err)
 {
     hw_route route;
     if (from == to || !(bytes > 0))
@@ -162,7 +162,7 @@ static halley_status add_pairs(flow_loads *l, hw_network *net, const uint32_t *n
 {
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < n; k++)
-            TRY(add_edge(l, net, npus[i], npus[k], bytes / (n - 1), err));
+            TRY(flow_loads_add_edge(l, net, npus[i], npus[k], bytes / (n - 1), err));
     return HALLEY_OK;
 }
 
@@ -173,9 +173,9 @@ static halley_status add_ring(flow_loads *l, hw_network *net, const uint32_t *np
     const bool torus = has_torus(net);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t next = npus[(i + 1) % n];
-        TRY(add_edge(l, net, npus[i], next, torus ? bytes / 2 : bytes, err));
+        TRY(flow_loads_add_edge(l, net, npus[i], next, torus ? bytes / 2 : bytes, err));
         if (torus)
-            TRY(add_edge(l, net, next, npus[i], bytes / 2, err));
+            TRY(flow_loads_add_edge(l, net, next, npus[i], bytes / 2, err));
     }
     return HALLEY_OK;
 }
@@ -203,8 +203,8 @@ static halley_status join_nodes(flow_loads *l, hw_network *net, const flow_membe
                                 uint32_t a, uint32_t b, double bytes, halley_error *err)
 {
     for (uint32_t j = 0; j < m->least; j++)
-        TRY(add_edge(l, net, m->npus[m->first[a] + j], m->npus[m->first[b] + j], bytes,
-                     err));
+        TRY(flow_loads_add_edge(l, net, m->npus[m->first[a] + j],
+                                m->npus[m->first[b] + j], bytes, err));
     return HALLEY_OK;
 }
 
@@ -260,7 +260,8 @@ static halley_status add_star(flow_loads *l, hw_network *net, const flow_members
     const bool in = load->pattern == COLL_PATTERN_IN;
     const double bytes = fmax(load->up_bytes, load->out_bytes) / (m->n_members - 1);
     for (uint32_t i = 0; i < m->n_members; i++)
-        TRY(add_edge(l, net, in ? m->npus[i] : root, in ? root : m->npus[i], bytes, err));
+        TRY(flow_loads_add_edge(l, net, in ? m->npus[i] : root, in ? root : m->npus[i],
+                                bytes, err));
     return HALLEY_OK;
 }
 
@@ -268,8 +269,8 @@ static halley_status add_pattern(flow_loads *l, hw_network *net, const flow_memb
                                  const coll_load *load, uint32_t root, halley_error *err)
 {
     if (load->pattern == COLL_PATTERN_SEND)
-        return add_edge(l, net, m->npus[0], m->npus[1],
-                        fmax(load->up_bytes, load->out_bytes), err);
+        return flow_loads_add_edge(l, net, m->npus[0], m->npus[1],
+                                   fmax(load->up_bytes, load->out_bytes), err);
     if (load->pattern == COLL_PATTERN_IN || load->pattern == COLL_PATTERN_OUT)
         return add_star(l, net, m, load, root, err);
     TRY(add_inside(l, net, m, load, err));
@@ -281,11 +282,16 @@ halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members 
 {
     assert(l->links.n == 0);
     const halley_status status = add_pattern(l, net, m, load, root, err);
-    for (size_t i = 0; status != HALLEY_OK && i < l->links.n; i++)
-        l->bytes[l->links.at[i]] = 0;
     if (status != HALLEY_OK) /* a member has no way: nothing is left of the others' */
-        l->links.n = 0;
+        flow_loads_drop(l);
     return status;
+}
+
+void flow_loads_drop(flow_loads *l)
+{
+    for (size_t i = 0; i < l->links.n; i++)
+        l->bytes[l->links.at[i]] = 0;
+    l->links.n = 0;
 }
 
 /* Seconds for which the busiest link of a level would be busy at its full capacity. */
@@ -301,8 +307,8 @@ static double find_busiest(const flow_loads *l, const hw_network *net,
     return most;
 }
 
-uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
-                         const coll_load *load, double volume, double shares[3])
+void flow_loads_share(double shares[3], const flow_loads *l, const hw_network *net,
+                      const coll_load *load)
 {
     shares[HW_LEVEL_NODE] = find_busiest(l, net, HW_LEVEL_NODE) / load->up_s;
     shares[HW_LEVEL_PORT] = find_busiest(l, net, HW_LEVEL_PORT) / load->out_s;
@@ -316,8 +322,14 @@ uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *ne
     shares[HW_LEVEL_PORT] = fmin(shares[HW_LEVEL_PORT], 1);
     if (l->most_share > 0)
         shares[HW_LEVEL_NODE] = fmin(shares[HW_LEVEL_NODE], l->most_share);
+}
+
+uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
+                         double volume, const double shares[3])
+{
     for (size_t i = 0; i < l->links.n; i++) {
         const uint32_t link = l->links.at[i];
+        assert(shares[net->level[link]] > 0 && volume > 0);
         const double c = l->bytes[link] / (shares[net->level[link]] * volume);
         const double fixed = fmin(fmax(floor(c * (double)NET_FLOW_ONE), 1), 0x1p62);
         hops[i] = (net_flow_hop){link, (uint64_t)fixed};

@@ -41,10 +41,32 @@ void flow_loads_fini(flow_loads *l);
  */
 halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
                              const coll_load *load, uint32_t root, halley_error *err);
-/* Coefficients of a bundle of that load and volume; the loads are cleared. Hops go into
- * `hops`, which has room for all links of `l`; their number is returned. `shares`, by
- * hw_link_level: of what crosses a link, how much is payload. */
+/* `bytes` on the links from one NPU to another. */
+halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
+                                  uint32_t to, double bytes, halley_error *err);
+/* Forget what has been added. */
+void flow_loads_drop(flow_loads *l);
+/* `shares`, by hw_link_level: of what crosses a link of a whole collective with that
+ * load, how much is payload. */
+void flow_loads_share(double shares[3], const flow_loads *l, const hw_network *net,
+                      const coll_load *load);
+/* Coefficients of a bundle of that volume; the loads are cleared. Hops go into `hops`,
+ * which has room for all links of `l`; their number is returned. */
 uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
-                         const coll_load *load, double volume, double shares[3]);
+                         double volume, const double shares[3]);
+
+/* A part of a direct collective (parts.c), by the states of its members. */
+enum { FLOW_PART_ABSENT, FLOW_PART_PRESENT, FLOW_PART_NEW };
+typedef struct flow_part {
+    const coll_load *load; /* of the whole; its pattern is PAIRS, IN or OUT */
+    const uint32_t *ranks; /* NULL: NPUs 0 ... n - 1 */
+    const uint8_t *states; /* by member, in the order of ranks */
+    uint32_t root;         /* NPU, of IN and OUT; it is there */
+} flow_part;
+/* Bytes of every link, and the share of its messages that the busiest member has in it.
+ */
+halley_status flow_loads_add_part(double *share, flow_loads *l, hw_network *net,
+                                  const flow_members *m, const flow_part *part,
+                                  halley_error *err);
 
 #endif

@@ -95,6 +95,12 @@ typedef struct flow_change {
 
 typedef ARRAY(uint32_t) id_array;
 
+/* Classes by their routes (routes.c). */
+typedef struct flow_routes {
+    uint64_t *slots; /* bits of the hash above the id of the class */
+    size_t n, n_slots;
+} flow_routes;
+
 struct net_flow {
     net_flow_options options;
     uint64_t now;
@@ -106,7 +112,7 @@ struct net_flow {
     id_array hop_link;
     ARRAY(uint64_t) hop_coefficient;
     ARRAY(uint8_t) hop_listed;
-    map64 by_route;
+    flow_routes by_route;
     ARRAY(flow_record) flows;
     uint32_t free_flow, n_flows;
     ARRAY(flow_event) events; /* 4-ary heap */
@@ -127,6 +133,9 @@ struct net_flow {
     uint64_t n_settles;
 };
 
+/* routes.c: room for n routes in all; false: no memory. */
+bool flow_routes_reserve(flow_routes *t, size_t n);
+void flow_routes_fini(flow_routes *t);
 /* class.c */
 net_u128 flow_capacity_from(double bw_Bps);
 uint64_t flow_level_from(double bw_Bps);

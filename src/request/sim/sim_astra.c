@@ -65,7 +65,7 @@ static halley_status read_truth(bool *out, request_call *call, const char *text,
                          "--rendezvous-protocol must be true or false, is '%s'", text);
 }
 
-/* Who answers in place of packets, and how well; doc/astra-differences.md. */
+/* Who answers in place of packets, and how well; doc/reference/astra-differences.md. */
 static void note_packets(const request_call *call, const char *program)
 {
     request_note(

@@ -417,7 +417,8 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     char title[3 * HALLEY_NAME];
     snprintf(title, sizeof title, "%s on %s", d->model.name,
              halley_cluster_name(d->cluster));
-    TRY(request_page_save(call, o->report, "estimate", title, write_json, d, err));
+    TRY(request_page_save(call, o->report,
+                          &(request_page){"estimate", title, write_json, d, {0}}, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)

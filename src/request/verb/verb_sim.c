@@ -208,7 +208,7 @@ static const request_option options[] = {
           "0-7,64"),
     OUTPUT("columns", columns, "FILE",
            "write timeline, critical path, memory and (up to 1,024 ranks) link "
-           "utilization as binary columns for the web page (doc/columns.md)",
+           "utilization as binary columns for the web page (doc/reference/columns.md)",
            "step.columns"),
     {.name = "all-ranks",
      .kind = REQUEST_FLAG,
@@ -320,6 +320,26 @@ static halley_status write_sim_json(const request_call *call, const void *what,
     return status != HALLEY_OK ? status : ended;
 }
 
+static halley_status write_sim_page(const request_call *call, const sim_outcome *outcome,
+                                    const halley_cluster *cluster, halley_error *err)
+{
+    const sim_options *o = call->options;
+    strbuf timeline = {0};
+    if (o->report == NULL)
+        return HALLEY_OK;
+    const report_columns_options columns = {
+        .page = &timeline, .npus_per_node = halley_cluster_npus_per_node(cluster)};
+    halley_status status =
+        report_sim_columns(outcome->result, outcome->traces, &columns, NULL, err);
+    if (status == HALLEY_OK) {
+        const request_page page = {"sim", "A simulation", write_sim_json, outcome,
+                                   strbuf_str(&timeline)};
+        status = request_page_save(call, o->report, &page, err);
+    }
+    strbuf_fini(&timeline);
+    return status;
+}
+
 static halley_status write_sim_result(request_call *call, const halley_result *result,
                                       const report_traces *traces,
                                       const halley_cluster *cluster, halley_error *err)
@@ -338,8 +358,7 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, o->expand, err));
     const sim_outcome outcome = {result, traces};
-    TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
-                          &outcome, err));
+    TRY(write_sim_page(call, &outcome, cluster, err));
     if (o->astra_output)
         return sim_astra_write_log(call->out, result, traces, cluster, o->logging_folder,
                                    err);

@@ -23,7 +23,7 @@ static const request_option options[] = {
      .choices = forms,
      .offset = offsetof(timeline_options, form),
      .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns "
-            "for the web page (doc/columns.md)",
+            "for the web page (doc/reference/columns.md)",
      .by_default = "chrome"},
     TRACES_JSON_OPTION(timeline_options, output),
     {0},

@@ -17,8 +17,11 @@
 
 #define RING_LOGGER "system::topology::RingTopology"
 
-/* The nodes of a rank as ASTRA-sim's statistics hold them: in a hash table by id. */
+/* The nodes of a rank as ASTRA-sim's statistics hold them: in a hash table by id. Its
+ * order decides which of two lines comes first, so ranks that write only one need none.
+ */
 typedef struct node_table {
+    bool is_kept;
     ARRAY(uint64_t) ids; /* in the order of issue */
     ARRAY(uint32_t) next;
     ARRAY(uint32_t) nodes;
@@ -65,34 +68,32 @@ static void tell_rings(run_log *w, cluster_coll coll)
 /* The ring of a group, the first time that a member uses it for a collective. */
 static bool tell_group_ring(run_log *w, const halley_journal_entry *e)
 {
-    const halley_trace *trace = halley_trace_set_get(w->traces, e->rank);
     const cluster_group *g = &w->cluster->groups[e->group - 1];
-    halley_attr attr;
-    uint64_t coll = 0;
     uint32_t value = 1, index = 0;
     bool fresh;
     assert(e->group >= 1 && e->group <= w->cluster->n_groups);
-    if (g->n >= w->cluster->n_npus ||
-        !halley_node_find_attr(&attr, trace, e->node, HALLEY_ATTR_NAME_COMM_TYPE) ||
-        !halley_attr_to_u64(&attr, &coll) || coll == HALLEY_COLL_BROADCAST)
+    if (g->n >= w->cluster->n_npus || e->coll == HALLEY_COLL_BROADCAST)
         return true;
     const uint64_t key =
-        ((uint64_t)e->rank * (w->cluster->n_groups + 1) + e->group) * 64 + coll;
+        ((uint64_t)e->rank * (w->cluster->n_groups + 1) + e->group) * 64 + e->coll;
     if (!map64_put(&w->rings, key, &value, &fresh))
         return false;
+    if (!fresh)
+        return true;
     while (index < g->n && g->ranks[index] != e->rank)
         index++;
-    if (fresh)
-        astra_log_write(&w->log, ASTRA_INFO, RING_LOGGER,
-                        "custom ring, id: %u, dimension: local total nodes in ring: %u "
-                        "index in ring: %u total nodes in ring %u",
-                        e->rank, g->n, index, g->n);
+    astra_log_write(&w->log, ASTRA_INFO, RING_LOGGER,
+                    "custom ring, id: %u, dimension: local total nodes in ring: %u "
+                    "index in ring: %u total nodes in ring %u",
+                    e->rank, g->n, index, g->n);
     return true;
 }
 
 static bool note_issue(run_log *w, const halley_journal_entry *e)
 {
     node_table *const t = &w->tables[e->rank];
+    if (!t->is_kept)
+        return true;
     const uint64_t id = halley_node_id(halley_trace_set_get(w->traces, e->rank), e->node);
     if (!array_push(&t->ids, id) || !array_push(&t->next, STDSET_END) ||
         !array_push(&t->nodes, e->node))
@@ -312,6 +313,10 @@ static halley_status tell_run(run_log *w)
     w->tables = mem_array_zero(halley_result_ranks(w->result), sizeof *w->tables);
     if (w->tables == NULL)
         return error_nomem(w->err);
+    for (uint32_t k = 0; k < halley_result_ranks(w->result); k++) {
+        const halley_rank_result r = halley_result_rank(w->result, k);
+        w->tables[k].is_kept = r.has_gpu && r.has_comm;
+    }
     TRY(init_memories(w));
     tell_rings(w, CLUSTER_ALL_REDUCE);
     tell_rings(w, CLUSTER_REDUCE_SCATTER);

@@ -58,6 +58,9 @@ void sim_streams_fini(sim_streams *t)
     for (size_t i = 0; i < t->ops.n; i++)
         free(t->ops.at[i].members);
     array_fini(&t->ops);
+    array_fini(&t->aparts);
+    array_fini(&t->patience);
+    map64_fini(&t->patience_by_plan);
     array_fini(&t->plans);
     for (size_t i = 0; i < t->datasets.n; i++)
         free(t->datasets.at[i].sizes);

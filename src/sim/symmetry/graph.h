@@ -11,7 +11,7 @@
  * A partition is equitable when objects of one class have equal initial colours and agree
  * in all of these up to classes. Then a run in which one object of a class stands for all
  * gives the times of the whole run: by induction over instants, each object sees the same
- * values along its edges as the others of its class (doc/sim.md).
+ * values along its edges as the others of its class (doc/reference/sim.md).
  */
 #ifndef SIM_SYMMETRY_GRAPH_H
 #define SIM_SYMMETRY_GRAPH_H

@@ -1,4 +1,4 @@
-/* A timeline as binary columns (doc/columns.md): typed arrays over the bytes of the file. */
+/* A timeline as binary columns (doc/reference/columns.md): typed arrays over the bytes of the file. */
 
 import { type Client, HalleyError, type RequestDocument, type Options } from "./client.js";
 import { readFile, uploadFile } from "./files.js";

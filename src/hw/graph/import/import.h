@@ -3,7 +3,7 @@
  *
  * Each format is a row: a name, how to recognise it, and a reader that fills a draft. To
  * add one: a file here, a row in the table of import.c, a fuzz target, a test of good and
- * bad files in tests/unit/test_import.c, and a row in doc/topology.md.
+ * bad files in tests/unit/test_import.c, and a row in doc/reference/topology.md.
  */
 #ifndef HW_GRAPH_IMPORT_IMPORT_H
 #define HW_GRAPH_IMPORT_IMPORT_H
@@ -30,8 +30,8 @@ typedef struct hw_import_format {
 } hw_import_format;
 
 /*
- * Parse `text`, the (uncompressed) content of `path`, which stands in messages. Errors
- * end in one of the code words of doc/topology.md in brackets: "... [dangling-link]".
+ * Parse `text`, the (uncompressed) content of `path`, which is named in messages. Errors
+ * end in a code word of doc/reference/topology.md in brackets: "... [dangling-link]".
  */
 halley_status hw_graph_import(hw_graph **out, str text, const char *path,
                               const hw_import_options *options, halley_error *err);

@@ -1,0 +1,91 @@
+/*
+ * The time of a recorded step by the estimator's classes: what `trace fit` compares with
+ * the step that `trace gen` makes of the model and the plan it has found.
+ *
+ * Without a fused kernel attention is batched matmuls and softmax; both count as
+ * attention then. Classes that the estimator does not time (copies to and from the host,
+ * convolutions, sorting) are other work.
+ */
+#include "halley/trace_attr.h"
+#include "ingest/fit/fit.h"
+#include "trace/core/slots.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *kernel_class;
+    uint32_t op_class;
+} memory_bound[] = {
+    {"norm", HALLEY_CLASS_MEMORY_BOUND},      {"elementwise", HALLEY_CLASS_MEMORY_BOUND},
+    {"embedding", HALLEY_CLASS_MEMORY_BOUND}, {"reduction", HALLEY_CLASS_MEMORY_BOUND},
+    {"copy_d2d", HALLEY_CLASS_MEMORY_BOUND},  {"memset", HALLEY_CLASS_MEMORY_BOUND},
+    {"rng", HALLEY_CLASS_MEMORY_BOUND},       {"attention", HALLEY_CLASS_ATTENTION},
+    {"matmul", HALLEY_CLASS_MATMUL},          {"moe", HALLEY_CLASS_EXPERTS},
+};
+
+/* HALLEY_N_CLASSES: none of the estimator's. */
+static uint32_t find_op_class(str kernel_class, const fit_kernel *k, bool is_fused)
+{
+    if (!is_fused && k->gemm[3] > 1)
+        return HALLEY_CLASS_ATTENTION;
+    if (str_eq(kernel_class, STR("softmax")))
+        return is_fused ? HALLEY_CLASS_MEMORY_BOUND : HALLEY_CLASS_ATTENTION;
+    for (size_t i = 0; i < sizeof memory_bound / sizeof *memory_bound; i++)
+        if (str_eq(kernel_class, str_from(memory_bound[i].kernel_class)))
+            return memory_bound[i].op_class;
+    return HALLEY_N_CLASSES;
+}
+
+static void read_device_name(char *to, size_t size, const halley_trace *trace)
+{
+    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
+        const halley_attr attr = halley_trace_metadata(trace, i);
+        if (attr.name.n == 11 && memcmp(attr.name.at, "recorded_on", 11) == 0)
+            snprintf(to, size, "%.*s", (int)attr.bytes.n, attr.bytes.at);
+    }
+}
+
+void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
+                   const fit_kernel *kernels, size_t n)
+{
+    int64_t end_ns = INT64_MIN, busy_ns = 0;
+    bool is_fused = false;
+    assert(n > 0);
+    for (size_t i = 0; i < n; i++)
+        is_fused |= kernels[i].is_attention;
+    for (size_t i = 0; i < n; i++) {
+        const fit_kernel *const k = &kernels[i];
+        const str name = trace_find_text(trace, k->node, HALLEY_ATTR_NAME_KERNEL_CLASS);
+        const uint32_t op_class = find_op_class(name, k, is_fused);
+        /* Kernels of one stream may overlap (programmatic launch): no time counts twice.
+         */
+        const int64_t begin = k->begin_ns > end_ns ? k->begin_ns : end_ns;
+        const int64_t last = k->begin_ns + k->duration_ns;
+        const double s = last > begin ? (double)(last - begin) / 1e9 : 0;
+        busy_ns += last > begin ? last - begin : 0;
+        end_ns = last > end_ns ? last : end_ns;
+        if (k->is_comm)
+            out->comm_s += s;
+        else if (str_eq(name, STR("optimizer")))
+            out->optimizer_s += s;
+        else if (op_class < HALLEY_N_CLASSES)
+            out->class_s[op_class] += s;
+        else
+            out->other_s += s;
+    }
+    assert(end_ns - kernels[0].begin_ns >= busy_ns);
+    out->step_s = (double)(end_ns - kernels[0].begin_ns) / 1e9;
+    out->idle_s = (double)(end_ns - kernels[0].begin_ns - busy_ns) / 1e9;
+    read_device_name(out->device, sizeof out->device, trace);
+}
+
+halley_dtype fit_read_dtype(str types)
+{
+    return str_contains(types, STR("BFloat16")) ? HALLEY_BF16
+           : str_contains(types, STR("Half"))   ? HALLEY_FP16
+           : str_contains(types, STR("Float8")) ? HALLEY_FP8
+           : str_contains(types, STR("float"))  ? HALLEY_FP32
+                                                : HALLEY_N_DTYPES;
+}
