@@ -646,11 +646,11 @@ $ halley explain
 
 ## 111: -v is the version
 $ halley -v
-> halley 0.1.0
+> halley 0.2.0
 
 ## 112: version is the version
 $ halley version
-> halley 0.1.0
+> halley 0.2.0
 
 ## 113: the singular of a kind
 $ halley presets model --csv | grep llama3-8b
