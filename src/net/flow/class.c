@@ -120,6 +120,8 @@ void flow_set_bound(net_flow *f, uint32_t class_id)
         least = alone < least ? alone : least;
     }
     k->bound = least;
+    if (f->cold.at[class_id].most_bound < least)
+        f->cold.at[class_id].most_bound = least;
 }
 
 static bool reserve_hops(net_flow *f, uint32_t n)
