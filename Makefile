@@ -3,7 +3,7 @@
 #   make            release build: build/halley
 #   make demo       show what it can do
 #   make test       all tests, in build-test with assertions
-#   make check      format, layers, names, documents, man pages, clang-tidy, cppcheck
+#   make check      format, layers, names, words, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make torture    every call fails once, kill -9, bombs (hours); the tests run a sample
 #   make soak       the web server under abuse, SOAK_SECONDS=600 (an hour at most)
@@ -12,6 +12,7 @@
 #   make cases      published clusters: published, halley, error
 #   make python-test  the Python package        make wheel     dist/halley-*.whl
 #   make web-test   the pages of halley serve, in Chromium
+#   make deb        dist/*.deb: halley, libhalley, libhalley-dev, python3-halley
 #   make install    PREFIX=/usr/local DESTDIR=       make clean
 
 PREFIX ?= /usr/local
@@ -22,12 +23,12 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz torture soak sbom bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python setup-web web-test
+.PHONY: all demo test check asan tsan fuzz torture soak sbom bench cases coverage install clean deb wheel python-test setup-build setup-test setup-dev setup-python setup-web setup-deb web-test
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
 
-setup-build setup-test setup-dev setup-python setup-web:
+setup-build setup-test setup-dev setup-python setup-web setup-deb:
 	@tools/setup $(@:setup-%=%)
 
 build/build.ninja: | setup-build
@@ -91,6 +92,14 @@ python-test: all | setup-python
 web-test: all | setup-web
 	@tools/web-test build
 
+build-deb/build.ninja: | setup-deb
+	@meson setup build-deb --prefix=/usr --libdir=lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) > /dev/null
+
+deb: build-deb/build.ninja | setup-deb
+	$(call build,build-deb,product)
+	@tools/deb build-deb dist
+	@tools/check-deb dist
+
 wheel: all
 	@tools/setup python
 	@/usr/bin/python3 tools/wheel_backend.py dist
@@ -101,4 +110,4 @@ install: all
 	@meson install -C build --no-rebuild --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean:
-	@rm -rf build build-test build-asan build-tsan build-coverage build-fuzz dist
+	@rm -rf build build-test build-asan build-tsan build-coverage build-fuzz build-deb dist

@@ -270,6 +270,7 @@ typedef struct halley_study_key {
     const char *key, *doc;
     bool required;
     const char *const *choices;
+    const char *by_default, *example; /* as files write them; NULL = none */
 } halley_study_key;
 bool halley_study_keys(halley_study_key *out, const char *section, size_t i);
 

@@ -14,102 +14,140 @@
 extern "C" {
 #endif
 
-/* X(ID, "key", "VALUE", "what it is") */
+/* X(ID, "key", "VALUE", "what it is", "default", "example") */
 #define HALLEY_PLAN_VALUES(X)                                                            \
-    X(GLOBAL_BATCH, "global-batch", "N", "sequences in a step")                          \
-    X(SEQ, "seq", "N", "tokens in a sequence (default: the model's)")                    \
-    X(DTYPE, "dtype", "bf16|fp16|fp32|tf32|fp8|fp4|int8", "type of the products")        \
-    X(TP, "tp", "N", "NPUs that share a layer (tensor parallel)")                        \
-    X(PP, "pp", "N", "pipeline stages")                                                  \
-    X(DP, "dp", "N", "copies of the model (default: what remains of the NPUs)")          \
-    X(CP, "cp", "N", "NPUs that share a sequence (context parallel)")                    \
-    X(EP, "ep", "N", "NPUs that share the experts")                                      \
-    X(VIRTUAL, "virtual", "N", "chunks of layers per stage, interleaved")                \
-    X(MICRO_BATCH, "micro-batch", "N", "sequences of a micro-batch")                     \
+    X(GLOBAL_BATCH, "global-batch", "N",                                                 \
+      "sequences per training step, over all data-parallel ranks", "dp x micro-batch",   \
+      "1024")                                                                            \
+    X(SEQ, "seq", "N", "tokens per sequence", "the model's, else 8192", "8192")          \
+    X(DTYPE, "dtype", "bf16|fp16|fp32|tf32|fp8|fp4|int8",                                \
+      "number format of the matmuls", "bf16", "fp8")                                     \
+    X(TP, "tp", "N", "tensor parallelism: ranks that split every layer", "1", "8")       \
+    X(PP, "pp", "N", "pipeline parallelism: number of stages", "1", "4")                 \
+    X(DP, "dp", "N", "data parallelism: replicas of the model", "the remaining ranks",   \
+      "16")                                                                              \
+    X(CP, "cp", "N", "context parallelism: ranks that split every sequence", "1", "2")   \
+    X(EP, "ep", "N", "expert parallelism: ranks that split the experts", "1", "8")       \
+    X(VIRTUAL, "virtual", "N",                                                           \
+      "model chunks per pipeline stage, for interleaved schedules", "1", "2")            \
+    X(MICRO_BATCH, "micro-batch", "N", "sequences per micro-batch", "1", "2")            \
     X(ZERO, "zero", "0-3",                                                               \
-      "what data-parallel ranks share out: 1 optimizer, 2 gradients, 3 weights")         \
+      "ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights", "1",    \
+      "2")                                                                               \
     X(FSDP, "fsdp", "N|all",                                                             \
-      "gather weights layer by layer from N ranks; fewer than "                          \
-      "all: hybrid shard; 0 = off")                                                      \
+      "shard weights over N ranks and gather them layer by layer; fewer than all is "    \
+      "hybrid sharding",                                                                 \
+      "0, off", "all")                                                                   \
     X(RECOMPUTE, "recompute",                                                            \
       "none|selective|selective-op|full|minimal|qkv|modules|kept",                       \
-      "what the backward pass computes again")                                           \
+      "activations that the backward pass recomputes", "none", "selective")              \
     X(RECOMPUTE_EVERY, "recompute-every", "K",                                           \
-      "with full recomputation: keep the input of one layer in K")                       \
+      "with full recomputation: keep the input of every K-th layer", "1", "2")           \
     X(RECOMPUTE_LAYERS, "recompute-layers", "N",                                         \
-      "recompute only the first N layers of each stage (default: 0, all)")               \
+      "recompute only the first N layers of each stage", "0, all", "4")                  \
     X(RANK_ORDER, "rank-order", "ORDER",                                                 \
-      "innermost first, such as tp-cp-dp-pp (the default), in which ranks are numbered") \
+      "order in which ranks are numbered, innermost dimension first", "tp-cp-dp-pp",     \
+      "tp-dp-pp-cp")                                                                     \
     X(FP8_RECIPE, "fp8-recipe", "tensor|row|block|mx|nv",                                \
-      "what one scale is for; block: in software, mx and nv: in hardware")               \
-    X(GRADIENT_BYTES, "gradient-bytes", "2|4", "of a gradient on the wire")              \
+      "what one scaling factor covers; block scales in software, mx and nv in hardware", \
+      "tensor", "mx")                                                                    \
+    X(GRADIENT_BYTES, "gradient-bytes", "2|4", "bytes per gradient in a reduction", "2", \
+      "4")                                                                               \
     X(OFFLOAD_TIER, "offload-tier", "N",                                                 \
-      "memory tier offloaded classes go to, 1 is the first after the device's own "      \
-      "(default: the fastest)")                                                          \
+      "memory tier that offloaded classes go to; 1 is the first after the device's own " \
+      "memory",                                                                          \
+      "the fastest", "1")                                                                \
     X(LORA, "lora", "N",                                                                 \
-      "train adapters of rank N beside frozen weights (LoRA on the attention "           \
-      "projections); 0 = train everything")                                              \
+      "train LoRA adapters of rank N on the attention projections and freeze the "       \
+      "weights",                                                                         \
+      "0, train all weights", "16")                                                      \
     X(SCHEDULE, "schedule", "1f1b|gpipe|breadth-first|zb-h1|zb-h2|zbv|dualpipe",         \
-      "of the pipeline; 1f1b interleaves with virtual > 1")                              \
+      "pipeline schedule; 1f1b is interleaved when virtual is more than 1", "1f1b",      \
+      "zb-h1")                                                                           \
     X(ATTENTION, "attention", "flash|unfused|old",                                       \
-      "kernel; old: fused, but written for an earlier generation")                       \
-    X(ETP, "etp", "N", "ranks that share each expert")                                   \
+      "attention kernel; old is fused, but written for an earlier generation of "        \
+      "devices",                                                                         \
+      "flash", "unfused")                                                                \
+    X(ETP, "etp", "N", "expert tensor parallelism: ranks that split each expert", "1",   \
+      "2")                                                                               \
     X(ZERO_GROUP, "zero-group", "N",                                                     \
-      "ranks that share the optimizer, ZeRO 1 and 2 (default 0: all)")                   \
+      "with ZeRO 1 and 2: ranks that shard one copy of the optimizer states", "0, all",  \
+      "8")                                                                               \
     X(DISPATCHER, "dispatcher", "all-to-all|deepep|hybridep",                            \
-      "how routed tokens reach their experts")                                           \
+      "how tokens are dispatched to their experts", "all-to-all", "deepep")              \
     X(CAPACITY, "capacity", "X",                                                         \
-      "capacity factor of experts, padded or dropped (default 0: dropless)")             \
+      "capacity factor of the experts; tokens are padded or dropped to it",              \
+      "0, dropless", "1.25")                                                             \
     X(EXPERT_SKEW, "expert-skew", "X",                                                   \
-      "load of the fullest expert rank beyond the mean, as a share (default 0)")         \
+      "load of the busiest expert rank above the mean, as a fraction", "0", "0.2")       \
     X(GRAPHS, "graphs", "none|router|layer|full",                                        \
-      "what is captured in graphs and needs no host time")                               \
-    X(KERNELS, "kernels", "fused|eager", "norms and activations: fused or one by one")   \
-    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16, half at each end")     \
-    X(GATHER, "gather", "step|micro-batch",                                              \
-      "with fsdp: how often weights are gathered (default: once per step with pipeline " \
-      "stages, else in every micro-batch)")                                              \
-    X(FP8_PARAMS, "fp8-params", "yes|no",                                                \
-      "with fp8: weights are held in fp8 alone (default: yes)")                          \
-    X(GRADIENT_MEMORY, "gradient-memory", "BYTES",                                       \
-      "held per gradient (default: by type and stack)")                                  \
+      "what is captured in CUDA graphs and needs no host time", "none", "layer")         \
+    X(KERNELS, "kernels", "fused|eager",                                                 \
+      "run norms and activations fused or one by one", "fused", "eager")                 \
+    X(BF16_LAYERS, "bf16-layers", "N",                                                   \
+      "with fp8: layers that stay in bf16, half at each end of the model", "0", "2")     \
+    X(GATHER, "gather", "step|micro-batch", "with fsdp: how often weights are gathered", \
+      "once per step with pipeline stages, else in every micro-batch", "step")           \
+    X(FP8_PARAMS, "fp8-params", "yes|no", "with fp8: store weights in fp8 only", "yes",  \
+      "no")                                                                              \
+    X(GRADIENT_MEMORY, "gradient-memory", "BYTES", "bytes stored per gradient",          \
+      "by number format and stack", "4")                                                 \
     X(OPTIMIZER_MEMORY, "optimizer-memory", "BYTES",                                     \
-      "held per parameter by the optimizer (default: by type and stack)")                \
+      "bytes that the optimizer stores per parameter", "by number format and stack",     \
+      "12")                                                                              \
     X(OFFLOAD_LAYERS, "offload-layers", "N",                                             \
-      "with offloaded activations: of N layers of each stage (default 0: all)")
+      "with offloaded activations: layers of each stage that are offloaded", "0, all",   \
+      "4")
 
-/* X(ID, "key", negatable, "what it is") */
+/* X(ID, "key", negatable, "what it is", "default", "example"); a switch needs no example
+ */
 #define HALLEY_PLAN_SWITCHES(X)                                                          \
     X(SEQUENCE_PARALLEL, "sequence-parallel", true,                                      \
-      "split tokens between tensor-parallel blocks (default: with tp)")                  \
+      "sequence parallelism: split tokens between tensor-parallel blocks",               \
+      "yes with tp above 1", NULL)                                                       \
     X(KEEP_GATHERED, "keep-gathered", false,                                             \
-      "with fsdp: weights stay whole from the forward to the backward pass")             \
+      "with fsdp: keep gathered weights from the forward to the backward pass", "no",    \
+      NULL)                                                                              \
     X(EMBEDDINGS_AS_LAYERS, "embeddings-as-layers", false,                               \
-      "stages count embedding and head as one layer each")                               \
+      "count the embedding and the head as one layer each when stages are cut", "no",    \
+      NULL)                                                                              \
     X(SPREAD, "spread", false,                                                           \
-      "what does not fit lies in the next memory tier, all classes in proportion")       \
-    X(NO_OVERLAP, "no-overlap", false, "communication never hides behind compute")       \
-    X(FP8_ATTENTION, "fp8-attention", false, "attention in fp8")                         \
+      "spill whatever does not fit to the next memory tier, proportionally across all "  \
+      "classes",                                                                         \
+      "no", NULL)                                                                        \
+    X(NO_OVERLAP, "no-overlap", false, "never overlap communication with compute", "no", \
+      NULL)                                                                              \
+    X(FP8_ATTENTION, "fp8-attention", false, "compute attention in fp8", "no", NULL)     \
     X(ZERO_OWNER, "zero-owner", false,                                                   \
-      "ZeRO 1 in whole tensors: reduced to and broadcast from their owners")             \
-    X(FP8_DISPATCH, "fp8-dispatch", false, "routed tokens travel in fp8")                \
+      "ZeRO 1 with whole tensors: reduce each to its owner, which broadcasts it", "no",  \
+      NULL)                                                                              \
+    X(FP8_DISPATCH, "fp8-dispatch", false, "dispatch tokens to experts in fp8", "no",    \
+      NULL)                                                                              \
     X(OVERLAP_EP, "overlap-ep", false,                                                   \
-      "expert messages run under the compute of another micro-batch")
+      "overlap expert communication with the compute of another micro-batch", "no",      \
+      NULL)
 
-/* X(ID, "key", "VALUE", "what it is"): more than one value, joined by + or , in a text */
+/* As the values, but more than one value, joined by + or , in a text. */
 #define HALLEY_PLAN_LISTS(X)                                                             \
-    X(STAGE_LAYERS, "stage-layers", "N,N,...",                                           \
-      "layers of each pipeline stage in turn (default: even)")                           \
-    X(EXPOSE, "expose", "KIND", "communication that never hides: tp, cp, ep, pp or dp")  \
+    X(STAGE_LAYERS, "stage-layers", "N,N,...", "layers of each pipeline stage", "even",  \
+      "24,25,25,22")                                                                     \
+    X(EXPOSE, "expose", "KIND",                                                          \
+      "communication that never overlaps with compute: tp, cp, ep, pp or dp", "none",    \
+      "tp")                                                                              \
     X(OFFLOAD, "offload", "CLASS",                                                       \
-      "keep optimizer, gradients, weights or activations in the next memory tier")       \
+      "store optimizer, gradients, weights or activations in the next memory tier",      \
+      "none", "optimizer")                                                               \
     X(RECOMPUTE_MODULES, "recompute-modules", "MODULE",                                  \
       "with recompute modules: layernorm, core-attn, mla-up-proj, moe-act, mlp, moe or " \
-      "shared-experts")                                                                  \
+      "shared-experts",                                                                  \
+      "none", "core-attn")                                                               \
     X(RECOMPUTE_KEEP, "recompute-keep", "TENSOR",                                        \
-      "with recompute kept: input, qkv, context, out, mlpwi or mlpwo")                   \
+      "with recompute kept, the tensors to keep: input, qkv, context, out, mlpwi or "    \
+      "mlpwo",                                                                           \
+      "none", "qkv")                                                                     \
     X(RECOMPUTE_OFFLOAD, "recompute-offload", "TENSOR",                                  \
-      "with recompute kept: tensors that are kept in the next memory tier")
+      "with recompute kept: the kept tensors to store in the next memory tier", "none",  \
+      "qkv")
 
 #define HALLEY_PLAN_ID(id, ...) HALLEY_KEY_##id,
 typedef enum halley_plan_key {
@@ -153,6 +191,13 @@ const char *halley_plan_key_name(halley_plan_key key);
 const char *const *halley_plan_key_words(halley_plan_key key);
 /* True where a key takes several of its words, or numbers. */
 bool halley_plan_key_is_list(halley_plan_key key);
+/*
+ * The key that a word of training programs means: "tensor-model-parallel-size" and
+ * "tensor" mean tp. In *is_alias (may be NULL) whether the word is an option of such a
+ * program with the same values, so that command lines accept it; others are only good for
+ * "did you mean". _ is read as -. False when no key is meant.
+ */
+bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@ extern "C" {
 #endif
 
 /* The release of these headers; meson.build checks that it is the project's. */
-#define HALLEY_VERSION "0.1.0"
+#define HALLEY_VERSION "0.2.0"
 
 /* The C interface and the JSON vocabulary are numbered apart from releases: the number
  * rises when a program written for an older one would no longer work. */

@@ -20,7 +20,7 @@ except ImportError as _missing:  # pragma: no cover - depends on the machine
     raise LibraryError("the Python module cffi is missing; install it (Debian: python3-cffi)",
                        "unsupported") from _missing
 
-VERSION = "0.1.0"  # of the library this package was made for; tests compare it with the headers
+VERSION = "0.2.0"  # of the library this package was made for; tests compare it with the headers
 API = 1
 
 CDEF = """
@@ -145,12 +145,14 @@ def _open_library() -> Any:
     if os.environ.get("HALLEY_LIBRARY"):
         raise LibraryError("there is no such file; HALLEY_LIBRARY names it", "not-found",
                            os.environ["HALLEY_LIBRARY"])
-    try:
-        return ffi.dlopen("libhalley.so")
-    except OSError as problem:
-        raise LibraryError(
-            "libhalley.so was not found; build it with 'make', install the wheel, or name the "
-            "file in HALLEY_LIBRARY", "not-found") from problem
+    for name in ("libhalley.so.0", "libhalley.so"):  # installed without, and with, its headers
+        try:
+            return ffi.dlopen(name)
+        except OSError as problem:
+            missing = problem
+    raise LibraryError(
+        "libhalley.so was not found; build it with 'make', install the wheel, or name the "
+        "file in HALLEY_LIBRARY", "not-found") from missing
 
 
 def _check_version(loaded: Any) -> None:

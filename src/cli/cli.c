@@ -36,6 +36,38 @@ bool cli_in_group(const request_verb *command, const cli_group *group)
     return starts_with_word(command->name, group->name);
 }
 
+/* What people type for a command: "optimize" means plan. NULL when it is none. */
+static const char *find_synonym(const char *word)
+{
+    static const char *const words[][2] = {{"optimize", "plan"},
+                                           {"optimise", "plan"},
+                                           {"parallelize", "plan"},
+                                           {"parallelise", "plan"},
+                                           {"search", "explore"},
+                                           {"sweep", "explore"},
+                                           {"study", "explore"},
+                                           {"predict", "estimate"},
+                                           {"train", "estimate"},
+                                           {"run", "sim"},
+                                           {"gui", "serve"},
+                                           {"web", "serve"},
+                                           {"server", "serve"},
+                                           {"validate", "score"},
+                                           {"accuracy", "score"},
+                                           {"fit", "calibrate"},
+                                           {"list", "presets"},
+                                           {"show", "presets"},
+                                           {"models", "presets"},
+                                           {"clusters", "presets"},
+                                           {"network", "topology"},
+                                           {"record", "trace link"},
+                                           {"anonymize", "trace obfuscate"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], word) == 0)
+            return words[i][1];
+    return NULL;
+}
+
 /*
  * Among the names of commands and groups; a second word alone ("info") means its command.
  * With a group, among the second words of its commands.
@@ -44,6 +76,9 @@ static const char *nearest_command(const cli_program *program, const char *group
                                    const char *wrong)
 {
     names known = {0};
+    const char *meant = group == NULL ? find_synonym(wrong) : NULL;
+    if (meant != NULL)
+        return meant;
     for (const request_verb *const *c = program->commands; *c; c++) {
         const char *name = (*c)->name, *second = strchr(name, ' ');
         if (!group && second && strcmp(second + 1, wrong) == 0) {
@@ -70,9 +105,13 @@ static const char *nearest_command(const cli_program *program, const char *group
 /* Commands that have the word as an option: "estimate --explain, sim --explain". */
 static void find_as_option(strbuf *to, const cli_program *program, const char *word)
 {
+    enum { MOST_NAMED = 4 };
+    size_t n = 0;
     for (const request_verb *const *c = program->commands; *c; c++)
-        if (request_option_find(*c, str_from(word)) != NULL)
+        if (request_option_find(*c, str_from(word)) != NULL && n++ < MOST_NAMED)
             strbuf_printf(to, "%s%s --%s", to->n > 0 ? ", " : "", (*c)->name, word);
+    if (n > MOST_NAMED)
+        strbuf_add(to, STR(", ..."));
 }
 
 static void unknown_command(const cli_program *program, const char *group,
@@ -81,7 +120,8 @@ static void unknown_command(const cli_program *program, const char *group,
     const char *near = nearest_command(program, group, word);
     const char *space = group ? " " : "";
     strbuf options = {0};
-    if (group == NULL && (near == NULL || strncmp(word, near, strlen(near)) != 0))
+    if (group == NULL && find_synonym(word) == NULL &&
+        (near == NULL || strncmp(word, near, strlen(near)) != 0))
         find_as_option(&options, program, word);
     group = group ? group : "";
     if (options.n > 0)

@@ -15,6 +15,7 @@
 #include "request/verb.h"
 
 /* Its doc with values, default and example, for a page. */
+void cli_option_doc(strbuf *to, const request_option *option);
 void cli_entry_doc(strbuf *to, const request_entry *entry);
 
 /* A kind of file, for section 5 of the manual: `halley help NAME`. */
@@ -42,8 +43,8 @@ typedef struct cli_program {
 
 /* Of --max-memory, which every command has. */
 #define CLI_MAX_MEMORY_DOC                                                               \
-    "memory that inputs and work may take (default: HALLEY_MAX_MEMORY, else half of "    \
-    "the machine)"
+    "largest amount of memory to use (default: HALLEY_MAX_MEMORY, else half of the "     \
+    "machine's; example: 8 GB)"
 
 /* All of main(): finds and runs the command, prints errors, returns the exit code. */
 int cli_main(const cli_program *program, int argc, char **argv);

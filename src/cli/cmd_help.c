@@ -13,7 +13,7 @@ static const request_option options[] = {
     {.name = "man",
      .kind = REQUEST_FLAG,
      .offset = offsetof(help_options, man),
-     .doc = "write the man page (roff) of COMMAND, or of halley"},
+     .doc = "write the manual page (roff) of COMMAND, or of halley"},
     {.name = "completion",
      .kind = REQUEST_FLAG,
      .offset = offsetof(help_options, completion),
@@ -66,18 +66,20 @@ static halley_status help_run(request_call *call, halley_error *err)
 
 static const request_example examples[] = {
     {"halley help trace", "list the commands that work on traces"},
-    {"halley help study", "what stands in a study file"},
+    {"halley help study", "list the keys of a study file"},
     {"halley help --completion > /etc/bash_completion.d/halley", NULL},
     {0},
 };
 
 const request_verb cmd_help = {
     .name = "help",
-    .summary = "explain a command",
+    .summary = "explain a command or a file format",
     .arguments = "[COMMAND|FILE]",
     .description =
-        "Show what 'halley COMMAND --help' shows; without COMMAND, the overview; for a "
-        "kind of file (model, plan-file, stack, study), what may stand in it.",
+
+        "Shows the help of COMMAND, as 'halley COMMAND --help' does. Without "
+        "arguments, lists the commands and the file formats. With the name of a file "
+        "format (cluster, json, model, plan-file, stack or study), lists its keys.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(help_options),

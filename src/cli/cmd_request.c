@@ -34,15 +34,16 @@ const request_verb cmd_request = {
     .summary = "carry out a JSON request and print its reply",
     .arguments = "[FILE]",
     .description =
-        "Reads a request from FILE or standard input: an object that names a verb and "
-        "the options of that command with _ for -, such as {\"do\": \"estimate\", "
-        "\"model\": \"llama3-70b\", \"cluster\": \"dgx-h100:64\", \"tp\": 8}. A model, "
-        "cluster, plan, stack or study may be a preset, a path or the document "
-        "itself.\n\n"
+
+        "Reads a request from FILE or standard input: an object with a verb and the "
+        "options of that command, with _ for -. For example: {\"do\": \"estimate\", "
+        "\"model\": \"llama3-70b\", \"cluster\": \"dgx-h100:64\", \"tp\": 8}. A "
+        "model, cluster, plan, stack or study may be a preset, a path or the document"
+        " itself.\n\n"
         "Prints the reply: {\"ok\": true, \"result\": {...}}, or {\"ok\": false, "
-        "\"error\": {\"code\", \"message\", ...}} with exit code 1. It is what the web "
-        "server (halley serve) and the Python package answer. `halley help json` lists "
-        "the keys of results.",
+        "\"error\": {\"code\", \"message\", ...}} with exit code 1. The web server "
+        "(halley serve) and the Python package give the same replies. `halley help "
+        "json` lists the keys of results.",
     .examples = examples,
     .max_args = 1,
     .run = request_command_run,

@@ -18,13 +18,16 @@ static const request_option options[] = {
      .max = 65535,
      .metavar = "N",
      .offset = offsetof(serve_words, port),
-     .doc = "listen on this port (default: 7425, or a free one when that is taken)"},
+     .doc = "TCP port to listen on",
+     .by_default = "7425, or a free port when that is taken",
+     .example = "8080"},
     {.name = "listen",
      .kind = REQUEST_TEXT,
      .metavar = "ADDRESS",
      .offset = offsetof(serve_words, listen),
-     .doc = "listen on this address of the machine, which others may reach (default: "
-            "127.0.0.1, this machine alone)"},
+     .doc = "address to listen on; other machines may be able to reach it",
+     .by_default = "127.0.0.1, this machine only",
+     .example = "0.0.0.0"},
     {.name = "open",
      .kind = REQUEST_FLAG,
      .offset = offsetof(serve_words, open),
@@ -38,8 +41,9 @@ static const request_option options[] = {
      .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
      .offset = offsetof(serve_words, folder),
-     .doc = "read and write files in this folder only (default: halley/serve in "
-            "XDG_STATE_HOME, else ~/.local/state/halley/serve)"},
+     .doc = "read and write files in this folder only",
+     .by_default = "halley/serve in XDG_STATE_HOME, else ~/.local/state/halley/serve",
+     .example = "studies"},
     {.name = "max-upload",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_BYTES,
@@ -47,8 +51,9 @@ static const request_option options[] = {
      .max = 1e15,
      .metavar = "SIZE",
      .offset = offsetof(serve_words, max_upload),
-     .doc = "take files up to this size, and all together four times as much (default: "
-            "2 GB)"},
+     .doc = "largest file that may be uploaded; all files may take four times as much",
+     .by_default = "2 GB",
+     .example = "500 MB"},
     {.name = "max-time",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
@@ -56,7 +61,9 @@ static const request_option options[] = {
      .max = 1e9,
      .metavar = "TIME",
      .offset = offsetof(serve_words, max_time),
-     .doc = "cancel requests that take longer (default: 1 hour)"},
+     .doc = "cancel requests that take longer",
+     .by_default = "1 hour",
+     .example = "10 min"},
     {0},
 };
 
@@ -86,14 +93,15 @@ const request_verb cmd_serve = {
     .summary = "show the web page: plans, studies, simulations, traces",
     .arguments = "",
     .description =
-        "Serves the pages of halley to a browser on this machine until it is stopped "
-        "(Ctrl-C). The first line of output is the address with a token, which is new "
-        "each time; whoever has it can use the server, nobody else.\n\n"
-        "Requests over HTTP (POST /api/request, with the token as Authorization: Bearer) "
-        "are those of `halley request`. Files that they name are in one folder and "
-        "below; absolute paths, \"..\" and links that lead out of it are refused. What "
-        "the browser sends is kept in upload/ there until the server ends. Work is "
-        "cancelled five seconds after the browser has left it.",
+
+        "Serves the web pages of halley to a browser on this machine until it is "
+        "stopped (Ctrl-C). The first line of output is the address with a token, "
+        "which is new each time. Only those who have the token can use the server.\n\n"
+        "Requests over HTTP (POST /api/request, with the token as Authorization: "
+        "Bearer) are those of `halley request`. Files that they name are in one "
+        "folder and its subfolders; absolute paths, \"..\" and links that lead out of"
+        " it are refused. Uploads are kept in upload/ there until the server ends. "
+        "Work is cancelled five seconds after the browser has disconnected.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(serve_words),

@@ -23,45 +23,56 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "MODEL",
      .offset = offsetof(learn_options, out),
-     .doc = "the model to write, such as M.hsm"},
+     .doc = "model file to write",
+     .by_default = REQUEST_REQUIRED,
+     .example = "corpus.hsm"},
     {.name = "min-support",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 1000000,
      .metavar = "K",
      .offset = offsetof(learn_options, min_support),
-     .doc = "keep only what at least K trace sets have (default: 5)"},
+     .doc = "keep only what occurs in at least K trace sets",
+     .by_default = "5",
+     .example = "10"},
     {.name = "hold-out",
      .kind = REQUEST_U32,
      .min = 0,
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(learn_options, hold_out),
-     .doc = "learn nothing from every N-th set, and report how well it is made; 0 = none "
-            "(default: 20)"},
+     .doc =
+         "hold out every N-th set and report how well it is reproduced; 0 holds out none",
+     .by_default = "20",
+     .example = "10"},
     {.name = "kind",
      .kind = REQUEST_CHOICE,
      .choices = kinds,
      .offset = offsetof(learn_options, kind),
-     .doc = "what new traces are drawn from: templates and laws, or a network (default: "
-            "grammar)"},
+     .doc = "what new traces are drawn from: templates and distributions, or a neural "
+            "network",
+     .by_default = "grammar"},
     {.name = "seed",
      .kind = REQUEST_U64,
      .metavar = "S",
      .offset = offsetof(learn_options, seed),
-     .doc = "of the network (default: 0)"},
+     .doc = "seed of the neural network",
+     .by_default = "0",
+     .example = "7"},
     {.name = "steps",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(learn_options, n_steps),
-     .doc = "train the network for N steps at most (default: 1000)"},
+     .doc = "largest number of training steps of the neural network",
+     .by_default = "1000",
+     .example = "5000"},
     {.name = "strict",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, strict),
-     .doc = "fail at the first set that fails the check or folder that cannot be opened "
-            "(default: skip and count them)"},
+     .doc = "fail at the first set that fails the check or folder that cannot be opened, "
+            "instead of skipping and counting them"},
     {.name = "fresh",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, fresh),
@@ -215,29 +226,32 @@ const request_verb cmd_trace_learn = {
     .summary = "learn the statistics of many traces",
     .arguments = "TRACE...",
     .description =
-        "Learn from sets of traces (files, prefixes, folders) what traces of their kind "
-        "look like, as a model from which 'halley trace synth' makes new ones: which "
-        "operators follow which, what repeats, what depends on what, and how counts, "
-        "sizes and durations follow from the conditions of a set.\n\n"
-        "Conditions (family, layers, tp, pp, dp, batch, anything that is a number or a "
-        "word) are read from PREFIX.conditions.json next to a set, else from the "
-        "attributes of the trace's metadata. The number of ranks is always known; of "
-        "sets that say nothing else, the operations computed and bytes sent represent "
-        "the rest.\n\n"
-        "The model holds nothing (names, operators, sizes, structure) that fewer than K "
-        "sets have. Sets that fail 'halley trace check' are skipped and counted. A run "
-        "that is stopped leaves its state in MODEL.part and goes on from there; that "
-        "file holds more than the model may and is removed at the end.\n\n"
-        "With --kind neural a network is trained on the same programs, for a minute or "
-        "two on two cores, and new sets are drawn from it.\n\n"
-        "At the end sets are made under the conditions of up to 32 sets of the corpus, "
-        "and operations, bytes, share of communication and simulated time are compared. "
-        "A model that misses one of them by more than 25 % is removed, with a sentence "
-        "that says which and names the nearest set of the corpus, to be shared "
-        "obfuscated and scaled instead. Recordings too large to be learned in 1 GB are "
-        "refused in the same way.\n\n"
-        "The last columns show how sets made under the conditions of the held-out ones "
-        "differ from them: total variation of the mix of operators, and "
+
+        "Learns the statistics of sets of traces (files, prefixes, folders), as a "
+        "model from which 'halley trace synth' makes new ones. The model holds "
+        "which operators follow which, what repeats, and what depends on what. It "
+        "also holds how counts, sizes and durations follow from the conditions of "
+        "a set.\n\n"
+        "Conditions (family, layers, tp, pp, dp, batch, or any number or word) are "
+        "read from PREFIX.conditions.json next to a set, else from the metadata "
+        "attributes of the trace. The number of ranks is always known. For sets "
+        "without other conditions, the total operations and bytes sent take their "
+        "place.\n\n"
+        "The model holds nothing (names, operators, sizes, structure) that fewer "
+        "than K sets have. Sets that fail 'halley trace check' are skipped and "
+        "counted. A run that is stopped leaves its state in MODEL.part and "
+        "continues from there. That file holds more than the model may and is "
+        "removed at the end.\n\n"
+        "With --kind neural a neural network is trained on the same programs, for "
+        "a minute or two on two cores, and new sets are drawn from it.\n\n"
+        "At the end, sets are made under the conditions of up to 32 sets of the "
+        "corpus, and operations, bytes, share of communication and simulated time "
+        "are compared. A model that misses one of them by more than 25 % is "
+        "removed. The error message names the quantity and the nearest set of the "
+        "corpus, which can be obfuscated, scaled and shared instead. Recordings "
+        "too large to be learned in 1 GB are refused in the same way.\n\n"
+        "The last columns compare sets made under the conditions of held-out ones "
+        "with these. They show the total variation of the mix of operators, and "
         "Kolmogorov-Smirnov distances of message sizes and durations.",
     .examples = examples,
     .options = options,

@@ -28,7 +28,9 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "FOLDER",
      .offset = offsetof(synth_options, out),
-     .doc = "folder for the sets, new or empty"},
+     .doc = "new or empty folder for the sets",
+     .by_default = REQUEST_REQUIRED,
+     .example = "made"},
     {.name = "number",
      .letter = 'n',
      .kind = REQUEST_U32,
@@ -36,41 +38,52 @@ static const request_option options[] = {
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(synth_options, number),
-     .doc = "sets to make (default: 1)"},
+     .doc = "number of sets to make",
+     .by_default = "1",
+     .example = "100"},
     {.name = "ranks",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 1048576,
      .metavar = "R",
      .offset = offsetof(synth_options, ranks),
-     .doc = "ranks of each set (default: as learned)"},
+     .doc = "ranks per set",
+     .by_default = "as learned",
+     .example = "64"},
     {.name = "seed",
      .kind = REQUEST_U64,
      .metavar = "S",
      .offset = offsetof(synth_options, seed),
-     .doc = "seed of the random choices; another seed makes other sets (default: 0)"},
+     .doc = "seed of the random choices; another seed makes other sets",
+     .by_default = "0",
+     .example = "7"},
     {.name = "like",
      .kind = REQUEST_TEXTS,
      .metavar = "NAME=VALUE",
      .offset = offsetof(synth_options, like),
-     .doc = "fix a condition, such as layers=12, or the compute or bytes of a set; "
-            "repeatable"},
+     .doc = "fix a condition, or the compute or bytes of a set; repeatable",
+     .by_default = "none",
+     .example = "layers=12"},
     {.name = "like-in",
      .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
      .offset = offsetof(synth_options, like_in),
      .doc = "make one set for each NAME.conditions.json in FOLDER, under those "
-            "conditions, and call it NAME"},
+            "conditions, and call it NAME",
+     .by_default = "none",
+     .example = "conditions"},
     {.name = "extrapolate",
      .kind = REQUEST_FLAG,
      .offset = offsetof(synth_options, extrapolate),
-     .doc = "try conditions that were never seen"},
+     .doc = "accept conditions outside the range of the corpus"},
     {.name = "threads",
      .letter = 'j',
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(synth_options, threads),
-     .doc = "sets at a time (default: one per core)"},
+     .doc = "number of sets to make in parallel",
+     .by_default = "one per core",
+     .example = "4"},
     {.name = "conditions",
      .kind = REQUEST_FLAG,
      .offset = offsetof(synth_options, conditions),
@@ -260,22 +273,22 @@ const request_verb cmd_trace_synth = {
     .summary = "make new traces from a learned model",
     .arguments = "MODEL",
     .description =
-        "Make new sets of traces with the statistics of those that 'halley trace learn' "
-        "saw: FOLDER/synth-0.0.et and so on, with their groups (synth-0.comm_group.json) "
-        "and the conditions they represent (synth-0.conditions.json). The same seed "
-        "gives the same bytes.\n\n"
-        "Conditions that are not fixed are drawn as they occurred together. A condition "
-        "outside of what was seen is refused, and what was seen is said, unless "
-        "--extrapolate is given. compute and bytes fix the operations and the message "
-        "bytes of all ranks together; where they are no conditions of the model, sizes "
+
+        "Makes new sets of traces with the statistics of a corpus that 'halley trace "
+        "learn' has learned. It writes FOLDER/synth-0.0.et and so on, with their "
+        "groups (synth-0.comm_group.json) and conditions (synth-0.conditions.json). "
+        "The same seed gives the same bytes.\n\n"
+        "Conditions that are not fixed are drawn from their joint distribution. A "
+        "condition outside the range of the corpus is refused with that range, unless"
+        " --extrapolate is given. compute and bytes fix the total operations and "
+        "message bytes of all ranks. If they are not conditions of the model, sizes "
         "and times are scaled to them.\n\n"
-        "Every set passes 'halley trace check' and runs to the end in 'halley sim'. "
-        "Messages and collectives for which the model gave no partner are left out and "
-        "counted. A set is made from a template, the programs that enough sets share. "
-        "Where "
-        "no template fits the conditions, the nearest one is scaled to the nodes, time, "
-        "operations and bytes that sets under such conditions have, and the column From "
-        "says 'nearest' instead of 'template'.",
+        "Every set passes 'halley trace check' and can be simulated to the end. "
+        "Messages and collectives for which the model gave no partner are left out "
+        "and counted. A set is made from a template, the programs that enough sets "
+        "share. If no template fits the conditions, the nearest one is scaled to the "
+        "nodes, time, operations and bytes of sets under such conditions. The column "
+        "From then says 'nearest' instead of 'template'.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(synth_options),

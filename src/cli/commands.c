@@ -32,7 +32,7 @@ static const cli_format *const formats[] = {
 const cli_program cli_halley = {
     .name = "halley",
     .version = HALLEY_VERSION,
-    .date = "2026-11-15",
+    .date = "2026-11-17",
     .summary = "how fast a model will train on a cluster before it exists, and why",
     .description =
         "halley predicts how fast a model will train on a cluster before it exists, and "

@@ -9,7 +9,9 @@ static bool get_key(request_entry *out, const char *part, size_t i)
         return false;
     *out = (request_entry){.name = k.key,
                            .doc = k.doc,
-                           .by_default = k.by_default,
+                           .by_default = k.by_default != NULL || !k.required
+                                             ? k.by_default
+                                             : REQUEST_REQUIRED,
                            .example = k.example,
                            .values = k.names};
     return true;
@@ -57,9 +59,9 @@ const cli_format format_cluster = {
     .name = "cluster",
     .summary = "devices, nodes, network and cost of a cluster",
     .description =
-        "A cluster file is YAML, or JSON. One file serves estimate, plan, explore, sim "
-        "and "
-        "trace gen:\n\n"
+
+        "A cluster file is YAML or JSON. The same file is used by estimate, plan, "
+        "explore, sim and trace gen:\n\n"
         "  name: pods\n"
         "  npus: 1024\n"
         "  npu: h100-sxm-80gb\n"
@@ -68,30 +70,29 @@ const cli_format format_cluster = {
         "  system: {network-model: queue, chunks: 4}\n"
         "  cost: {node: 60000 USD, energy: 0.1 USD/kWh, years: 4}\n"
         "  failures: {npu-mtbf: 50000 h, checkpoint: 60 s, restart: 10 min}\n\n"
-        "Values carry their unit: GB is 1e9 bytes, GiB 2^30. Unknown keys are errors. "
-        "FILE:N has N NPUs: they fill nodes of the stated size from the first on, and "
-        "whole "
-        "nodes are paid for.\n\n"
-        "The network may also be a list of dimensions as the simulator has them, "
-        "innermost "
+        "Values carry their unit: GB is 1e9 bytes, GiB 2^30. Unknown keys are errors."
+        " FILE:N has N NPUs. They fill nodes of the stated size from the first on, "
+        "and the cost counts whole nodes.\n\n"
+        "The network may also be a list of dimensions for the simulator, innermost "
         "first, whose sizes multiply to the number of NPUs:\n\n"
         "  network:\n"
         "    - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns}\n"
         "    - {topology: switch, size: 128, bandwidth: 25 GB/s, latency: 1500 ns}\n\n"
-        "or a fat tree by its tiers, from below; estimates use its levels:\n\n"
+        "It may be a fat tree, described by its tiers from the bottom up; estimates "
+        "use its levels:\n\n"
         "  network:\n"
         "    topology: fat-tree\n"
         "    tiers:\n"
         "      - {name: leaf, npus: 16, link: 400 Gb/s, latency: 700 ns}\n"
         "      - {name: spine, npus: 3072, oversubscription: 7}\n"
         "      - {name: core}\n\n"
-        "The first memory of npu is its own; a second, or remote-memory, is beyond "
-        "it.\n\n"
-        "Older files are still read: per-node, up, out, system.model and cost.per-node "
-        "are "
-        "now nodes.npus, nodes.up, network, system.network-model and cost.node.\n\n"
-        "'halley sim' with ASTRA-sim's options and --write-cluster FILE writes such a "
-        "file.",
+        "The first memory of npu is its own; a second one, or remote-memory, is "
+        "outside.\n\n"
+        "Older files are still read: per-node, up, out, system.model and "
+        "cost.per-node are now nodes.npus, nodes.up, network, system.network-model "
+        "and cost.node.\n\n"
+        "'halley sim' with ASTRA-sim's options and --write-cluster FILE writes such a"
+        " file.",
     .lists = lists,
     .commands = "estimate",
 };

@@ -47,24 +47,26 @@ static const request_list lists[] = {{"keys", list_json_key}, {0}};
 
 const cli_format format_json = {
     .name = "json",
-    .summary = "requests, and the keys of results",
+    .summary = "requests in JSON, and the keys of results",
     .description =
+
         "With --json a command prints one object. halley_request() of the C library "
         "takes requests and replies with the same object:\n\n"
         "  {\"do\": \"estimate\", \"model\": \"llama3-70b\", \"cluster\": "
-        "\"dgx-h100:64\", \"plan\": {\"tp\": 8, \"pp\": 2, \"global_batch\": "
-        "128}}\n\n"
+        "\"dgx-h100:64\", \"plan\": {\"tp\": 8, \"pp\": 2, \"global_batch\": 128}}\n\n"
         "The verb is the name of the command with a dot (trace.info). Keys are its "
-        "options with _ in place of -; arguments have keys, too, such as trace or "
-        "study. A model, cluster, plan, stack, study or trace is a name, a path, or the "
-        "document itself: an object, or YAML text. The reply is {\"ok\": true, "
-        "\"result\": {...}} or {\"ok\": false, \"error\": {\"code\", \"message\", "
-        "\"file\", \"line\", \"column\", \"hint\"}}; the code is usage, not-found, "
-        "bad-file, bad-value, infeasible, unsupported, cancelled, limit or internal.\n\n"
-        "Numbers are in SI base units, which the key names: step_s, device_bytes, "
-        "energy_J. Shares are fractions from 0 to 1. What is not known is absent. The "
-        "same keys are the headers of CSV and the columns of stores, with a dot for an "
-        "object: parts_s.tensor_parallel. Expressions in studies take either form.",
+        "options with _ instead of -; arguments also have keys, such as trace or "
+        "study. A model, cluster, plan, stack, study or trace is a name, a path, or "
+        "the document itself: an object, or YAML text.\n\n"
+        "The reply is {\"ok\": true, \"result\": {...}} or {\"ok\": false, \"error\":"
+        " {\"code\", \"message\", \"file\", \"line\", \"column\", \"hint\"}}. The "
+        "code is usage, not-found, bad-file, bad-value, infeasible, unsupported, "
+        "cancelled, limit or internal.\n\n"
+        "Numbers are in SI base units, which are part of the key: step_s, "
+        "device_bytes, energy_J. Shares are fractions from 0 to 1. Unknown values are"
+        " absent. The same keys are the headers of CSV and the columns of stores, "
+        "with a dot for an object: parts_s.tensor_parallel. Expressions in studies "
+        "take either form.",
     .lists = lists,
     .commands = "estimate plan explore results sim",
 };

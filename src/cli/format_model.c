@@ -7,7 +7,11 @@ static bool find_model_key(request_entry *out, const char *part, size_t i)
     halley_file_key k;
     if (!halley_model_key(&k, part, i))
         return false;
-    *out = (request_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.names};
     return true;
 }
 
@@ -35,10 +39,11 @@ static const request_list lists[] = {
 
 const cli_format format_model = {
     .name = "model",
-    .summary = "the shape of a network",
+    .summary = "the architecture of a model",
     .description =
-        "A model file is YAML or JSON. It says what is trained; how it is cut is the "
-        "plan's business:\n\n"
+
+        "A model file is YAML or JSON. It describes what is trained; the plan "
+        "describes how it is parallelized:\n\n"
         "  name: my-7b\n"
         "  layers: 32\n"
         "  hidden: 4096\n"
@@ -48,12 +53,12 @@ const cli_format format_model = {
         "  gated: yes\n"
         "  vocab: 128256\n"
         "  seq: 8192\n\n"
-        "Left out, kv-heads is heads, head-dim is hidden / heads and ffn is 4 hidden. "
-        "kind: dlrm needs tables and perceptrons, kind: ops a list of operators, each a "
-        "product of m x k and k x n per sample, or plain flops and bytes.\n\n"
-        "Wherever a model file is wanted, a Hugging Face config.json and a file of "
-        "Megatron's arguments (\"--num-layers 96 ...\") will do. Unknown keys of our own "
-        "files are errors.",
+        "The kind dlrm needs tables and MLPs. The kind ops needs a list of "
+        "operators, each a matmul of m x k and k x n per sample, or plain flops "
+        "and bytes.\n\n"
+        "A Hugging Face config.json or a file of Megatron's arguments "
+        "(\"--num-layers 96 ...\") can be used instead of a model file. Unknown "
+        "keys of our own files are errors.",
     .lists = lists,
     .commands = "estimate",
 };

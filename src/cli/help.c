@@ -90,14 +90,45 @@ static void option_line(FILE *to, const char *spelling, bool letter, const char 
     wrap_words(to, str_from(doc), OPTION_COLUMN, OPTION_COLUMN);
 }
 
+static bool has_word(const char *doc, const char *word)
+{
+    return str_contains(str_from(doc), str_from(word));
+}
+
+/* " (default: 1 MB; example: 4 MB)", " (required; example: 8)"; nothing without both. */
+static void add_values(strbuf *to, const char *by_default, const char *example)
+{
+    const bool is_required =
+        by_default != NULL && str_starts(str_from(by_default), STR(REQUEST_REQUIRED));
+    const bool has_example =
+        example != NULL && (by_default == NULL || !has_word(by_default, example));
+    if (by_default == NULL && !has_example)
+        return;
+    strbuf_printf(to, " (%s%s%s%s%s)",
+                  by_default == NULL || is_required ? "" : "default: ",
+                  by_default != NULL ? by_default : "",
+                  by_default != NULL && has_example ? "; " : "",
+                  has_example ? "example: " : "", has_example ? example : "");
+}
+
+void cli_option_doc(strbuf *to, const request_option *option)
+{
+    strbuf_add(to, str_from(option->doc));
+    if (option->kind != REQUEST_FLAG || option->negatable)
+        add_values(to, option->by_default, option->example);
+}
+
 static void option_list(FILE *to, const request_verb *command)
 {
     fputs("\noptions:\n", to);
     for (const request_option *o = command->options; o && o->name; o++) {
-        strbuf spelling = {0};
+        strbuf spelling = {0}, doc = {0};
         cli_option_spelling(&spelling, o);
-        option_line(to, spelling.failed ? o->name : spelling.at, o->letter != 0, o->doc);
+        cli_option_doc(&doc, o);
+        option_line(to, spelling.failed ? o->name : spelling.at, o->letter != 0,
+                    doc.failed ? o->doc : doc.at);
         strbuf_fini(&spelling);
+        strbuf_fini(&doc);
     }
     option_line(to, "--max-memory SIZE", false, CLI_MAX_MEMORY_DOC);
     option_line(to, "-h, --help", true, "show this help");
@@ -117,11 +148,6 @@ static void example_list(FILE *to, const request_example *example)
     }
 }
 
-static bool has_word(const char *doc, const char *word)
-{
-    return str_contains(str_from(doc), str_from(word));
-}
-
 void cli_entry_doc(strbuf *to, const request_entry *entry)
 {
     bool said = true;
@@ -130,11 +156,9 @@ void cli_entry_doc(strbuf *to, const request_entry *entry)
         said = said && has_word(entry->doc, entry->values[i]);
     for (size_t i = 0; !said && entry->values[i] != NULL; i++)
         strbuf_printf(to, "%s%s", i == 0 ? ": " : ", ", entry->values[i]);
-    if (entry->by_default != NULL)
-        strbuf_printf(to, " (default: %s)", entry->by_default);
-    if (entry->example != NULL &&
-        (entry->by_default == NULL || !has_word(entry->by_default, entry->example)))
-        strbuf_printf(to, "; example: %s", entry->example);
+    if (entry->form != NULL && strchr(entry->form, '|') != NULL)
+        strbuf_printf(to, ": %s", entry->form);
+    add_values(to, entry->by_default, entry->example);
 }
 
 static void write_help_lists(FILE *to, const request_list *list)
@@ -197,8 +221,7 @@ void cli_help_group(FILE *to, const cli_program *program, const cli_group *group
     for (const request_verb *const *c = program->commands; *c; c++)
         if (cli_in_group(*c, group))
             summary_line(to, (*c)->name + strlen(group->name) + 1, (*c)->summary);
-    fprintf(to, "\n'%s %s COMMAND --help' says more about each.\n", program->name,
-            group->name);
+    fprintf(to, "\n'%s %s COMMAND --help' explains each.\n", program->name, group->name);
 }
 
 void cli_help_overview(FILE *to, const cli_program *program)
@@ -214,5 +237,13 @@ void cli_help_overview(FILE *to, const cli_program *program)
             if (cli_in_group(*c, g))
                 summary_line(to, (*c)->name, (*c)->summary);
     }
-    fprintf(to, "\n'%s COMMAND --help' says more about each.\n", program->name);
+    for (const cli_format *const *f = program->formats; f && *f; f++) {
+        if (f == program->formats)
+            fputs("\nfile formats:\n", to);
+        summary_line(to, (*f)->name, (*f)->summary);
+    }
+    fprintf(to,
+            "\n'%s COMMAND --help' explains a command, '%s help FORMAT' a file format;\n"
+            "'%s --version' prints the version.\n",
+            program->name, program->name, program->name);
 }

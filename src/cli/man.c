@@ -140,10 +140,13 @@ static void option_entries(FILE *to, const request_verb *command)
 {
     fputs(".SH OPTIONS\n", to);
     for (const request_option *o = command->options; o && o->name; o++) {
-        strbuf spelling = {0};
+        strbuf spelling = {0}, doc = {0};
         cli_option_spelling(&spelling, o);
-        option_entry(to, spelling.failed ? o->name : spelling.at, o->doc);
+        cli_option_doc(&doc, o);
+        option_entry(to, spelling.failed ? o->name : spelling.at,
+                     doc.failed ? o->doc : doc.at);
         strbuf_fini(&spelling);
+        strbuf_fini(&doc);
     }
     option_entry(to, "--max-memory SIZE", CLI_MAX_MEMORY_DOC);
     option_entry(to, "-h, --help", "show the help");
@@ -227,14 +230,21 @@ static void overview_page(FILE *to, const cli_program *program)
         fputs(" (1)\n", to);
         text_line(to, (*c)->summary);
     }
+    if (program->formats != NULL)
+        fputs(".SH FILE FORMATS\nEach has its own page.\n", to);
+    for (const cli_format *const *f = program->formats; f && *f; f++) {
+        fputs(".TP\n.BR ", to);
+        page_name(to, program, (*f)->name, false);
+        fputs(" (5)\n", to);
+        text_line(to, (*f)->summary);
+    }
     fputs(".SH OPTIONS\n", to);
     option_entry(to, "-h, --help", "show the overview; after a command, its help");
-    option_entry(to, "--version", "show the version");
+    option_entry(to, "-v, --version", "show the version; so does the command version");
     fputs(".SH ENVIRONMENT\n", to);
     option_entry(to, "HALLEY_MAX_MEMORY",
-                 "the same as --max-memory, which every command has: inputs and work "
-                 "may take that much memory, for example \"8 GB\" (default: half of the "
-                 "machine)");
+                 "the largest amount of memory to use, as with --max-memory, which every "
+                 "command has (default: half of the machine's; example: 8 GB)");
     exit_status(to);
 }
 

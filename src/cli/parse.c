@@ -7,6 +7,7 @@
 #include "base/number/units.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "halley/plan_keys.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -51,29 +52,33 @@ static const request_option *find_negated(const request_verb *command, str name)
     return o && o->kind == REQUEST_FLAG && o->negatable ? o : NULL;
 }
 
-/* Names that training programs use for the same thing. */
-static const struct {
-    const char *alias, *name;
-} aliases[] = {
-    {"gbs", "global-batch"},
-    {"global-batch-size", "global-batch"},
-    {"mbs", "micro-batch"},
-    {"micro-batch-size", "micro-batch"},
-    {"tensor-model-parallel-size", "tp"},
-    {"pipeline-model-parallel-size", "pp"},
-    {"context-parallel-size", "cp"},
-    {"expert-model-parallel-size", "ep"},
-    {"expert-tensor-parallel-size", "etp"},
-    {"seq-length", "seq"},
-    {"seq-len", "seq"},
-};
-
-static const request_option *find_aliased(const request_verb *command, str name)
+/* The key of a plan that training programs call so, if the command has it: as an alias of
+ * its option, or only to be named. */
+static const request_option *find_foreign(const request_verb *command, str name,
+                                          bool only_alias)
 {
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (str_eq(name, str_from(aliases[i].alias)))
-            return request_option_find(command, str_from(aliases[i].name));
-    return NULL;
+    char word[64];
+    halley_plan_key key;
+    bool is_alias;
+    snprintf(word, sizeof word, "%.*s", STR_ARG(name));
+    if (str_eq(name, STR("vocab-size")) || str_eq(name, STR("padded-vocab-size")))
+        return request_option_find(command, STR("vocab"));
+    if (!halley_plan_key_find(&key, &is_alias, word) || (only_alias && !is_alias))
+        return NULL;
+    return request_option_find(command, str_from(halley_plan_key_name(key)));
+}
+
+/* An option of the table, also with _ for -, or under the name of a training program. */
+static const request_option *find_option(const request_verb *command, str name)
+{
+    char dashed[64];
+    const request_option *option = request_option_find(command, name);
+    if (option != NULL || name.n >= sizeof dashed)
+        return option;
+    for (size_t i = 0; i < name.n; i++)
+        dashed[i] = name.at[i] == '_' ? '-' : name.at[i];
+    option = request_option_find(command, (str){dashed, name.n});
+    return option != NULL ? option : find_foreign(command, name, true);
 }
 
 static halley_status set_flag(const parser *p, const request_option *option, bool value)
@@ -90,7 +95,7 @@ static bool is_declared(const request_verb *command, const char *word)
     if (word[1] != '-')
         return word[2] == 0 && find_letter(command, word[1]);
     str rest = str_from(word + 2), name;
-    return str_next(&rest, '=', &name) && request_option_find(command, name);
+    return str_next(&rest, '=', &name) && find_option(command, name);
 }
 
 /* The value: what is after '=' or the letter, else the next word. */
@@ -113,6 +118,18 @@ static halley_status take_option_value(parser *p, const request_option *option,
                               p->err);
 }
 
+/* --gpus, --nnodes and the like, of a command with --cluster NAME:N. */
+static bool is_count_of_npus(const request_verb *command, str name)
+{
+    static const char *const words[] = {
+        "gpus",  "num-gpus",  "n-gpus", "npus",           "nnodes",      "world-size",
+        "nodes", "num-nodes", "chips",  "nproc-per-node", "accelerators"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_eq(name, str_from(words[i])))
+            return request_option_find(command, STR("cluster")) != NULL;
+    return false;
+}
+
 static halley_status unknown_option(const parser *p, str name, const char *word)
 {
     const char *known[REQUEST_MAX_OPTIONS + 2];
@@ -121,8 +138,16 @@ static halley_status unknown_option(const parser *p, str name, const char *word)
     known[n++] = "max-memory";
     for (const request_option *o = p->call->verb->options; o && o->name; o++)
         known[n++] = o->name;
-    const char *near = name.n > 0 ? str_nearest(name, known, n) : NULL;
+    const request_option *meant = find_foreign(p->call->verb, name, false);
+    const char *near = name.n == 0     ? NULL
+                       : meant != NULL ? meant->name
+                                       : str_nearest(name, known, n);
     const size_t shown = strcspn(word, "=");
+    if (near == NULL && is_count_of_npus(p->call->verb, name))
+        return refuse_words(p,
+                            "unknown option %.*s; the number of accelerators is part of "
+                            "--cluster, for example --cluster dgx-h100:64",
+                            (int)shown, word);
     if (near)
         return refuse_words(p, "unknown option %.*s, did you mean --%s?", (int)shown,
                             word, near);
@@ -167,9 +192,7 @@ static halley_status take_long(parser *p, const char *word, bool *help)
     }
     if (str_eq(name, STR("max-memory")))
         return take_max_memory(p, equals ? equals + 1 : NULL);
-    const request_option *option = request_option_find(command, name);
-    if (option == NULL)
-        option = find_aliased(command, name);
+    const request_option *option = find_option(command, name);
     const request_option *negated = option ? NULL : find_negated(command, name);
     if (!option && !negated)
         return keep_unknown(p, name, word);

@@ -128,17 +128,46 @@ static const char *find_folder_of(const char *name)
     return NULL;
 }
 
+/* What one preset of a folder is called, and how the folder's are named. */
+static const char *name_preset(const char *folder)
+{
+    static const char *const names[][2] = {
+        {"models", "a model"}, {"clusters", "a cluster"}, {"npus", "an accelerator"},
+        {"links", "a link"},   {"fabrics", "a fabric"},   {"stacks", "a software stack"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], folder) == 0)
+            return names[i][1];
+    return "a preset";
+}
+
+/* A preset of another kind: a model given as a cluster, and the like. */
+static halley_status refuse_kind(const char *folder, const char *name, const char *other,
+                                 halley_error *err)
+{
+    const char *remedy = "";
+    if (strcmp(other, "models") == 0)
+        remedy = "; models are given with --model";
+    else if (strcmp(other, "clusters") == 0)
+        remedy = "; clusters are given with --cluster";
+    else if (strcmp(folder, "clusters") == 0)
+        remedy = "; `halley presets clusters` lists clusters, for example dgx-h100:64";
+    return error_set(err, HALLEY_ENOTFOUND, "\"%s\" is %s, not %s%s", name,
+                     name_preset(other), name_preset(folder), remedy);
+}
+
 static halley_status refuse_preset(const char *folder, const char *name,
                                    halley_error *err)
 {
     near_names near = {0};
-    char meant[512];
+    char meant[512], small[NAME_SIZE];
     const int singular = (int)strlen(folder) - 1;
     const char *other = find_folder_of(name);
     if (other != NULL)
-        return error_set(err, HALLEY_ENOTFOUND, "\"%s\" is a %.*s, not a %.*s", name,
-                         (int)strlen(other) - 1, other, singular, folder);
-    find_meant(&near, folder, str_from(name));
+        return refuse_kind(folder, name, other, err);
+    snprintf(small, sizeof small, "%s", name);
+    for (char *c = small; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    find_meant(&near, folder, str_from(small));
     if (near.n_found == 0)
         snprintf(meant, sizeof meant, "`halley presets %s` lists them", folder);
     else

@@ -106,7 +106,7 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
 }
 
 /* Keys of a plan in the order of halley_plan_key. */
-#define KEY(id, key, shown, doc) key,
+#define KEY(id, key, ...) key,
 static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
                                        HALLEY_PLAN_LISTS(KEY)};
 

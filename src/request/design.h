@@ -21,57 +21,74 @@ typedef struct design_options {
  * The rows for a command's table of options. The options struct must be called
  * `options_struct` there and hold a design_options `design`.
  */
-#define DESIGN_TEXT(key, field, letter_, meta, text)                                     \
+#define DESIGN_TEXT(key, field, letter_, meta, text, default_, example_)                 \
     {.name = key,                                                                        \
      .letter = letter_,                                                                  \
      .kind = REQUEST_TEXT,                                                               \
      .metavar = meta,                                                                    \
      .offset = offsetof(options_struct, design.field),                                   \
-     .doc = text},
-#define DESIGN_DOCUMENT(key, field, letter_, meta, text)                                 \
+     .doc = text,                                                                        \
+     .by_default = default_,                                                             \
+     .example = example_},
+#define DESIGN_DOCUMENT(key, field, letter_, meta, text, default_, example_)             \
     {.name = key,                                                                        \
      .letter = letter_,                                                                  \
      .kind = REQUEST_TEXT,                                                               \
      .is_document = true,                                                                \
      .metavar = meta,                                                                    \
      .offset = offsetof(options_struct, design.field),                                   \
-     .doc = text},
-#define DESIGN_NAMES                                                                     \
-    DESIGN_DOCUMENT("model", model, 'm', "MODEL",                                        \
-                    "a preset, a model file, config.json, or a launch file")             \
+     .doc = text,                                                                        \
+     .by_default = default_,                                                             \
+     .example = example_},
+#define DESIGN_NAMES(model_default, cluster_default)                                     \
+    DESIGN_DOCUMENT(                                                                     \
+        "model", model, 'm', "MODEL",                                                    \
+        "model preset, model file, Hugging Face config.json, or launch file",            \
+        model_default, "llama3-70b")                                                     \
     DESIGN_DOCUMENT("cluster", cluster, 'c', "NAME:N",                                   \
-                    "a cluster preset or file, and the number of accelerators")          \
-    DESIGN_DOCUMENT("stack", stack, 's', "NAME",                                         \
-                    "training software: a preset or file (default: uncalibrated)"){      \
-        .name = "set",                                                                   \
-        .kind = REQUEST_TEXTS,                                                           \
-        .metavar = "NAME=VALUE",                                                         \
-        .offset = offsetof(options_struct, design.sets),                                 \
-        .doc = "fix a variable of a launch script; repeatable"},                         \
+                    "cluster preset or file, and the number of accelerators",            \
+                    cluster_default, "dgx-h100:64")                                      \
+    DESIGN_DOCUMENT(                                                                     \
+        "stack", stack, 's', "NAME",                                                     \
+        "training software: a stack preset or file, which holds calibrated constants",   \
+        "uncalibrated",                                                                  \
+        "megatron-core-2025"){.name = "set",                                             \
+                              .kind = REQUEST_TEXTS,                                     \
+                              .metavar = "NAME=VALUE",                                   \
+                              .offset = offsetof(options_struct, design.sets),           \
+                              .doc = "set a variable of a launch script; repeatable",    \
+                              .by_default = "none",                                      \
+                              .example = "NNODES=8"},                                    \
         {.name = "vocab",                                                                \
          .kind = REQUEST_U32,                                                            \
          .min = 1,                                                                       \
          .max = 1e8,                                                                     \
          .metavar = "N",                                                                 \
          .offset = offsetof(options_struct, design.vocab),                               \
-         .doc = "vocabulary, where a launch file does not state it"},
-#define DESIGN_VALUE(id, key, meta, text)                                                \
-    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text)
-#define DESIGN_SWITCH(id, key, negatable_, text)                                         \
+         .doc = "vocabulary size in tokens, for a launch file that does not state it",   \
+         .by_default = "the launch file's",                                              \
+         .example = "128256"},
+#define DESIGN_VALUE(id, key, meta, text, default_, example_)                            \
+    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text, default_, example_)
+#define DESIGN_SWITCH(id, key, negatable_, text, default_, example_)                     \
     {.name = key,                                                                        \
      .kind = REQUEST_FLAG,                                                               \
      .negatable = negatable_,                                                            \
      .offset = offsetof(options_struct, design.on[HALLEY_KEY_##id]),                     \
-     .doc = text},
-#define DESIGN_LIST(id, key, meta, text)                                                 \
+     .doc = text,                                                                        \
+     .by_default = default_},
+#define DESIGN_LIST(id, key, meta, text, default_, example_)                             \
     {.name = key,                                                                        \
      .kind = REQUEST_TEXTS,                                                              \
      .metavar = meta,                                                                    \
      .offset = offsetof(options_struct, design.list[HALLEY_KEY_##id]),                   \
-     .doc = text "; repeatable"},
+     .doc = text "; repeatable",                                                         \
+     .by_default = default_,                                                             \
+     .example = example_},
 #define DESIGN_PLAN                                                                      \
     DESIGN_DOCUMENT("plan", plan, 0, "FILE",                                             \
-                    "read the plan from FILE; command-line options override it")         \
+                    "read the plan from FILE; command-line options override it", "none", \
+                    "plan.yaml")                                                         \
     HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
     HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
     HALLEY_PLAN_LISTS(DESIGN_LIST)
@@ -85,7 +102,9 @@ typedef struct design_options {
      .max = 0.9,                                                                         \
      .metavar = "SHARE",                                                                 \
      .offset = offsetof(options_struct, design.headroom),                                \
-     .doc = "share of the memory that a plan must leave free (default: 4 %)"},
+     .doc = "share of the memory that a plan must leave free",                           \
+     .by_default = "4 %",                                                                \
+     .example = "10 %"},
 
 /* Load what the options name, and tell what the cluster has to say. On success the
  * cluster and the model are the caller's. */

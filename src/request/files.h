@@ -21,28 +21,31 @@ halley_status request_files_check(request_call *call, halley_error *err);
 halley_status request_files_permit(request_call *call, bool read_only, halley_error *err);
 
 /* Options that many verbs on traces have, each with what differs. */
-#define REQUEST_OUT_OPTION(type, member, what, text)                                     \
+#define REQUEST_OUT_OPTION(type, member, what, text, default_, example_)                 \
     {                                                                                    \
         .name = "out", .letter = 'o', .kind = REQUEST_TEXT, .writes = true,              \
-        .metavar = what, .offset = offsetof(type, member), .doc = text                   \
+        .metavar = what, .offset = offsetof(type, member), .doc = text,                  \
+        .by_default = default_, .example = example_                                      \
     }
 #define REQUEST_GROUPS_OPTION(type, member)                                              \
     {                                                                                    \
         .name = "groups", .letter = 'g', .kind = REQUEST_TEXT, .metavar = "FILE",        \
         .offset = offsetof(type, member),                                                \
-        .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "          \
-               "PREFIX.comm_group.json if there is one, else what the traces say)"       \
+        .doc = "ranks of each group, in ASTRA-sim's form {\"1\": [0, 1]}",               \
+        .by_default =                                                                    \
+            "PREFIX.comm_group.json if it exists, else the groups of the traces",        \
+        .example = "groups.json"                                                         \
     }
 #define REQUEST_THREADS_OPTION(type, member, what)                                       \
     {                                                                                    \
         .name = "threads", .letter = 'j', .kind = REQUEST_U32, .metavar = "N",           \
-        .offset = offsetof(type, member),                                                \
-        .doc = what " at a time (default: one per core)"                                 \
+        .offset = offsetof(type, member), .doc = "number of " what " in parallel",       \
+        .by_default = "one per core", .example = "4"                                     \
     }
 #define REQUEST_OVERWRITE_OPTION(type, member)                                           \
     {                                                                                    \
         .name = "force", .kind = REQUEST_FLAG, .offset = offsetof(type, member),         \
-        .doc = "write although OUT is there already"                                     \
+        .doc = "overwrite OUT if it exists"                                              \
     }
 
 /* The option of verbs that may replace their own source. */

@@ -10,7 +10,8 @@
     {                                                                                    \
         .name = "report", .kind = REQUEST_TEXT, .writes = true, .metavar = "FILE",       \
         .offset = offsetof(type, member),                                                \
-        .doc = "write one page with all figures, FILE.html, which needs no network"      \
+        .doc = "write one self-contained HTML page with all figures",                    \
+        .by_default = "none", .example = "report.html"                                   \
     }
 
 /* What writes the result of `what` as JSON to call->out. */

@@ -16,28 +16,37 @@ typedef struct request_topology_source {
      .kind = REQUEST_TEXT,                                                               \
      .offset = offsetof(type, member.format),                                            \
      .metavar = "NAME",                                                                  \
-     .doc = "format of the file (default: found by content)"},                           \
+     .doc = "format of the file",                                                        \
+     .by_default = "found by content",                                                   \
+     .example = "infragraph"},                                                           \
         {.name = "link",                                                                 \
          .kind = REQUEST_TEXTS,                                                          \
          .offset = offsetof(type, member.links),                                         \
          .metavar = "NAME=RATE,LATENCY",                                                 \
-         .doc = "rate and latency of links of that kind (* for all) where the file "     \
-                "states none; repeatable"},                                              \
+         .doc = "rate and latency of links of that kind (* for all), where the file "    \
+                "states none; repeatable",                                               \
+         .by_default = "as in the file",                                                 \
+         .example = "*=400 Gb/s,1 us"},                                                  \
         {.name = "npus-per-nic",                                                         \
          .kind = REQUEST_U32,                                                            \
          .offset = offsetof(type, member.npus_per_nic),                                  \
          .max = 1024,                                                                    \
          .metavar = "N",                                                                 \
-         .doc = "NPUs to add to each NIC of a fabric without any (default: none)"},      \
+         .doc = "NPUs to add to each NIC of a fabric without any",                       \
+         .by_default = "none",                                                           \
+         .example = "1"},                                                                \
         {.name = "topology",                                                             \
          .kind = REQUEST_TEXT,                                                           \
          .offset = offsetof(type, member.topology),                                      \
          .metavar = "NAME",                                                              \
-         .doc = "which topology of a Slurm YAML file (default: its default one)"},       \
+         .doc = "which topology of a Slurm YAML file",                                   \
+         .by_default = "the file's default",                                             \
+         .example = "gpus"},                                                             \
     {                                                                                    \
         .name = "plugin", .kind = REQUEST_TEXT, .offset = offsetof(type, member.plugin), \
         .metavar = "NAME",                                                               \
-        .doc = "tree (default) or block, of a Slurm topology.conf with both"             \
+        .doc = "which of the two, of a Slurm topology.conf with both: tree or block",    \
+        .by_default = "tree", .example = "block"                                         \
     }
 
 typedef struct request_topology_choice {
@@ -89,18 +98,14 @@ void request_topology_add_times(report_table *t, const halley_topology_report *r
 void request_topology_add_path(report_table *t, const halley_topology_drawing *d);
 
 #define REQUEST_TOPOLOGY_FILE                                                            \
-    "CLUSTER is a cluster file or preset, with its number of NPUs (dgx-h100:64): its "   \
-    "fabric and the insides of its nodes are one network. "                              \
-    "FILE may be compressed with gzip or zstd. Files of other tools (ns-3 text, htsim, " \
-    "InfraGraph, NCCL XML, ibnetdiscover, Slurm, networkx JSON, SimGrid) are "           \
-    "recognised "                                                                        \
-    "by content; halley topology convert --help lists them. halley's own "               \
-    "FILE is YAML or JSON: {topology: NAME, ...} with the keys of that topology, or a "  \
-    "file with the same under network. For example {topology: fat-tree, n: 1024, "       \
-    "tiers: "                                                                            \
-    "[{name: leaf, npus: 16}, {name: spine, npus: 256, oversubscription: 2}, {name: "    \
-    "core}], link: 400 Gb/s, latency: 500 ns}. The manual page lists all topologies "    \
-    "and "                                                                               \
-    "keys."
+    "CLUSTER is a cluster file or preset with its number of NPUs "                       \
+    "(dgx-h100:64). The network consists of its fabric and the inside of its "           \
+    "nodes. FILE may be compressed with gzip or zstd. Files of other tools are "         \
+    "recognised by content; halley topology convert --help lists them. A FILE "          \
+    "of halley is YAML or JSON: {topology: NAME, ...} with the keys of that "            \
+    "topology, or a file with the same under network. An example is {topology: "         \
+    "fat-tree, n: 1024, tiers: [{name: leaf, npus: 16}, {name: spine, npus: "            \
+    "256, oversubscription: 2}, {name: core}], link: 400 Gb/s, latency: 500 "            \
+    "ns}. The manual page lists all topologies and keys."
 
 #endif

@@ -55,6 +55,9 @@ typedef struct request_texts {
     size_t n;
 } request_texts;
 
+/* The by_default of an option that must be given. */
+#define REQUEST_REQUIRED "required"
+
 typedef struct request_option {
     const char *name; /* "depth" for --depth; "max-tp" is max_tp in a request */
     char letter;      /* 'd' for -d; 0 = none. 'h' is taken by --help */
@@ -68,7 +71,11 @@ typedef struct request_option {
     const char *const *choices; /* CHOICE: names, ends with NULL */
     const char *implicit; /* value of "--name" alone; then only "--name=" takes another */
     size_t offset;        /* offsetof the member in the options struct */
-    const char *doc;      /* a phrase: "stop after N levels (default: no limit)" */
+    const char *doc;      /* a phrase with the unit: "stop after N levels" */
+    /* What holds when it is not given: "10", "one per core", "none", REQUEST_REQUIRED;
+     * NULL only for flags, which are off. */
+    const char *by_default;
+    const char *example; /* a value that is accepted; NULL for flags and choices */
 } request_option;
 
 typedef struct request_example {
@@ -82,6 +89,8 @@ typedef struct request_entry {
     const char *name, *doc;           /* lent */
     const char *by_default, *example; /* values as files write them; NULL = not shown */
     const char *const *values;        /* that it may have, ends with NULL; NULL = any */
+    const char *form;                 /* what is written: "N", "yes|no"; NULL = see doc */
+    char room[48];                    /* for a default that is made for the page */
 } request_entry;
 typedef struct request_list {
     const char *title;                           /* "keys of a study file" */

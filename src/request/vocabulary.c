@@ -126,7 +126,7 @@ static const request_key keys[] = {
     {"words", REQUEST_IS_ANY, NULL, "prices in words, with their units; values of a key that is a choice; a value as its file writes it", "explore, topology list, presets", NULL, 0},
     {"evaluated", REQUEST_IS_INTEGER, NULL, "designs that were evaluated", "explore, results", NULL, 0},
     {"to_evaluate", REQUEST_IS_INTEGER, NULL, "designs that the search will evaluate", "explore", NULL, 0},
-    {"sampled", REQUEST_IS_INTEGER, NULL, "designs that were tried to tell the speed", "explore", NULL, 0},
+    {"sampled", REQUEST_IS_INTEGER, NULL, "designs that were evaluated to measure the speed", "explore", NULL, 0},
     {"designs_per_s", REQUEST_IS_NUMBER, "1/s", "designs evaluated per second", "explore", NULL, 0},
     {"objectives", REQUEST_IS_LIST, NULL, "what is wanted of designs, the first decides", "explore, results, presets", NULL, 0},
     {"minimize", REQUEST_IS_TEXT, NULL, "an expression to minimize", "explore, results", NULL, 0},
@@ -349,7 +349,7 @@ static const request_key keys[] = {
     {"patterns", REQUEST_IS_LIST, NULL, "patterns of traces", "trace gen", NULL, 0},
     {"pattern", REQUEST_IS_TEXT, NULL, "name of a pattern", "trace gen", NULL, 0},
     {"makes", REQUEST_IS_TEXT, NULL, "what a pattern makes", "trace gen", NULL, 0},
-    {"pattern_parameters", REQUEST_IS_LIST, NULL, "what a pattern can be told", "trace gen", NULL, 0},
+    {"pattern_parameters", REQUEST_IS_LIST, NULL, "parameters of a pattern", "trace gen", NULL, 0},
     {"default", REQUEST_IS_TEXT, NULL, "value unless another one is given", "trace gen", NULL, 0},
     {"trace", REQUEST_IS_TEXT, NULL, "the trace or set, as named", "trace info, trace check", NULL, 0},
     {"form", REQUEST_IS_TEXT, NULL, "file format", "trace info", NULL, 0},
@@ -427,8 +427,8 @@ static const request_key keys[] = {
     {"by_class", REQUEST_IS_LIST, NULL, "the same by class of kernel", "trace diff", NULL, 0},
     {"n_a", REQUEST_IS_INTEGER, NULL, "how often it ran in the first recording; all: kernels", "trace diff", NULL, 0},
     {"n_b", REQUEST_IS_INTEGER, NULL, "how often it ran in the second recording; all: kernels", "trace diff", NULL, 0},
-    {"host_a_s", REQUEST_IS_NUMBER, "s", "its own time on the host in the first recording", "trace diff", NULL, 0},
-    {"host_b_s", REQUEST_IS_NUMBER, "s", "its own time on the host in the second recording", "trace diff", NULL, 0},
+    {"host_a_s", REQUEST_IS_NUMBER, "s", "self time on the host in the first recording", "trace diff", NULL, 0},
+    {"host_b_s", REQUEST_IS_NUMBER, "s", "self time on the host in the second recording", "trace diff", NULL, 0},
     {"device_a_s", REQUEST_IS_NUMBER, "s", "time of the kernels that it launched in the first recording", "trace diff", NULL, 0},
     {"device_b_s", REQUEST_IS_NUMBER, "s", "time of the kernels that it launched in the second recording", "trace diff", NULL, 0},
     {"difference_s", REQUEST_IS_NUMBER, "s", "host and device time of the second less that of the first", "trace diff", NULL, 0},
@@ -562,10 +562,10 @@ static const request_key keys[] = {
     {"n_against_time", REQUEST_IS_INTEGER, NULL, "edges dropped: against time", "trace link", NULL, 0},
     {"n_wait_nodes", REQUEST_IS_INTEGER, NULL, "nodes added: waits", "trace link", NULL, 0},
     {"n_gap_nodes", REQUEST_IS_INTEGER, NULL, "nodes added: gaps", "trace link", NULL, 0},
-    {"n_split_nodes", REQUEST_IS_INTEGER, NULL, "nodes added: own time further back", "trace link", NULL, 0},
+    {"n_split_nodes", REQUEST_IS_INTEGER, NULL, "nodes added for self time after the first child", "trace link", NULL, 0},
     {"wait_s", REQUEST_IS_NUMBER, "s", "waited for devices", "trace link", NULL, 0},
     {"gap_s", REQUEST_IS_NUMBER, "s", "host time in gaps", "trace link", NULL, 0},
-    {"split_s", REQUEST_IS_NUMBER, "s", "own time further back", "trace link", NULL, 0},
+    {"split_s", REQUEST_IS_NUMBER, "s", "self time after the first child of operators", "trace link", NULL, 0},
     {"device_gap_s", REQUEST_IS_NUMBER, "s", "device idle, unexplained", "trace link", NULL, 0},
     {"n_collectives", REQUEST_IS_INTEGER, NULL, "collectives", "trace link", NULL, 0},
     {"n_sends", REQUEST_IS_INTEGER, NULL, "sends", "trace link", NULL, 0},
@@ -602,7 +602,7 @@ static const request_key keys[] = {
     {"estimate_s", REQUEST_IS_NUMBER, "s", "time of the step in closed form", "sim", NULL, 0},
     {"difference", REQUEST_IS_NUMBER, NULL, "the simulated step against the closed form, as a share of it", "sim", NULL, 0},
     {"classes", REQUEST_IS_INTEGER, NULL, "ranks that were run, each for those that do the same", "sim", NULL, 0},
-    {"events_represented", REQUEST_IS_INTEGER, NULL, "events of all ranks that they stand for", "sim", NULL, 0},
+    {"events_represented", REQUEST_IS_INTEGER, NULL, "events of all ranks that they represent", "sim", NULL, 0},
     {"rank_rows", REQUEST_IS_LIST, NULL, "with --per-rank: a row for each rank", "sim", NULL, REQUEST_KEY_RARE},
     {"certificate", REQUEST_IS_OBJECT, NULL, "what was checked of the run", "sim", NULL, 0},
     {"certificate.links_within_capacity", REQUEST_IS_BOOLEAN, NULL, "no link carried more than it can", "sim", NULL, 0},
@@ -652,7 +652,7 @@ static const request_key keys[] = {
 /* clang-format on */
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
-#define PLAN_KEY(id, key, shown, doc) {key, doc},
+#define PLAN_KEY(id, key, shown, doc, ...) {key, doc},
 static const struct {
     const char *name, *doc;
 } plan_keys[] = {HALLEY_PLAN_VALUES(PLAN_KEY) HALLEY_PLAN_SWITCHES(PLAN_KEY)

@@ -26,14 +26,17 @@ static const char *const kinds[] = {"transformer", "moe",  "dlrm", "ops",
 typedef struct latent_text {
     uint32_t q_rank, kv_rank, nope, rope, value;
 } latent_text;
-#define LATENT(key, member, required, doc)                                               \
-    CONF_FIELD(latent_text, key, CONF_TYPE_U32, UNITS_COUNT, member, required, doc)
+#define LATENT(key, member, required, doc, default_, example)                            \
+    CONF_FIELD_SHOWN(latent_text, key, CONF_TYPE_U32, UNITS_COUNT, member, required,     \
+                     doc, default_, example)
 static const conf_field latent_fields[] = {
-    LATENT("q-rank", q_rank, false, "rank of the query; 0 = not compressed"),
-    LATENT("kv-rank", kv_rank, true, "rank of key and value"),
-    LATENT("nope", nope, true, "head size without rotation"),
-    LATENT("rope", rope, true, "head size with rotation"),
-    LATENT("value", value, true, "head size of the value"),
+    LATENT("q-rank", q_rank, false,
+           "rank of the compressed queries; 0 does not compress them", "0", "1536"),
+    LATENT("kv-rank", kv_rank, true, "rank of the compressed keys and values", "required",
+           "512"),
+    LATENT("nope", nope, true, "head size without rotary embedding", "required", "128"),
+    LATENT("rope", rope, true, "head size with rotary embedding", "required", "64"),
+    LATENT("value", value, true, "head size of the values", "required", "128"),
 };
 
 typedef struct model_text {
@@ -43,80 +46,119 @@ typedef struct model_text {
     const conf_node *latent, *bottom, *top, *operators, *sources;
     bool causal;
 } model_text;
-#define MODEL(key, type, member, doc)                                                    \
-    CONF_FIELD(model_text, key, type, UNITS_COUNT, member, false, doc)
+#define MODEL(key, type, member, doc, default_, example)                                 \
+    CONF_FIELD_SHOWN(model_text, key, type, UNITS_COUNT, member, false, doc, default_,   \
+                     example)
 static const conf_field model_fields[] = {
     {.key = "name",
      .type = CONF_TYPE_TEXT,
      .offset = offsetof(model_text, name),
      .required = true,
-     .doc = "name of the model"},
+     .doc = "name of the model",
+     .by_default = "required",
+     .example = "my-7b"},
     {.key = "kind",
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(model_text, kind),
      .names = kinds,
-     .doc = "what it is"},
-    MODEL("layers", CONF_TYPE_U32, m.layers, "transformer layers"),
-    MODEL("hidden", CONF_TYPE_U32, m.hidden, "hidden size"),
-    MODEL("heads", CONF_TYPE_U32, m.heads, "attention heads"),
-    MODEL("kv-heads", CONF_TYPE_U32, m.kv_heads, "key and value heads"),
-    MODEL("head-dim", CONF_TYPE_U32, m.head_dim, "head size"),
-    MODEL("ffn", CONF_TYPE_U32, m.ffn, "width of the feed-forward"),
-    MODEL("gated", CONF_TYPE_BOOL, m.gated, "the feed-forward has a gate"),
-    MODEL("vocab", CONF_TYPE_U32, m.vocab, "vocabulary"),
-    MODEL("seq", CONF_TYPE_U32, m.seq, "usual sequence length"),
-    MODEL("tied", CONF_TYPE_BOOL, m.tied, "one matrix for both embeddings"),
-    MODEL("causal", CONF_TYPE_BOOL, causal, "attention sees only the past"),
-    MODEL("window", CONF_TYPE_U32, m.window, "sliding window"),
+     .doc = "architecture",
+     .by_default = "transformer"},
+    MODEL("layers", CONF_TYPE_U32, m.layers, "number of transformer layers",
+          "required by kind", "32"),
+    MODEL("hidden", CONF_TYPE_U32, m.hidden, "hidden size", "required by kind", "4096"),
+    MODEL("heads", CONF_TYPE_U32, m.heads, "number of attention heads",
+          "required by kind", "32"),
+    MODEL("kv-heads", CONF_TYPE_U32, m.kv_heads, "number of key and value heads", "heads",
+          "8"),
+    MODEL("head-dim", CONF_TYPE_U32, m.head_dim, "head size", "hidden / heads", "128"),
+    MODEL("ffn", CONF_TYPE_U32, m.ffn, "width of the feed-forward layer", "4 x hidden",
+          "14336"),
+    MODEL("gated", CONF_TYPE_BOOL, m.gated,
+          "whether the feed-forward layer has a gate (SwiGLU)", "no", "yes"),
+    MODEL("vocab", CONF_TYPE_U32, m.vocab, "vocabulary size in tokens",
+          "required by kind", "128256"),
+    MODEL("seq", CONF_TYPE_U32, m.seq, "usual sequence length in tokens", "8192", "4096"),
+    MODEL("tied", CONF_TYPE_BOOL, m.tied,
+          "whether the embedding and the head share their weights", "no", "yes"),
+    MODEL("causal", CONF_TYPE_BOOL, causal, "whether attention is causal", "yes", "no"),
+    MODEL("window", CONF_TYPE_U32, m.window,
+          "sliding window in tokens; 0 is full attention", "0", "4096"),
     MODEL("window-every", CONF_TYPE_U32, m.window_every,
-          "one layer in this many sees all"),
-    MODEL("experts", CONF_TYPE_U32, m.experts, "experts of a layer"),
-    MODEL("top-k", CONF_TYPE_U32, m.top_k, "experts a token goes to"),
-    MODEL("expert-ffn", CONF_TYPE_U32, m.expert_ffn, "width of an expert"),
-    MODEL("shared-ffn", CONF_TYPE_U32, m.shared_ffn, "width of shared experts"),
-    MODEL("dense-layers", CONF_TYPE_U32, m.dense_layers, "first layers without experts"),
-    MODEL("moe-every", CONF_TYPE_U32, m.moe_every, "one layer in this many has experts"),
+          "every N-th layer has full attention", "0, none", "6"),
+    MODEL("experts", CONF_TYPE_U32, m.experts, "experts per layer", "0", "64"),
+    MODEL("top-k", CONF_TYPE_U32, m.top_k, "experts per token", "0", "8"),
+    MODEL("expert-ffn", CONF_TYPE_U32, m.expert_ffn, "width of an expert",
+          "required with experts", "2048"),
+    MODEL("shared-ffn", CONF_TYPE_U32, m.shared_ffn, "total width of the shared experts",
+          "0", "2048"),
+    MODEL("dense-layers", CONF_TYPE_U32, m.dense_layers,
+          "number of leading layers without experts", "0", "3"),
+    MODEL("moe-every", CONF_TYPE_U32, m.moe_every, "every N-th layer has experts", "1",
+          "2"),
     MODEL("groups", CONF_TYPE_U32, m.router_groups,
-          "groups of experts that routing knows; 0 = one"),
+          "number of expert groups for group-limited routing", "0, one group", "8"),
     MODEL("top-groups", CONF_TYPE_U32, m.router_top_groups,
-          "groups that the experts of one token may lie in; 0 = all"),
-    MODEL("mtp", CONF_TYPE_U32, m.mtp, "depth of multi-token prediction"),
-    MODEL("sinks", CONF_TYPE_BOOL, m.sinks, "attention sinks"),
+          "number of groups that the experts of one token may be in", "0, all", "4"),
+    MODEL("mtp", CONF_TYPE_U32, m.mtp, "depth of multi-token prediction", "0", "1"),
+    MODEL("sinks", CONF_TYPE_BOOL, m.sinks, "whether attention has sinks", "no", "yes"),
     MODEL("parallel-block", CONF_TYPE_BOOL, m.parallel_block,
-          "attention and feed-forward of a layer run side by side"),
+          "whether attention and feed-forward of a layer run in parallel", "no", "yes"),
     {.key = "head-share",
      .type = CONF_TYPE_QUANTITY,
      .unit = UNITS_SHARE,
      .offset = offsetof(model_text, m.head_share),
      .max = 1,
-     .doc = "share of the positions that the head sees (default: all)",
+     .doc = "share of the positions for which the head computes logits",
+     .by_default = "100 %",
      .example = "15 %"},
-    MODEL("text-tokens", CONF_TYPE_U32, m.text_tokens, "dit: tokens of the text"),
-    MODEL("image", CONF_TYPE_U32, m.image, "dit: edge of the image in pixels"),
-    MODEL("frames", CONF_TYPE_U32, m.frames, "dit: frames of a video; 0 = an image"),
+    MODEL("text-tokens", CONF_TYPE_U32, m.text_tokens, "dit: number of text tokens", "0",
+          "512"),
+    MODEL("image", CONF_TYPE_U32, m.image, "dit: edge of the image in pixels", "0",
+          "1024"),
+    MODEL("frames", CONF_TYPE_U32, m.frames, "dit: number of video frames; 0 is an image",
+          "0", "81"),
     MODEL("adaptive-norm", CONF_TYPE_BOOL, m.adaptive_norm,
-          "norms are made from the time step, 6 hidden^2 parameters a block"),
-    MODEL("latent", CONF_TYPE_NODE, latent, "latent attention"),
-    MODEL("tables", CONF_TYPE_U32, m.tables, "embedding tables"),
-    MODEL("table-rows", CONF_TYPE_DOUBLE, m.table_rows, "rows of a table"),
-    MODEL("table-dim", CONF_TYPE_U32, m.table_dim, "width of a table"),
-    MODEL("lookups", CONF_TYPE_U32, m.lookups, "rows looked up in a table by a sample"),
+          "whether norms are computed from the time step, with 6 hidden^2 parameters per "
+          "block",
+          "no", "yes"),
+    MODEL("latent", CONF_TYPE_NODE, latent, "latent attention (MLA)", "none",
+          "{kv-rank: 512, nope: 128, rope: 64, value: 128}"),
+    MODEL("tables", CONF_TYPE_U32, m.tables, "dlrm: number of embedding tables", "0",
+          "26"),
+    MODEL("table-rows", CONF_TYPE_DOUBLE, m.table_rows, "dlrm: rows per table", "0",
+          "1000000"),
+    MODEL("table-dim", CONF_TYPE_U32, m.table_dim, "dlrm: width of a table", "0", "128"),
+    MODEL("lookups", CONF_TYPE_U32, m.lookups, "dlrm: lookups per table and sample", "1",
+          "20"),
     MODEL("sample-lookups", CONF_TYPE_DOUBLE, m.sample_lookups,
-          "rows looked up by a sample in all tables (default: tables x lookups)"),
-    MODEL("cross-layers", CONF_TYPE_U32, m.cross_layers,
-          "low-rank cross layers of DCNv2; 0 = pairs of vectors are multiplied"),
-    MODEL("cross-rank", CONF_TYPE_U32, m.cross_rank, "their rank"),
-    MODEL("bottom", CONF_TYPE_NODE, bottom, "widths of the bottom perceptron"),
-    MODEL("top", CONF_TYPE_NODE, top, "widths of the top perceptron"),
-    MODEL("operators", CONF_TYPE_NODE, operators, "explicit operators"),
-    MODEL("sources", CONF_TYPE_NODE, sources, "origin of the numbers"),
+          "dlrm: lookups per sample in all tables", "tables x lookups", "214"),
+    MODEL(
+        "cross-layers", CONF_TYPE_U32, m.cross_layers,
+        "dlrm: number of low-rank cross layers (DCNv2); 0 computes dot products of pairs",
+        "0", "3"),
+    MODEL("cross-rank", CONF_TYPE_U32, m.cross_rank, "dlrm: rank of the cross layers",
+          "0", "512"),
+    MODEL("bottom", CONF_TYPE_NODE, bottom, "dlrm: widths of the bottom MLP", "none",
+          "[13, 512, 256, 128]"),
+    MODEL("top", CONF_TYPE_NODE, top, "dlrm: widths of the top MLP", "none",
+          "[1024, 1024, 512, 256, 1]"),
+    MODEL("operators", CONF_TYPE_NODE, operators, "ops: list of operators", "none",
+          "[{name: proj, m: 512, n: 4096, k: 4096}]"),
+    MODEL("sources", CONF_TYPE_NODE, sources,
+          "where the numbers come from; for readers only", "none",
+          "[https://arxiv.org/abs/2407.21783]"),
 };
 
 static bool key_at(halley_file_key *out, const conf_field *fields, size_t n, size_t i)
 {
     if (i >= n)
         return false;
-    *out = (halley_file_key){.key = fields[i].key, .doc = fields[i].doc};
+    *out = (halley_file_key){.key = fields[i].key,
+                             .doc = fields[i].doc,
+                             .names = fields[i].names,
+                             .required = fields[i].required,
+                             .by_default = fields[i].by_default,
+                             .example = fields[i].example};
     return true;
 }
 
@@ -139,24 +181,28 @@ typedef struct op_text {
     double m, n, k, flops, bytes, weights, saved, window;
     uint32_t repeat, heads, head_dim, keys;
 } op_text;
-#define OP(key, type, member, doc)                                                       \
-    CONF_FIELD(op_text, key, type, UNITS_COUNT, member, false, doc)
+#define OP(key, type, member, doc, default_, example)                                    \
+    CONF_FIELD_SHOWN(op_text, key, type, UNITS_COUNT, member, false, doc, default_,      \
+                     example)
 static const conf_field op_fields[] = {
-    OP("name", CONF_TYPE_TEXT, name, "name of the operator"),
-    OP("m", CONF_TYPE_DOUBLE, m, "rows of a product, per sample"),
-    OP("n", CONF_TYPE_DOUBLE, n, "columns"),
-    OP("k", CONF_TYPE_DOUBLE, k, "inner size"),
+    OP("name", CONF_TYPE_TEXT, name, "name of the operator", "none", "proj"),
+    OP("m", CONF_TYPE_DOUBLE, m, "rows of the matmul, per sample", "0", "512"),
+    OP("n", CONF_TYPE_DOUBLE, n, "columns of the matmul", "0", "4096"),
+    OP("k", CONF_TYPE_DOUBLE, k, "inner size of the matmul", "0", "4096"),
     OP("window", CONF_TYPE_DOUBLE, window,
-       "of a convolution: pixels that an output sees, 9 for 3 x 3; its input is read "
-       "once"),
-    OP("heads", CONF_TYPE_U32, heads, "attention of m queries: heads"),
-    OP("head-dim", CONF_TYPE_U32, head_dim, "attention: head size"),
-    OP("keys", CONF_TYPE_U32, keys, "attention: keys that a query sees"),
-    OP("flops", CONF_TYPE_DOUBLE, flops, "where it is no product, per sample"),
-    OP("bytes", CONF_TYPE_DOUBLE, bytes, "traffic, per sample"),
-    OP("weights", CONF_TYPE_DOUBLE, weights, "parameters"),
-    OP("saved", CONF_TYPE_DOUBLE, saved, "bytes kept for backward, per sample"),
-    OP("repeat", CONF_TYPE_U32, repeat, "times in a row"),
+       "convolution: pixels per output, 9 for 3 x 3; the input is read once", "0", "9"),
+    OP("heads", CONF_TYPE_U32, heads, "attention of m queries: number of heads", "0",
+       "16"),
+    OP("head-dim", CONF_TYPE_U32, head_dim, "attention: head size", "0", "64"),
+    OP("keys", CONF_TYPE_U32, keys, "attention: keys per query", "0", "4096"),
+    OP("flops", CONF_TYPE_DOUBLE, flops, "operations per sample, if it is not a matmul",
+       "0", "2e9"),
+    OP("bytes", CONF_TYPE_DOUBLE, bytes, "memory traffic in bytes per sample", "0",
+       "4e6"),
+    OP("weights", CONF_TYPE_DOUBLE, weights, "number of parameters", "k x n", "1e6"),
+    OP("saved", CONF_TYPE_DOUBLE, saved, "bytes saved for the backward pass, per sample",
+       "0", "2e6"),
+    OP("repeat", CONF_TYPE_U32, repeat, "number of consecutive executions", "1", "12"),
 };
 
 bool halley_model_key(halley_file_key *out, const char *part, size_t i)

@@ -138,7 +138,67 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_OPTIMIZER_MEMORY] = SHARE(optimizer_memory, 0, 64),
     [HALLEY_KEY_OFFLOAD_LAYERS] = NUMBER(offload_layers, 0, 1e5)};
 
-#define NAMED(id, key, shown, doc) {key, doc},
+/* Words of Megatron-LM, DeepSpeed, torchtitan and NeMo for keys of a plan. */
+static const struct {
+    const char *word;
+    halley_plan_key key;
+    bool is_alias; /* an option there, with the values that the key has here */
+} foreign_words[] = {
+    {"gbs", HALLEY_KEY_GLOBAL_BATCH, true},
+    {"global-batch-size", HALLEY_KEY_GLOBAL_BATCH, true},
+    {"train-batch-size", HALLEY_KEY_GLOBAL_BATCH, true},
+    {"batch", HALLEY_KEY_GLOBAL_BATCH, false},
+    {"batch-size", HALLEY_KEY_GLOBAL_BATCH, false},
+    {"mbs", HALLEY_KEY_MICRO_BATCH, true},
+    {"micro-batch-size", HALLEY_KEY_MICRO_BATCH, true},
+    {"train-micro-batch-size-per-gpu", HALLEY_KEY_MICRO_BATCH, true},
+    {"local-batch-size", HALLEY_KEY_MICRO_BATCH, false},
+    {"seq-length", HALLEY_KEY_SEQ, true},
+    {"seq-len", HALLEY_KEY_SEQ, true},
+    {"sequence-length", HALLEY_KEY_SEQ, true},
+    {"max-seq-len", HALLEY_KEY_SEQ, true},
+    {"context-length", HALLEY_KEY_SEQ, false},
+    {"precision", HALLEY_KEY_DTYPE, false},
+    {"tensor-model-parallel-size", HALLEY_KEY_TP, true},
+    {"tensor-parallel-size", HALLEY_KEY_TP, true},
+    {"tensor-parallel-degree", HALLEY_KEY_TP, true},
+    {"tensor", HALLEY_KEY_TP, false},
+    {"tensor-parallel", HALLEY_KEY_TP, false},
+    {"pipeline-model-parallel-size", HALLEY_KEY_PP, true},
+    {"pipeline-parallel-size", HALLEY_KEY_PP, true},
+    {"pipeline-parallel-degree", HALLEY_KEY_PP, true},
+    {"pipeline", HALLEY_KEY_PP, false},
+    {"pipeline-parallel", HALLEY_KEY_PP, false},
+    {"stages", HALLEY_KEY_PP, false},
+    {"data-parallel-size", HALLEY_KEY_DP, true},
+    {"data-parallel-replicate-degree", HALLEY_KEY_DP, false},
+    {"data", HALLEY_KEY_DP, false},
+    {"data-parallel", HALLEY_KEY_DP, false},
+    {"replicas", HALLEY_KEY_DP, false},
+    {"context-parallel-size", HALLEY_KEY_CP, true},
+    {"context-parallel-degree", HALLEY_KEY_CP, true},
+    {"context", HALLEY_KEY_CP, false},
+    {"context-parallel", HALLEY_KEY_CP, false},
+    {"expert-model-parallel-size", HALLEY_KEY_EP, true},
+    {"expert-parallel-size", HALLEY_KEY_EP, true},
+    {"expert-parallel-degree", HALLEY_KEY_EP, true},
+    {"expert", HALLEY_KEY_EP, false},
+    {"expert-parallel", HALLEY_KEY_EP, false},
+    {"expert-tensor-parallel-size", HALLEY_KEY_ETP, true},
+    {"virtual-pipeline-model-parallel-size", HALLEY_KEY_VIRTUAL, true},
+    {"vpp", HALLEY_KEY_VIRTUAL, true},
+    {"virtual-stages", HALLEY_KEY_VIRTUAL, false},
+    {"zero-stage", HALLEY_KEY_ZERO, true},
+    {"recompute-granularity", HALLEY_KEY_RECOMPUTE, true},
+    {"activation-checkpointing", HALLEY_KEY_RECOMPUTE, false},
+    {"checkpointing", HALLEY_KEY_RECOMPUTE, false},
+    {"moe-expert-capacity-factor", HALLEY_KEY_CAPACITY, true},
+    {"data-parallel-shard-degree", HALLEY_KEY_FSDP, false},
+    {"lora-rank", HALLEY_KEY_LORA, true},
+    {"cpu-offload", HALLEY_KEY_OFFLOAD, false},
+};
+
+#define NAMED(id, key, shown, doc, ...) {key, doc},
 static const struct {
     const char *name, *doc;
 } keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED)
@@ -290,6 +350,45 @@ static void set_dtype(halley_plan *p, uint32_t word)
     p->recipe = meanings[word - N_DTYPES].recipe;
 }
 
+static bool find_foreign_word(halley_plan_key *out, bool *is_alias, str word)
+{
+    for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++) {
+        if (!is_word(word, foreign_words[i].word))
+            continue;
+        *out = foreign_words[i].key;
+        if (is_alias != NULL)
+            *is_alias = foreign_words[i].is_alias;
+        return true;
+    }
+    return false;
+}
+
+static bool is_key(str name)
+{
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
+        if (conf_key_is(name, keys[i].name))
+            return true;
+    return false;
+}
+
+/* A key by a word of another program: "tensor" is refused with the key that is meant. */
+static halley_status refuse_foreign_words(const conf_file *file, halley_error *err)
+{
+    halley_plan_key key;
+    const conf_node *map = file->root;
+    for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++) {
+        if (is_key(map->keys[i]) || !find_foreign_word(&key, NULL, map->keys[i]))
+            continue;
+        conf_node at = *map->items[i];
+        at.line = at.key_line > 0 ? at.key_line : at.line;
+        at.column = at.key_line > 0 ? at.key_column : at.column;
+        return conf_error(file, &at, err, HALLEY_EINVAL,
+                          "unknown key \"%.*s\"; did you mean \"%s\"?",
+                          STR_ARG(map->keys[i]), keys[key].name);
+    }
+    return HALLEY_OK;
+}
+
 /* Read the fields of `n` keys from `first` on. */
 static halley_status read_fields(halley_plan *plan, const conf_file *file, int first,
                                  int n, halley_error *err)
@@ -334,6 +433,7 @@ static halley_status read_fields(halley_plan *plan, const conf_file *file, int f
 halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
                                  halley_error *err)
 {
+    TRY(refuse_foreign_words(file, err));
     return read_fields(plan, file, 0, HALLEY_N_PLAN_KEYS, err);
 }
 
@@ -531,4 +631,9 @@ bool halley_plan_key_is_list(halley_plan_key key)
 {
     assert((int)key < HALLEY_N_PLAN_KEYS);
     return types[key].type == CONF_TYPE_NODE;
+}
+
+bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word)
+{
+    return find_foreign_word(out, is_alias, str_from(word));
 }

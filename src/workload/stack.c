@@ -30,15 +30,15 @@ static const char zero_paper[] = "Rajbhandari et al. 2020, mixed-precision Adam"
 
 static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_GEMM] = FACTOR("gemm", 1.0, 0.7, 1.5, 0.1,
-                             "time of products in training against a benchmark", study),
+                             "matmul time in training relative to a benchmark", study),
     [HALLEY_K_GEMM_FP8] = FACTOR("gemm-fp8", 1.0, 0.6, 1.6, 0.15,
-                                 "further factor of 8-bit products", study),
+                                 "additional factor for 8-bit matmuls", study),
     [HALLEY_K_GEMM_FP4] = FACTOR("gemm-fp4", 0.52, 0.3, 1.2, 0.2,
-                                 "4-bit products against 8-bit ones", study),
+                                 "4-bit matmuls relative to 8-bit ones", study),
     [HALLEY_K_GEMM_MOE] = FACTOR("gemm-moe", 1.05, 0.7, 2.5, 0.2,
-                                 "further factor of grouped expert products", study),
+                                 "additional factor for grouped expert matmuls", study),
     [HALLEY_K_BATCHED] = FACTOR("batched", 1.0, 0.5, 2.5, 0.2,
-                                "batched products of unfused attention", study),
+                                "batched matmuls of unfused attention", study),
     [HALLEY_K_ATTENTION] = FACTOR("attention", 1.0, 0.5, 2.5, 0.15,
                                   "time of fused attention against the device's", study),
     [HALLEY_K_CP_SKEW] = FACTOR("cp-skew", 0.05, 0.001, 1.5, 1,
@@ -84,16 +84,22 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_TP_TIME] = FACTOR("tp-time", 1.0, 0.5, 3, 0.2,
                                 "tensor-parallel collectives against the table", study),
     [HALLEY_K_TP_HIDDEN] =
-        SHARE("tp-hidden", 0.35, 0.3, "tensor-parallel time behind compute"),
+        SHARE("tp-hidden", 0.35, 0.3,
+              "share of tensor-parallel time that overlaps with compute"),
     [HALLEY_K_SP_EXTRA] =
         SHARE("sp-extra", 0.5, 0.3, "third gather of sequence parallelism, exposed"),
-    [HALLEY_K_CP_HIDDEN] = SHARE("cp-hidden", 0.8, 0.2, "context exchange hidden"),
-    [HALLEY_K_EP_HIDDEN] = SHARE("ep-hidden", 0, 0.3, "all-to-all behind compute"),
+    [HALLEY_K_CP_HIDDEN] =
+        SHARE("cp-hidden", 0.8, 0.2,
+              "share of the context exchange that overlaps with compute"),
+    [HALLEY_K_EP_HIDDEN] =
+        SHARE("ep-hidden", 0, 0.3, "share of the all-to-all that overlaps with compute"),
     [HALLEY_K_EP_TIME] =
         FACTOR("ep-time", 2.1, 0.3, 5, 0.3, "plain all-to-all against the table", study2),
-    [HALLEY_K_PP_HIDDEN] = SHARE("pp-hidden", 0, 0.3, "stage transfers behind compute"),
+    [HALLEY_K_PP_HIDDEN] =
+        SHARE("pp-hidden", 0, 0.3, "share of stage transfers that overlaps with compute"),
     [HALLEY_K_DP_HIDDEN] =
-        SHARE("dp-hidden", 0.5, 0.3, "gradient reduction behind backward"),
+        SHARE("dp-hidden", 0.5, 0.3,
+              "share of the gradient reduction that overlaps with the backward pass"),
     [HALLEY_K_NETWORK] = FACTOR("network-time", 1.2, 0.5, 4, 0.3,
                                 "collectives between nodes against the table", study),
     [HALLEY_K_FSDP_DRAG] = FACTOR(
@@ -110,10 +116,10 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_STEP] = AMOUNT("step", "s", 0.02, 1e-4, 1, 0.7, "rest of a step", study),
     [HALLEY_K_MICRO] =
         AMOUNT("micro-batch", "s", 1e-3, 1e-6, 0.2, 1, "rest of a micro-batch", study),
-    [HALLEY_K_RECOMPUTE] =
-        SHARE("recompute-share", 0.5, 0.2, "forward products that op-selective repeats"),
+    [HALLEY_K_RECOMPUTE] = SHARE("recompute-share", 0.5, 0.2,
+                                 "share of forward matmuls that selective-op recomputes"),
     [HALLEY_K_GEMM_BLOCK] = FACTOR("gemm-block", 1.17, 1, 2, 0.1,
-                                   "8-bit products with block scales in software", deep),
+                                   "8-bit matmuls with block scales in software", deep),
     [HALLEY_K_CAST_BLOCK] =
         FACTOR("cast-block", 1.5, 1, 4, 0.2, "casts of block scales in software", deep),
     [HALLEY_K_FP8_ATTENTION] = FACTOR("attention-fp8", 0.83, 0.5, 1, 0.1,

@@ -24,52 +24,71 @@ typedef struct stack_text {
     uint32_t n_runs[2], n_layouts;
     const conf_node *given, *fitted, *fit, *sources;
 } stack_text;
-#define STACK(key, type, unit, member, required, doc)                                    \
-    CONF_FIELD(stack_text, key, type, unit, member, required, doc)
+#define STACK(key, type, unit, member, required, doc, default_, example)                 \
+    CONF_FIELD_SHOWN(stack_text, key, type, unit, member, required, doc, default_,       \
+                     example)
 static const char *const reading_names[] = {[HALLEY_READING_ALLOCATED] = "allocated",
                                             [HALLEY_READING_RANK_0] = "rank-0",
                                             [HALLEY_READING_DEVICE] = "device",
                                             NULL};
 static const conf_field stack_fields[] = {
-    STACK("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the stack"),
-    STACK("framework", CONF_TYPE_TEXT, UNITS_COUNT, framework, true, "of the records"),
-    STACK("from", CONF_TYPE_TEXT, UNITS_COUNT, from, false, "first release"),
-    STACK("to", CONF_TYPE_TEXT, UNITS_COUNT, to, false, "last release"),
+    STACK("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the stack",
+          "required", "mine"),
+    STACK("framework", CONF_TYPE_TEXT, UNITS_COUNT, framework, true,
+          "framework of the runs it applies to", "required", "megatron-core"),
+    STACK("from", CONF_TYPE_TEXT, UNITS_COUNT, from, false, "first release it applies to",
+          "any", "\"2024\""),
+    STACK("to", CONF_TYPE_TEXT, UNITS_COUNT, to, false, "last release it applies to",
+          "any", "\"2025\""),
     STACK("scatter-stages", CONF_TYPE_BOOL, UNITS_COUNT, scatter, false,
-          "ranks send 1/tp each between stages"),
+          "whether each tensor-parallel rank sends only 1/tp between stages", "no",
+          "yes"),
     STACK("pads-vocabulary", CONF_TYPE_BOOL, UNITS_COUNT, pads, false,
-          "to a multiple of 128 tp"),
+          "whether the vocabulary is padded to a multiple of 128 tp", "no", "yes"),
     STACK("old-attention", CONF_TYPE_BOOL, UNITS_COUNT, old_attention, false,
-          "fused attention of an earlier generation"),
+          "whether its fused attention is of an earlier generation", "no", "yes"),
     STACK("adds-apart", CONF_TYPE_BOOL, UNITS_COUNT, adds_apart, false,
-          "gradients are added up in a copy of the type that is reduced"),
+          "whether gradients are accumulated in a copy of the number format that is "
+          "reduced",
+          "no", "yes"),
     {.key = "memory-reading",
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(stack_text, reading),
      .names = reading_names,
-     .doc = "what its logs call peak memory"},
+     .doc = "what its logs report as peak memory",
+     .by_default = "allocated"},
     STACK("expected-error", CONF_TYPE_QUANTITY, UNITS_SHARE, expected[0], false,
-          "mean error on layouts the fit had not seen"),
+          "mean error on held-out layouts", "unknown", "6 %"),
     STACK("expected-runs", CONF_TYPE_U32, UNITS_COUNT, n_runs[0], false,
-          "runs that was measured on"),
+          "number of runs in expected-error", "0", "40"),
     STACK("expected-error-experts", CONF_TYPE_QUANTITY, UNITS_SHARE, expected[1], false,
-          "the same, models with experts"),
+          "mean error on held-out layouts of models with experts", "unknown", "9 %"),
     STACK("expected-runs-experts", CONF_TYPE_U32, UNITS_COUNT, n_runs[1], false,
-          "runs that was measured on"),
+          "number of runs in expected-error-experts", "0", "12"),
     STACK("layouts", CONF_TYPE_U32, UNITS_COUNT, n_layouts, false,
-          "different layouts among those runs"),
+          "number of different layouts among those runs", "0", "15"),
     STACK("given", CONF_TYPE_NODE, UNITS_COUNT, given, false,
-          "constants known otherwise"),
-    STACK("fitted", CONF_TYPE_NODE, UNITS_COUNT, fitted, false, "constants fitted"),
-    STACK("fit", CONF_TYPE_NODE, UNITS_COUNT, fit, false, "constants that may be fitted"),
-    STACK("sources", CONF_TYPE_NODE, UNITS_COUNT, sources, false, "origin"),
+          "constants known from another source", "none", "{tp-hidden: 0}"),
+    STACK("fitted", CONF_TYPE_NODE, UNITS_COUNT, fitted, false,
+          "constants fitted by halley calibrate", "none", "{gemm: 1.1}"),
+    STACK("fit", CONF_TYPE_NODE, UNITS_COUNT, fit, false,
+          "constants that a calibration may change, at most eight", "none",
+          "[gemm, attention]"),
+    STACK("sources", CONF_TYPE_NODE, UNITS_COUNT, sources, false,
+          "where the numbers come from; for readers only", "none", "[own runs of May]"),
 };
 
 bool halley_stack_key(halley_file_key *out, size_t i)
 {
     if (i >= sizeof stack_fields / sizeof *stack_fields)
         return false;
-    *out = (halley_file_key){.key = stack_fields[i].key, .doc = stack_fields[i].doc};
+    const conf_field *const f = &stack_fields[i];
+    *out = (halley_file_key){.key = f->key,
+                             .doc = f->doc,
+                             .names = f->names,
+                             .required = f->required,
+                             .by_default = f->by_default,
+                             .example = f->example};
     return true;
 }
 

@@ -170,11 +170,11 @@ $ halley explore s.yaml --report s.html --plots figures > /dev/null; ls figures 
 ## every key of the schema is one that study files take, and the manual names it
 $ halley explore --schema > schema; query -k schema /properties '/$defs/search/properties' '/$defs/range/properties' '/$defs/results' > keys; halley help --man study | sed 's/\\-/-/g' > page; for k in $(cat keys); do grep -q "^.B $k$" page || echo "missing: $k"; done
 $ halley help study | grep -A1 '^  samples'
->   samples                   designs to look at (default 10000)
->   population                of the evolutionary search (default 64)
+>   samples                   number of designs to evaluate (default: 10000;
+>                             example: 50000)
 $ halley explore --help | grep -A1 '^keys of a study file'
 > keys of a study file:
->   name                      of the study
+>   name                      name of the study (required; example: bandwidth)
 
 ## a search by nlopt finds what all designs of a grid do, at the edge of a budget
 $ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-a100:512\nplan: {tp: 8, pp: 8, global-batch: 1536, recompute: selective, sequence-parallel: yes}\nvary:\n  cluster.out.bandwidth: {from: 5 GB/s, to: 200 GB/s}\n  cluster.up.bandwidth: {from: 50 GB/s, to: 900 GB/s}\n  cluster.npu.peak: {from: 100 TFLOP/s, to: 1000 TFLOP/s}\nwhere: ["cluster.npu.peak / 1 TFLOP/s + cluster.up.bandwidth / 1 GB/s + 8 * cluster.out.bandwidth / 1 GB/s <= 1000"]\n' > s.yaml

@@ -473,7 +473,7 @@ $ halley explore tensor.yaml
 ## 83: a study without a model
 $ sed '/^model/d' $DATA/wrong-inputs/study.yaml > nomodel.yaml
 $ halley explore nomodel.yaml
-! halley: nomodel.yaml:1:1: key "model" is missing: a preset or file, or {preset: NAME, layers: 96, ...}
+! halley: nomodel.yaml:1:1: key "model" is missing: model preset or file, or a preset with changes
 ? 1
 
 ## 84: a study without an objective
@@ -587,7 +587,7 @@ $ halley sim cut.et -c dgx-h100:1
 ## 101: a model as a cluster
 $ halley trace gen all-reduce -n 8 -o ar > /dev/null
 $ halley sim ar -c llama3-8b
-! halley: "llama3-8b" is a model, not a cluster
+! halley: "llama3-8b" is a model, not a cluster; models are given with --model
 ? 1
 
 ## 102: a recording is described
@@ -646,11 +646,11 @@ $ halley explain
 
 ## 111: -v is the version
 $ halley -v
-> halley 0.1.0
+> halley 0.2.0
 
 ## 112: version is the version
 $ halley version
-> halley 0.1.0
+> halley 0.2.0
 
 ## 113: the singular of a kind
 $ halley presets model --csv | grep llama3-8b

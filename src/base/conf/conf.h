@@ -96,6 +96,15 @@ typedef struct conf_field {
         .required = (required_), .doc = (doc_)                                           \
     }
 
+/* The same with its default, as pages show it, and an example. */
+#define CONF_FIELD_SHOWN(of, key_, type_, unit_, member, required_, doc_, default_,      \
+                         example_)                                                       \
+    {                                                                                    \
+        .key = (key_), .type = (type_), .unit = (unit_), .offset = offsetof(of, member), \
+        .required = (required_), .doc = (doc_), .by_default = (default_),                \
+        .example = (example_)                                                            \
+    }
+
 /*
  * Fill `to` from `map` by the table of n fields. Absent optional keys leave the member as
  * it was (so set defaults before). Unknown keys: an error with the nearest known key when

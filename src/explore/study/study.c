@@ -24,52 +24,63 @@ typedef struct study_text {
     double headroom, tokens;
 } study_text;
 
-#define PART(key, member, required, doc)                                                 \
-    CONF_FIELD(study_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, required, doc)
+#define PART(key, member, required, doc, default_, example)                              \
+    CONF_FIELD_SHOWN(study_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, required,     \
+                     doc, default_, example)
 static const conf_field study_fields[] = {
     {.key = "name",
      .type = CONF_TYPE_TEXT,
      .offset = offsetof(study_text, name),
      .required = true,
-     .doc = "of the study"},
-    {.key = "description",
-     .type = CONF_TYPE_TEXT,
-     .offset = offsetof(study_text, description),
-     .doc = "what it asks, in words"},
-    PART("model", model, true, "a preset or file, or {preset: NAME, layers: 96, ...}"),
-    PART("cluster", cluster, true, "NAME, NAME:N, or {preset: NAME, npus: N, ...}"),
-    PART("stack", stack, false, "the training software (default: none known)"),
-    PART("plan", plan, false, "fixed parts of the plan, or best"),
-    PART("set", set, false, "fixed values by path"),
-    PART("vary", vary, false, "path: values"),
+     .doc = "name of the study",
+     .by_default = "required",
+     .example = "bandwidth"},
+    CONF_FIELD_SHOWN(study_text, "description", CONF_TYPE_TEXT, UNITS_COUNT, description,
+                     false, "the question that the study answers, for readers only",
+                     "none", "Is 400 Gb/s enough?"),
+    PART("model", model, true, "model preset or file, or a preset with changes",
+         "required", "{preset: llama3-70b, layers: 96}"),
+    PART("cluster", cluster, true, "cluster preset or file, or a preset with changes",
+         "required", "dgx-h100:512"),
+    PART("stack", stack, false, "training software: a stack preset or file",
+         "uncalibrated", "megatron-core-2025"),
+    PART("plan", plan, false,
+         "fixed keys of the plan, or best to search the best plan of each design",
+         "the plan's defaults", "{zero: 1, tp: 8}"),
+    PART("set", set, false, "fixed values, by path of the parameter", "none",
+         "{cluster.nodes.npus: 16}"),
+    PART("vary", vary, false, "varied values, by path of the parameter", "none",
+         "{plan.tp: [1, 2, 4, 8]}"),
     PART("where", where, false,
-         "expressions, all of which must hold; designs must also fit, unless "
-         "allow-unfit: yes"),
-    PART("objective", objective, false, "{minimize: ...} or {maximize: ...}, or a list"),
-    PART("baseline", baseline, false, "values of the design others are compared with"),
-    PART("search", search, false, "exhaustive, or {method: ..., samples: N, seed: N}"),
+         "conditions that designs must meet, in addition to fitting in memory", "none",
+         "[\"plan.tp <= 8\"]"),
+    PART("objective", objective, false,
+         "what to minimize or maximize, or a list of objectives", "{minimize: step-time}",
+         "{maximize: mfu}"),
+    PART("baseline", baseline, false,
+         "values of the design that others are compared with", "none", "{plan.tp: 8}"),
+    PART("search", search, false, "exhaustive, or a search method", "exhaustive",
+         "{method: random, samples: 1000}"),
     PART("break-even", breaks, false,
-         "list of {parameter, from, to, of: {...}, beats: {...}}"),
-    {.key = "allow-unfit",
-     .type = CONF_TYPE_BOOL,
-     .offset = offsetof(study_text, allow_unfit),
-     .doc = "also designs that do not fit in memory (default: no)"},
-    {.key = "headroom",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_SHARE,
-     .offset = offsetof(study_text, headroom),
-     .doc = "share of the memory that a plan must leave free (default: 4 %)"},
-    {.key = "tokens",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_COUNT,
-     .offset = offsetof(study_text, tokens),
-     .doc = "length of the training run, for its days and cost (default: 1T)"},
+         "questions at which value of a parameter one design overtakes another", "none",
+         "[{parameter: cluster.npu.price, from: 10 kUSD, to: 90 kUSD, of: {plan.tp: 8}, "
+         "beats: {plan.tp: 4}}]"),
+    CONF_FIELD_SHOWN(study_text, "allow-unfit", CONF_TYPE_BOOL, UNITS_COUNT, allow_unfit,
+                     false, "also keep designs that do not fit in memory", "no", "yes"),
+    CONF_FIELD_SHOWN(study_text, "headroom", CONF_TYPE_QUANTITY, UNITS_SHARE, headroom,
+                     false, "share of the memory that a plan must leave free", "4 %",
+                     "10 %"),
+    CONF_FIELD_SHOWN(study_text, "tokens", CONF_TYPE_QUANTITY, UNITS_COUNT, tokens, false,
+                     "length of the training run in tokens, for its days and cost", "1T",
+                     "15T"),
     {.key = "verify",
      .type = CONF_TYPE_U32,
      .offset = offsetof(study_text, verify),
      .min = 0,
      .max = 1000,
-     .doc = "how many of the best to check by simulation"},
+     .doc = "number of best designs to check by simulation",
+     .by_default = "0",
+     .example = "5"},
 };
 
 static halley_status at_node(const halley_study *s, const conf_node *node,
@@ -174,23 +185,30 @@ static const conf_field search_fields[] = {
      .offset = offsetof(search_text, method),
      .required = true,
      .names = methods,
-     .doc = "exhaustive, random, latin-hypercube, evolutionary or nlopt"},
+     .doc = "search method",
+     .by_default = "required"},
     {.key = "samples",
      .type = CONF_TYPE_U64,
      .offset = offsetof(search_text, samples),
      .min = 1,
      .max = 1e9,
-     .doc = "designs to look at (default 10000)"},
+     .doc = "number of designs to evaluate",
+     .by_default = "10000",
+     .example = "50000"},
     {.key = "population",
      .type = CONF_TYPE_U32,
      .offset = offsetof(search_text, population),
      .min = 4,
      .max = 1e5,
-     .doc = "of the evolutionary search (default 64)"},
+     .doc = "population of the evolutionary search",
+     .by_default = "64",
+     .example = "256"},
     {.key = "seed",
      .type = CONF_TYPE_U64,
      .offset = offsetof(search_text, seed),
-     .doc = "of the random numbers (default 1)"},
+     .doc = "seed of the random numbers",
+     .by_default = "1",
+     .example = "7"},
 };
 
 static halley_status read_search(halley_study *s, const conf_node *node,
@@ -259,14 +277,17 @@ typedef struct question_text {
     str parameter;
     const conf_node *from, *to, *of, *beats;
 } question_text;
-#define QUESTION(key, type, member, doc)                                                 \
-    CONF_FIELD(question_text, key, type, UNITS_COUNT, member, true, doc)
+#define QUESTION(key, type, member, doc, example)                                        \
+    CONF_FIELD_SHOWN(question_text, key, type, UNITS_COUNT, member, true, doc,           \
+                     "required", example)
 static const conf_field question_fields[] = {
-    QUESTION("parameter", CONF_TYPE_TEXT, parameter, "what is turned"),
-    QUESTION("from", CONF_TYPE_NODE, from, "least value"),
-    QUESTION("to", CONF_TYPE_NODE, to, "greatest value"),
-    QUESTION("of", CONF_TYPE_NODE, of, "the design that should win"),
-    QUESTION("beats", CONF_TYPE_NODE, beats, "the design it is compared with"),
+    QUESTION("parameter", CONF_TYPE_TEXT, parameter, "parameter to vary",
+             "cluster.network.bandwidth"),
+    QUESTION("from", CONF_TYPE_NODE, from, "smallest value", "25 GB/s"),
+    QUESTION("to", CONF_TYPE_NODE, to, "largest value", "100 GB/s"),
+    QUESTION("of", CONF_TYPE_NODE, of, "the design that should win", "{plan.tp: 8}"),
+    QUESTION("beats", CONF_TYPE_NODE, beats, "the design it is compared with",
+             "{plan.tp: 4}"),
 };
 
 /* "plan.tp 64, system small" */
@@ -312,7 +333,8 @@ bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
         if (strcmp(sections[s].name, section) != 0 || i >= sections[s].n)
             continue;
         const conf_field *f = &sections[s].fields[i];
-        *out = (halley_study_key){f->key, f->doc, f->required, f->names};
+        *out = (halley_study_key){f->key,   f->doc,        f->required,
+                                  f->names, f->by_default, f->example};
         return true;
     }
     return false;

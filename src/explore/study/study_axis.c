@@ -26,24 +26,28 @@ typedef struct range_text {
     uint32_t points, scale;
 } range_text;
 
-#define NODE(key, member, doc)                                                           \
-    CONF_FIELD(range_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, false, doc)
+#define NODE(key, member, doc, default_, example)                                        \
+    CONF_FIELD_SHOWN(range_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, false, doc,   \
+                     default_, example)
 const conf_field explore_range_fields[] = {
-    NODE("from", from, "least value"),
-    NODE("to", to, "greatest value"),
-    NODE("step", step, "between values (linear)"),
-    NODE("of", of, "divisors of this number or parameter"),
+    NODE("from", from, "smallest value", NULL, "25 GB/s"),
+    NODE("to", to, "largest value", NULL, "100 GB/s"),
+    NODE("step", step, "distance between values, on a linear scale", "none", "25 GB/s"),
+    NODE("of", of, "number or parameter whose divisors are used", "none", "plan.dp"),
     {.key = "points",
      .type = CONF_TYPE_U32,
      .offset = offsetof(range_text, points),
      .min = 1,
      .max = 1e5,
-     .doc = "how many values; without: continuous, for searches"},
+     .doc = "number of values; without it the range is continuous, for searches",
+     .by_default = "continuous",
+     .example = "8"},
     {.key = "scale",
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(range_text, scale),
      .names = scales,
-     .doc = "linear, log, powers-of-two or divisors"},
+     .doc = "spacing of the values",
+     .by_default = "linear"},
 };
 const size_t explore_n_range_fields =
     sizeof explore_range_fields / sizeof *explore_range_fields;

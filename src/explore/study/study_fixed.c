@@ -21,18 +21,15 @@ static const char *const aliases[][2] = {
     {"cluster.network.fabric", "cluster.network"},
 };
 
-/* Words for keys of plans: "plan.tensor" means plan.tp. */
+/* Words of training programs for keys of plans: "plan.tensor" means tp. */
 static const char *find_by_word(str path)
 {
-    static const char *const words[][2] = {
-        {"plan.tensor", "plan.tp"},        {"plan.pipeline", "plan.pp"},
-        {"plan.data", "plan.dp"},          {"plan.context", "plan.cp"},
-        {"plan.expert", "plan.ep"},        {"plan.batch", "plan.global-batch"},
-        {"plan.gbs", "plan.global-batch"}, {"plan.mbs", "plan.micro-batch"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (str_starts(path, str_from(words[i][0])))
-            return words[i][1];
-    return NULL;
+    char word[64];
+    halley_plan_key key;
+    if (!str_starts(path, STR("plan.")))
+        return NULL;
+    snprintf(word, sizeof word, "%.*s", (int)path.n - 5, path.at + 5);
+    return halley_plan_key_find(&key, NULL, word) ? halley_plan_key_name(key) : NULL;
 }
 
 halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path,
@@ -54,8 +51,9 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
     }
     const char *meant = find_by_word(path);
     near = meant != NULL ? meant : near;
-    return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s",
-                      STR_ARG(path), near ? ", did you mean \"" : "", near ? near : "",
+    return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s%s",
+                      STR_ARG(path), near ? ", did you mean \"" : "",
+                      meant != NULL ? "plan." : "", near ? near : "",
                       near ? "\"?" : "; `halley explore --parameters` lists them");
 }
 

@@ -105,7 +105,7 @@ halley_status traces_written_json(const halley_trace_set *set, const request_cal
 #define TRACES_JSON_OPTION(type, member)                                                 \
     {                                                                                    \
         .name = "json", .kind = REQUEST_FLAG, .offset = offsetof(type, member.json),     \
-        .doc = "say what was written as JSON"                                            \
+        .doc = "report what was written as JSON"                                         \
     }
 
 /* Groups for a cluster that has none of its own: those of the file beside the traces,

@@ -20,19 +20,24 @@ static const request_option options[] = {
      .kind = REQUEST_TEXT,
      .metavar = "NAME",
      .offset = offsetof(calibrate_options, stack),
-     .doc = "the stack to start from, a preset or a file (default: by the first run)"},
+     .doc = "stack to start from: a preset or a file",
+     .by_default = "the stack of the first run",
+     .example = "torchtitan-2024"},
     {.name = "device",
      .letter = 'd',
      .kind = REQUEST_TEXT,
      .metavar = "NAME",
      .offset = offsetof(calibrate_options, device),
-     .doc = "an NPU or link preset, fitted to a table of products or collectives"},
-    REQUEST_OUT_OPTION(calibrate_options, out, "FILE", "write the fitted file there"),
+     .doc = "NPU or link preset to fit to a table of matmuls or collectives",
+     .by_default = "none",
+     .example = "nvlink4-h100"},
+    REQUEST_OUT_OPTION(calibrate_options, out, "FILE",
+                       "write the fitted constants to FILE", "none", "mine.yaml"),
     {.name = "error-bars",
      .kind = REQUEST_FLAG,
      .offset = offsetof(calibrate_options, error_bars),
-     .doc = "make the table of error bars: every stack fitted with each layout, set, "
-            "device and release left out in turn"},
+     .doc = "make the table of error bars: fit every stack with each layout, set, device "
+            "and release held out in turn"},
     REQUEST_OUTPUT_OPTIONS(calibrate_options, output),
     {0},
 };
@@ -248,16 +253,16 @@ const request_verb request_verb_calibrate = {
     .summary = "fit constants of a stack or a device to measurements",
     .arguments = "[RUNS.json...|TABLE.csv]",
     .arg_keys = runs_key,
-    .description = "Fits the constants that a stack file lists under \"fit\", at most "
-                   "eight, to runs it serves, starting from its defaults and held near "
-                   "them by a prior. Prints what moved, the mean error before and after, "
-                   "and the error on layouts that the fit had not seen. Without files, "
-                   "the runs that come with halley are used.\n\n"
-                   "Refuses to fit more constants than the runs have layouts.\n\n"
-                   "With --device, the constants of an NPU or link preset are fitted to "
-                   "a table of measured matrix products or collectives (in the form "
-                   "'halley score' reads), and the error on a part of the shapes that "
-                   "was kept aside is told.",
+    .description =
+        "Fits the constants that a stack file lists under \"fit\", at most eight, to "
+        "runs of its framework. The fit starts from the defaults of the stack, and a "
+        "prior keeps the constants near them. Prints the constants that changed, the "
+        "mean error before and after, and the error on held-out layouts. Without "
+        "files, the runs that come with halley are used.\n\n"
+        "A fit of more constants than the runs have layouts is refused.\n\n"
+        "With --device, the constants of an NPU or link preset are fitted to a table "
+        "of measured matmuls or collectives, in the format that 'halley score' reads."
+        " The error on held-out shapes is reported.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(calibrate_options),

@@ -28,13 +28,15 @@ static const estimate_options defaults = {.tokens = 1e12};
 
 typedef estimate_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM{
-        .name = "tokens",
-        .kind = REQUEST_QUANTITY,
-        .unit = UNITS_COUNT,
-        .metavar = "N",
-        .offset = offsetof(estimate_options, tokens),
-        .doc = "length of the training run (default: 1T)"},
+    DESIGN_NAMES(REQUEST_REQUIRED, "required; a launch file may name its own")
+        DESIGN_PLAN DESIGN_HEADROOM{.name = "tokens",
+                                    .kind = REQUEST_QUANTITY,
+                                    .unit = UNITS_COUNT,
+                                    .metavar = "N",
+                                    .offset = offsetof(estimate_options, tokens),
+                                    .doc = "length of the training run in tokens",
+                                    .by_default = "1T",
+                                    .example = "15T"},
     {.name = "explain",
      .kind = REQUEST_FLAG,
      .offset = offsetof(estimate_options, explain),
@@ -48,7 +50,9 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "PREFIX",
      .offset = offsetof(estimate_options, trace),
-     .doc = "also write the step as Chakra traces PREFIX.0.et and so on"},
+     .doc = "also write the step as Chakra traces PREFIX.0.et, PREFIX.1.et, ...",
+     .by_default = "none",
+     .example = "step"},
     REQUEST_REPORT_OPTION(estimate_options, report),
     REQUEST_OUTPUT_OPTIONS(estimate_options, output),
     {0},
@@ -459,13 +463,15 @@ const request_verb request_verb_estimate = {
     .summary = "how long a training step takes, why, and whether it fits",
     .arguments = "",
     .description =
-        "Estimates one design in closed form: the time of a step and where it goes, "
-        "parameters, tokens and FLOPs per second and accelerator, MFU and HFU, memory by "
-        "class of the fullest stage against the capacity, days, energy, power and cost "
-        "of a run of --tokens with interruptions. If it does not fit, says which stage, "
-        "which class and by how much, and the nearest changes that would fit.\n\n"
-        "Ends with the constants behind the numbers: fitted, given or default, and the "
-        "error to expect.",
+
+        "Estimates one design in closed form. Prints the step time and its parts, the"
+        " parameters, tokens and FLOP/s per accelerator, MFU and HFU. Compares the "
+        "memory of the fullest stage, by class, with the capacity. Prints days, "
+        "energy, power and cost of a training run of --tokens, with interruptions. If"
+        " the design does not fit, names the stage, the class and the missing bytes, "
+        "and the smallest changes that would make it fit.\n\n"
+        "The last lines show the constants in use (fitted, given or default) and the "
+        "expected error.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(estimate_options),

@@ -26,7 +26,9 @@ static const request_option options[] = {
      .max = 4096,
      .metavar = "N",
      .offset = offsetof(explore_options, jobs),
-     .doc = "threads (default: one per core)"},
+     .doc = "number of threads",
+     .by_default = "one per core",
+     .example = "4"},
     {.name = "top",
      .letter = 'n',
      .kind = REQUEST_U32,
@@ -34,13 +36,17 @@ static const request_option options[] = {
      .max = 100000,
      .metavar = "N",
      .offset = offsetof(explore_options, top),
-     .doc = "how many of the best to show (default: 10)"},
+     .doc = "number of best designs to show",
+     .by_default = "10",
+     .example = "20"},
     {.name = "store",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "F.db",
      .offset = offsetof(explore_options, store),
-     .doc = "keep every feasible design in this SQLite file"},
+     .doc = "store every feasible design in this SQLite file",
+     .by_default = "none",
+     .example = "study.db"},
     {.name = "resume",
      .kind = REQUEST_FLAG,
      .offset = offsetof(explore_options, resume),
@@ -50,13 +56,17 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "F.html",
      .offset = offsetof(explore_options, report),
-     .doc = "write one page with all figures, which needs no network"},
+     .doc = "write one self-contained HTML page with all figures",
+     .by_default = "none",
+     .example = "study.html"},
     {.name = "plots",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "DIR",
      .offset = offsetof(explore_options, plots),
-     .doc = "write each figure as SVG into this folder"},
+     .doc = "write each figure as SVG into this folder",
+     .by_default = "none",
+     .example = "figures"},
     {.name = "dry-run",
      .kind = REQUEST_FLAG,
      .offset = offsetof(explore_options, dry_run),
@@ -240,7 +250,11 @@ static bool find_study_key(request_entry *out, size_t i)
     halley_study_key k;
     if (!halley_study_keys(&k, "", i))
         return false;
-    *out = (request_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.choices};
     return true;
 }
 
@@ -358,23 +372,23 @@ const request_verb request_verb_explore = {
     .arg_keys = study_key,
     .arguments = "[STUDY.yaml]",
     .description =
-        "A study names a model, a cluster, what may vary (any parameter of model, plan, "
-        "cluster and stack, by its path), what must hold and what is wanted. halley "
-        "evaluates every design on all cores, or searches where there are too many, and "
-        "prints the best designs, the Pareto front when there are several objectives, "
-        "what limits each, how the objective answers to every parameter, and the answers "
-        "to break-even questions.\n\n"
-        "With --store every feasible design goes into an SQLite file; after an "
-        "interruption --resume goes on without evaluating anything twice and ends with "
-        "the same result. A store of another study or version is refused.\n\n"
-        "Under mpirun or srun the processes share the work, one core each, with the "
-        "plug-in "
-        "libhalley-mpi.so (in the folder HALLEY_PLUGINS, or where it was installed). "
-        "The first one "
-        "owns the store and prints. The result is that of a single process. Where MPI "
-        "lets a job live that lost a process (mpirun --enable-recovery), its designs are "
-        "evaluated again by the others; where not, --resume goes on. Those that do not "
-        "hear from the first for 60 seconds (HALLEY_MPI_PATIENCE) end.",
+
+        "A study names a model, a cluster, the parameters to vary, the conditions "
+        "that must hold, and the objective. Any parameter of model, plan, cluster and"
+        " stack can vary, by its path. halley evaluates every design on all cores, or"
+        " searches if there are too many. It prints the best designs, the Pareto "
+        "front if there are several objectives, what limits each design, the "
+        "sensitivity to each parameter, and the answers to break-even questions.\n\n"
+        "With --store every feasible design is written to an SQLite file. After an "
+        "interruption, --resume continues without evaluating a design twice and gives"
+        " the same result. A store of another study or version is refused.\n\n"
+        "Under mpirun or srun the processes share the work, one core each, through "
+        "the plug-in libhalley-mpi.so (in the folder HALLEY_PLUGINS, or where it was "
+        "installed). The first process owns the store and prints. The result is that "
+        "of a single process. If MPI keeps a job alive that lost a process (mpirun "
+        "--enable-recovery), the other processes evaluate its designs again; "
+        "otherwise use --resume. A process that receives no message from the first "
+        "one for 60 seconds (HALLEY_MPI_PATIENCE) ends.",
     .examples = examples,
     .lists = study_keys,
     .args_are_documents = true,

@@ -24,10 +24,11 @@ typedef struct plan_options {
 
 static const plan_options defaults = {.top = 10, .tokens = 1e12};
 
-#define LIMIT(key, field, text)                                                          \
+#define LIMIT(key, field, text, default_, example_)                                      \
     {                                                                                    \
         .name = key, .kind = REQUEST_U32, .min = 1, .max = 1e9, .metavar = "N",          \
-        .offset = offsetof(plan_options, field), .doc = text                             \
+        .offset = offsetof(plan_options, field), .doc = text, .by_default = default_,    \
+        .example = example_                                                              \
     }
 
 static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxtext",
@@ -35,17 +36,17 @@ static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxt
 
 typedef plan_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM LIMIT(
-        "max-tp", max_tp, "largest tensor parallelism to try (default: 4 nodes)"),
-    LIMIT("max-cp", max_cp,
-          "largest context parallelism to try (default: 1; with --all no limit)"),
+    DESIGN_NAMES(REQUEST_REQUIRED, "required; a launch file may name its own")
+        DESIGN_PLAN DESIGN_HEADROOM LIMIT(
+            "max-tp", max_tp, "largest tensor parallelism to try", "4 nodes", "8"),
+    LIMIT("max-cp", max_cp, "largest context parallelism to try",
+          "1; with --all, no limit", "4"),
     {.name = "all",
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, all),
-     .doc = "also try context parallelism, rank orders, GPipe, hybrid shard, offload and "
-            "all "
-            "kinds of recomputation"},
+     .doc = "also try context parallelism, rank orders, GPipe, hybrid sharding, "
+            "offloading and all kinds of recomputation"},
     {.name = "variants",
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, variants),
@@ -54,15 +55,18 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(plan_options, write),
-     .doc = "print the best plan as arguments or configuration of a training program"},
+     .doc = "print the best plan as arguments or configuration of this training program",
+     .by_default = "none"},
     {.name = "tokens",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_COUNT,
      .metavar = "N",
      .offset = offsetof(plan_options, tokens),
-     .doc = "length of the training run (default: 1T)"},
-    LIMIT("top", top, "show the N best plans (default: 10)"),
-    LIMIT("threads", threads, "threads (default: one per core)"),
+     .doc = "length of the training run in tokens",
+     .by_default = "1T",
+     .example = "15T"},
+    LIMIT("top", top, "number of best plans to show", "10", "20"),
+    LIMIT("threads", threads, "number of threads", "one per core", "4"),
     REQUEST_REPORT_OPTION(plan_options, report),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
     {0},
@@ -534,18 +538,19 @@ const request_verb request_verb_plan = {
     .summary = "find the best parallelizations of a model on a cluster",
     .arguments = "",
     .description =
-        "Tries every combination of tensor, pipeline, data and expert parallelism, "
-        "micro-batch, interleaving, recomputation and sharding that divides the model, "
-        "the batch and the NPUs, and lists the fastest that fit, the best of each cut, "
-        "micro-batch and interleaving, each with the part of the step by which it loses "
-        "to the one above. An option of the plan fixes what it names.\n\n"
-        "With a launch file as MODEL, batch, sequence and precision are the file's, and "
-        "the "
-        "last line compares its own plan with the best one. --write prints the best plan "
-        "as "
-        "Megatron-LM arguments, DeepSpeed JSON, torchtitan TOML or MaxText YAML; what "
-        "that "
-        "form cannot say is named on standard error.",
+
+        "Searches all combinations of tensor, pipeline, data and expert "
+        "parallelism, micro-batch, interleaving, recomputation and sharding that "
+        "divide the model, the batch and the NPUs. Lists the fastest plans that "
+        "fit: the best of each combination of degrees, micro-batch and "
+        "interleaving. For each plan, names the part of the step that makes it "
+        "slower than the one above. A plan option on the command line fixes that "
+        "key.\n\n"
+        "With a launch file as MODEL, its batch, sequence length and precision are "
+        "used, and the last line compares its own plan with the best one. The "
+        "option --write prints the best plan as Megatron-LM arguments, DeepSpeed "
+        "JSON, torchtitan TOML or MaxText YAML. Keys that this format cannot "
+        "express are listed on standard error.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(plan_options),

@@ -27,18 +27,22 @@ static const request_option options[] = {
      .kind = REQUEST_TEXTS,
      .metavar = "NAME=VALUE",
      .offset = offsetof(presets_options, sets),
-     .doc = "fix a variable of a launch script; repeatable"},
+     .doc = "set a variable of a launch script; repeatable",
+     .by_default = "none",
+     .example = "NNODES=8"},
     {.name = "vocab",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 1e8,
      .metavar = "N",
      .offset = offsetof(presets_options, vocab),
-     .doc = "vocabulary, where a launch file does not state it"},
+     .doc = "vocabulary size in tokens, for a launch file that does not state it",
+     .by_default = "the launch file's",
+     .example = "128256"},
     {.name = "values",
      .kind = REQUEST_FLAG,
      .offset = offsetof(presets_options, values),
-     .doc = "with --json: the values of presets as numbers, each with its source"},
+     .doc = "with --json: write the values of presets as numbers, each with its source"},
     REQUEST_OUTPUT_OPTIONS(presets_options, output),
     {0},
 };
@@ -451,19 +455,20 @@ static const char *const name_key[] = {"name", NULL};
 
 const request_verb request_verb_presets = {
     .name = "presets",
-    .summary = "list and show what is compiled in",
+    .summary = "list and show models, clusters, devices and software stacks",
     .arguments = "[KIND|NAME|FILE]",
     .arg_keys = name_key,
     .description =
-        "Lists the models, clusters, NPUs, links, fabrics and software stacks "
-        "that come with halley; with a KIND only those; with a NAME, prints the "
-        "file, where every number has its source. With a FILE, prints what halley reads "
-        "from it: a model (a YAML file of halley's, a Hugging Face config.json or the "
-        "folder that holds it) with its parameters and sizes; a plan or a cluster; a "
-        "launch file (Megatron-LM "
-        "arguments in a file, script, YAML, JSON or printed list; DeepSpeed, NeMo, "
-        "Megatron-Bridge, torchtitan, MaxText) with its model and plan; and what was "
-        "assumed, has no influence, or is not known.",
+
+        "Lists the models, clusters, NPUs, links, fabrics and software stacks that "
+        "come with halley. With a KIND, lists only those. With a NAME, prints the "
+        "file, in which every number has its source.\n\n"
+        "With a FILE, prints what halley reads from it: a model, a plan, a cluster, "
+        "or a launch file with its model and plan. It also lists what was assumed, "
+        "what has no effect, and what is unknown. A model is a halley YAML file, a "
+        "Hugging Face config.json, or the folder that holds one. Launch files are "
+        "those of Megatron-LM (script, YAML, JSON or printed list), DeepSpeed, NeMo, "
+        "Megatron-Bridge, torchtitan and MaxText.",
     .examples = examples,
     .args_are_documents = true,
     .options = options,

@@ -23,16 +23,20 @@ static const request_option options[] = {
      .max = 1e9,
      .metavar = "N",
      .offset = offsetof(results_options, top),
-     .doc = "how many of the best to show (default: 10)"},
+     .doc = "number of best designs to show",
+     .by_default = "10",
+     .example = "20"},
     {.name = "all",
      .kind = REQUEST_FLAG,
      .offset = offsetof(results_options, all),
-     .doc = "every column, not only parameters and main results"},
+     .doc = "show every column, not only parameters and main results"},
     {.name = "sql",
      .kind = REQUEST_TEXT,
      .metavar = "QUERY",
      .offset = offsetof(results_options, sql),
-     .doc = "any query on the tables design, refusal and meta; only reading"},
+     .doc = "run a read-only SQL query on the tables design, refusal and meta",
+     .by_default = "none",
+     .example = "select count(*) from design"},
     REQUEST_OUTPUT_OPTIONS(results_options, output),
     {0},
 };
@@ -181,11 +185,13 @@ const request_verb request_verb_results = {
     .arguments = "F.db",
     .arg_keys = store_key,
     .description =
-        "Shows the best designs of a store that halley explore wrote, without evaluating "
-        "anything. The table design has a row for every feasible design: a column for "
-        "each parameter that varies, objective_1 and so on, and every result with its "
-        "unit in its name; refusal counts the others by reason; meta says which study "
-        "and version wrote it. The store may be looked at while it is being written.",
+
+        "Shows the best designs of a store that halley explore wrote, without "
+        "evaluating anything. The table design has one row per feasible design: a "
+        "column for each varied parameter, objective_1 and so on, and every result "
+        "with its unit in the name. The table refusal counts the other designs by "
+        "reason. The table meta names the study and the version that wrote it. The "
+        "store can be read while it is being written.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(results_options),

@@ -119,6 +119,13 @@ static void write_option(report_json *j, const request_option *o, bool with_plan
         report_json_double(j, "minimum", o->min);
         report_json_double(j, "maximum", o->max);
     }
+    if (o->by_default != NULL)
+        report_json_text(j, "x-default", str_from(o->by_default));
+    if (o->example != NULL) {
+        report_json_flat_array(j, "examples");
+        report_json_text(j, NULL, str_from(o->example));
+        report_json_end(j);
+    }
     if (o->letter != 0)
         report_json_text(j, "x-letter", (str){&o->letter, 1});
     if (o->is_document)
@@ -212,8 +219,9 @@ const request_verb request_verb_schema = {
     .name = "schema",
     .summary = "all requests and keys of results as a JSON Schema",
     .arguments = "",
-    .description = "Describes every request under $defs.requests, and every key of "
-                   "results under $defs.keys with its unit, its word in YAML files and "
-                   "the commands that write it.",
+    .description =
+        "Describes every request under $defs.requests. Describes every key of results"
+        " under $defs.keys, with its unit, its word in YAML files and the commands "
+        "that write it.",
     .run = schema_run,
 };

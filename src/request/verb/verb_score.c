@@ -25,27 +25,32 @@ static const request_option options[] = {
      .letter = 'x',
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, cross_validate),
-     .doc = "also fit each stack anew without the layouts it then predicts"},
+     .doc = "also refit each stack without the layouts that it then predicts"},
     {.name = "folds",
      .kind = REQUEST_U32,
      .min = 2,
      .max = 1000,
      .metavar = "N",
      .offset = offsetof(score_options, folds),
-     .doc = "in as many parts (default: 5)"},
+     .doc = "with --cross-validate: number of folds",
+     .by_default = "5",
+     .example = "10"},
     {.name = "defaults",
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, defaults),
-     .doc = "leave out every fitted constant"},
+     .doc = "replace every fitted constant by its default"},
     {.name = "unknown",
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, unknown),
-     .doc = "as if the software were unknown: every constant at its default"},
+     .doc =
+         "predict as if the software were unknown, with every constant at its default"},
     {.name = "stack",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(score_options, stack),
-     .doc = "a stack file that goes before ours"},
+     .doc = "stack file that replaces the preset of the same name",
+     .by_default = "none",
+     .example = "mine.yaml"},
     {.name = "worst",
      .letter = 'w',
      .kind = REQUEST_FLAG,
@@ -55,12 +60,13 @@ static const request_option options[] = {
      .letter = 'r',
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, rows),
-     .doc = "every run with its prediction, instead of the sets"},
+     .doc = "show every run with its prediction, instead of the sets"},
     {.name = "by-device",
      .letter = 'd',
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, by_device),
-     .doc = "the error of step times per stack and accelerator, instead of the sets"},
+     .doc =
+         "show the error of step times per stack and accelerator, instead of the sets"},
     REQUEST_OUTPUT_OPTIONS(score_options, output),
     {0},
 };
@@ -514,15 +520,17 @@ const request_verb request_verb_score = {
     .arguments = "[FILE|SET...]",
     .arg_keys = runs_key,
     .description =
-        "Predicts every run of the given files or sets and prints the error per set: "
-        "mean and median of the absolute error, bias, rank correlation, and for memory "
-        "the runs refused. Rows that could not be scored come first, with the reason. "
-        "Without arguments, all sets that come with halley.\n\n"
-        "FILE is a list of runs in JSON, or a table of measured products or collectives "
-        "in CSV. Constants come from one file per accelerator, one per cluster and one "
-        "per framework and release, never from a row; \"Fitted\" counts those that were "
-        "fitted. Held-out errors are made with --cross-validate: no run of a layout is "
-        "seen by the fit that predicts it.",
+
+        "Predicts every run of the given files or sets and prints the error per "
+        "set: mean and median absolute error, bias and rank correlation. For "
+        "memory it counts the refused runs. Rows that could not be scored come "
+        "first, with the reason. Without arguments, all sets that come with halley "
+        "are used.\n\n"
+        "FILE is a list of runs in JSON, or a table of measured matmuls or "
+        "collectives in CSV. Constants come from one file per accelerator, one per "
+        "cluster and one per framework and release, never from a row. The column "
+        "\"Fitted\" counts the fitted ones. With --cross-validate the errors are "
+        "held out: a run is predicted by a fit that has seen no run of its layout.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(score_options),

@@ -130,29 +130,24 @@ const request_verb request_verb_topology_flows = {
     .arguments = "FILE",
     .arg_keys = flows_key,
     .description =
-        "Runs every case of a flow file with the solver of the network model flow: at "
-        "every instant the rates are max-min fair, which means that no rate can be "
-        "raised "
-        "without lowering one that is not higher. Times are exact to one tick of 1 ps "
-        "per "
-        "event.\n"
-        "\n"
-        "FILE is JSON, plain or gzip: {\"cases\": [{\"id\": TEXT, \"links\": [[from, to, "
-        "B/s, s], ...], \"flows\": [{\"start\": s, \"bytes\": N, \"route\": [LINK, ...], "
-        "\"cap\": B/s, \"latency\": s}, ...], \"changes\": [[s, LINK, B/s], ...]}, "
-        "...]}. "
-        "LINK is the position in links, from 0. A route entry [LINK, num, den] loads "
-        "that "
-        "link with num/den of the flow's rate. A flow takes bandwidth from its start "
-        "until "
-        "its bytes have left, and arrives its latency later. At one instant flows end "
-        "first, then others start, then capacities change.\n"
-        "\n"
-        "Where the file states rate, finish and events of a flow, the table counts the "
-        "flows that differ by more than 1e-9 and one tick per event. With --json, the "
-        "output is {\"cases\": [{\"id\", \"finish_s\": [...], \"rate_Bps\": [...]}]}, "
-        "with "
-        "null for flows that never end and for rates of flows without bytes.",
+
+        "Runs every case of a flow file with the solver of the network model flow. At"
+        " every instant the rates are max-min fair: no rate can be raised without "
+        "lowering one that is not higher. Times are exact to one tick of 1 ps per "
+        "event.\n\n"
+        "FILE is JSON, plain or gzip: {\"cases\": [{\"id\": TEXT, \"links\": [[from, "
+        "to, B/s, s], ...], \"flows\": [{\"start\": s, \"bytes\": N, \"route\": "
+        "[LINK, ...], \"cap\": B/s, \"latency\": s}, ...], \"changes\": [[s, LINK, "
+        "B/s], ...]}, ...]}. LINK is the position in links, from 0. A route entry "
+        "[LINK, num, den] loads that link with num/den of the flow's rate. A flow "
+        "takes bandwidth from its start until its bytes have left, and arrives its "
+        "latency later. At one instant flows end first, then others start, then "
+        "capacities change.\n\n"
+        "Where the file states rate, finish and events of a flow, the table counts "
+        "the flows that differ by more than 1e-9 and one tick per event. With --json,"
+        " the output is {\"cases\": [{\"id\", \"finish_s\": [...], \"rate_Bps\": "
+        "[...]}]}. It has null for flows that never end and for rates of flows "
+        "without bytes.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(flows_options),

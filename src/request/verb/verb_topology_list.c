@@ -94,11 +94,12 @@ const request_verb request_verb_topology_list = {
     .summary = "list the networks that halley builds",
     .arguments = "",
     .description =
+
         "Lists the topologies that halley builds from a few numbers, each with one "
-        "sentence and an example, which is a FILE of halley topology show. With --json, "
-        "also the keys that a topology takes: what each means, its type (count, list, "
-        "map, choice, yes or no, text, bandwidth, time), and the least and the greatest "
-        "value in B/s, s or as a count.",
+        "sentence and an example, which is a FILE of halley topology show. With "
+        "--json, also lists the keys of each topology with meaning, type, smallest "
+        "and largest value. The types are count, list, map, choice, yes or no, text, "
+        "bandwidth (B/s) and time (s).",
     .examples = examples,
     .options = options,
     .options_size = sizeof(list_options),

@@ -36,34 +36,43 @@ static const request_option options[] = {
      .writes = true,
      .offset = offsetof(show_options, picture),
      .metavar = "FILE",
-     .doc = "draw the network into FILE, .svg or .html"},
+     .doc = "draw the network into FILE, .svg or .html",
+     .by_default = "none",
+     .example = "fabric.svg"},
     {.name = "size",
      .kind = REQUEST_TEXTS,
      .offset = offsetof(show_options, sizes),
      .metavar = "BYTES",
-     .doc = "also the times of collectives of that many bytes per NPU, for example 64 "
-            "MiB; repeatable"},
+     .doc = "also report collective times for this many bytes per NPU; repeatable",
+     .by_default = "none",
+     .example = "64 MiB"},
     {.name = "path",
      .kind = REQUEST_TEXT,
      .offset = offsetof(show_options, path),
      .metavar = "FROM,TO",
-     .doc = "also a shortest path between two NPUs by number, for example 0,63"},
+     .doc = "also report a shortest path between two NPUs, given by number",
+     .by_default = "none",
+     .example = "0,63"},
     {.name = "no-pxn",
      .kind = REQUEST_FLAG,
      .offset = offsetof(show_options, no_pxn),
-     .doc = "let that path change rails in the fabric, not inside the node"},
+     .doc = "with --path: let the path change rails in the fabric, not inside the node"},
     {.name = "boxes",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 256,
      .offset = offsetof(show_options, boxes),
      .metavar = "N",
-     .doc = "with --json: also a drawing, of at most N boxes in a layer"},
+     .doc = "with --json: also write a drawing of at most N boxes per layer",
+     .by_default = "none",
+     .example = "32"},
     {.name = "rail",
      .kind = REQUEST_U32,
      .offset = offsetof(show_options, rail),
      .metavar = "N",
-     .doc = "rail or plane whose cables the drawing marks (default 0)"},
+     .doc = "rail or plane whose cables the drawing highlights",
+     .by_default = "0",
+     .example = "3"},
     REQUEST_TOPOLOGY_SOURCE(show_options, choice.source),
     REQUEST_OUTPUT_OPTIONS(show_options, choice.output),
     {0},
@@ -220,25 +229,19 @@ const request_verb request_verb_topology_show = {
     .arguments = "FILE|CLUSTER",
     .arg_keys = topology_key,
     .description =
-        "Builds the graph of a network and prints what it is made of: devices by kind, "
-        "cables with their rates and latencies, distances between the NPUs in links, the "
-        "rate at which an NPU can inject, the cut between the first half of the NPUs and "
-        "the rest, the bisection (the smallest such cut; by the formula of the topology, "
-        "or "
-        "over all equal splits of at most 12 NPUs), the capacity down over the capacity "
-        "up "
-        "of every tier of switches, the time of an all-reduce and an all-to-all of 1 GB "
-        "per "
-        "NPU on the idle network, cost and power.\n"
-        "\n" REQUEST_TOPOLOGY_FILE "\n"
-        "\n"
-        "The drawing (--boxes) has layers from below (nodes, then switches by tier), "
-        "boxes "
-        "with the number of nodes or devices that each represents, and lines between "
-        "boxes with their cables and their rate in Gb/s, one direction. A network "
-        "without "
-        "switches is a circle or a grid, whose boxes have x and y. A path lists the "
-        "devices it passes and their boxes.",
+        "Builds the graph of a network and describes it: devices by kind, cables "
+        "with their rates and latencies, distances between NPUs in links, "
+        "injection rate, cost and power. It computes the cut between the first "
+        "half of the NPUs and the rest, and the bisection, which is the smallest "
+        "such cut. The bisection follows from the formula of the topology, or from "
+        "all equal splits of at most 12 NPUs. It also prints the oversubscription "
+        "of every tier of switches, and the time of an all-reduce and an "
+        "all-to-all of 1 GB per NPU on the idle network.\n\n" REQUEST_TOPOLOGY_FILE "\n\n"
+        "The drawing (--boxes) has layers from the bottom up: nodes, then switches "
+        "by tier. Each box has the number of nodes or devices that it represents. "
+        "Lines between boxes have their cables and their rate in Gb/s, one "
+        "direction. A network without switches is a circle or a grid, whose boxes "
+        "have x and y. A path lists its devices and their boxes.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(show_options),

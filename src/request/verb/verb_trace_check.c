@@ -25,11 +25,11 @@ static const request_option options[] = {
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(check_options, all),
-     .doc = "list every finding (default: the first 10 of each code)"},
+     .doc = "list every finding, not only the first 10 of each code"},
     {.name = "notes",
      .kind = REQUEST_FLAG,
      .offset = offsetof(check_options, notes),
-     .doc = "list notes, too: what is unusual but harmless for most readers"},
+     .doc = "also list notes: what is unusual but harmless for most readers"},
     REQUEST_GROUPS_OPTION(check_options, groups),
     {.name = "fix",
      .kind = REQUEST_FLAG,
@@ -38,10 +38,10 @@ static const request_option options[] = {
     {.name = "self",
      .kind = REQUEST_FLAG,
      .offset = offsetof(check_options, self),
-     .doc = "with --fix: drop dependencies of a node on itself, too"},
-    REQUEST_OUT_OPTION(
-        check_options, out, "OUT",
-        "with --fix: write all ranks to the file, prefix or folder OUT instead"),
+     .doc = "with --fix: also drop dependencies of a node on itself"},
+    REQUEST_OUT_OPTION(check_options, out, "OUT",
+                       "with --fix: write all ranks to the file, prefix or folder OUT",
+                       "in place", "fixed"),
     REQUEST_OUTPUT_OPTIONS(check_options, output),
     {0},
 };
@@ -472,33 +472,48 @@ const request_verb request_verb_trace_check = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Look for defects in each trace and, when there are several ranks, between them. "
-        "Every finding is one line: severity, file, node id and name, byte of the file, "
-        "what is wrong, what to do, and a code in brackets. Exit status 1 when there are "
-        "errors; warnings and notes leave it 0.\n\n"
-        "In one trace: duplicate ids (duplicate-id); dependencies on missing nodes "
-        "(dangling-dep), on the node itself (self-dep), in a cycle (cycle, which is "
-        "printed node by node); attributes a node needs and has not (missing-attr), of "
-        "the wrong class (attr-type) or with an impossible value (attr-value); unknown "
-        "node types (node-type); times beyond 64 bits (time-overflow); bytes that are no "
-        "trace (unreadable). Warnings: nothing to do (empty), communication of no bytes "
-        "(zero-size), text that is not UTF-8 (bad-utf8), NaN (not-a-number), an "
-        "attribute twice (attr-twice). Notes: zero-id, attr-kind (an unusual integer "
-        "kind), invalid-node, no-metadata.\n\n"
-        "Between ranks: sends without receives and the reverse, by source, destination, "
-        "tag and size (unmatched-send, unmatched-recv), those that differ just in size "
-        "or tag (send-recv-size, send-recv-tag), wrong ranks (peer-range, self-send, "
-        "wrong-rank); collectives of a group that differ in number, type, size or order "
-        "(coll-count, coll-type, coll-size, coll-order), and ranks that are not in the "
-        "group (group-member, group-range, group-unknown, group-conflict, group-alone). "
-        "Collectives are compared in the order of their ids; where dependencies do not "
-        "force that order on both ranks the finding is a warning (coll-order-unsure). "
-        "When all that is sound, ranks that wait for each other in a circle (deadlock). "
-        "A pg_name that is absent, empty or 0 means all ranks.\n\n"
-        "--fix drops dangling dependencies, and with --self those of a node on itself, "
-        "and says how many. Files are replaced whole or not at all, and only those in "
-        "which something changed; with --out a new set of all ranks is written and the "
-        "old one left alone. What was dropped no longer counts as an error.",
+
+        "Looks for defects in each trace and, if there are several ranks, between "
+        "them. Every finding is one line: severity, file, node id and name, byte of "
+        "the file, problem, remedy, and a code in brackets. The exit status is 1 if "
+        "there are errors; warnings and notes leave it 0.\n\n"
+        "Errors in one trace:\n"
+        " duplicate-id      two nodes have one id\n"
+        " dangling-dep      a dependency on a missing node\n"
+        " self-dep          a dependency of a node on itself\n"
+        " cycle             a cycle of dependencies, printed node by node\n"
+        " missing-attr      a node lacks an attribute that it needs\n"
+        " attr-type         an attribute has the wrong class\n"
+        " attr-value        an attribute has an impossible value\n"
+        " node-type         unknown node type\n"
+        " time-overflow     times do not fit into 64 bits\n"
+        " unreadable        the bytes are not a trace\n"
+        "Warnings:\n"
+        " empty             there is nothing to do\n"
+        " zero-size         communication of no bytes\n"
+        " bad-utf8          text that is not UTF-8\n"
+        " not-a-number      NaN\n"
+        " attr-twice        an attribute occurs twice\n"
+        "Notes: zero-id, attr-kind (an unusual integer kind), invalid-node, "
+        "no-metadata.\n\n"
+        "Between ranks:\n"
+        " unmatched-send, unmatched-recv    no partner by source, destination, tag "
+        "and size\n"
+        " send-recv-size, send-recv-tag     partners differ only in size or tag\n"
+        " peer-range, self-send, wrong-rank    wrong ranks\n"
+        " coll-count, coll-type, coll-size, coll-order    collectives of a group "
+        "differ\n"
+        " group-member, group-range, group-unknown, group-conflict, group-alone\n"
+        "                   ranks that are not in the group\n"
+        " deadlock          ranks wait for each other in a cycle\n\n"
+        "Collectives are compared in the order of their ids. If dependencies do not "
+        "force that order on both ranks, the finding is a warning "
+        "(coll-order-unsure). Deadlocks are only looked for if everything else is "
+        "correct. A pg_name that is absent, empty or 0 means all ranks.\n\n"
+        "--fix drops dangling dependencies, and with --self those of a node on "
+        "itself, and reports how many. Files are replaced as a whole or not at all, "
+        "and only if something changed. With --out a new set of all ranks is written "
+        "and the old one is kept. What was dropped no longer counts as an error.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(check_options),

@@ -1,4 +1,4 @@
-/* halley trace compare - how near traces are to others, and what they give away. */
+/* halley trace compare - how similar traces are to others, and what they leak. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
@@ -28,28 +28,38 @@ static const request_option options[] = {
      .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
      .offset = offsetof(compare_options, train),
-     .doc = "what the model behind SYNTH was trained on, for the attack on membership"},
+     .doc = "training set of the model that made SYNTH, for the membership attack",
+     .by_default = "none",
+     .example = "train"},
     {.name = "holdout",
      .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
      .offset = offsetof(compare_options, holdout),
-     .doc = "what it never saw"},
+     .doc = "sets that the model was not trained on, for the membership attack",
+     .by_default = "none",
+     .example = "holdout"},
     {.name = "model",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(compare_options, model),
-     .doc = "the model itself: also attack by how likely it makes sets of --train and "
-            "--holdout, by its tables and by its network"},
+     .doc = "the model itself: also attack by the likelihood that it assigns to the sets "
+            "of --train and --holdout",
+     .by_default = "none",
+     .example = "corpus.hsm"},
     {.name = "reference",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(compare_options, reference),
-     .doc = "a model of other sets of the kind: likelihoods are taken over its"},
+     .doc = "model of other sets of the same kind; likelihoods are taken relative to it",
+     .by_default = "none",
+     .example = "reference.hsm"},
     {.name = "scores",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(compare_options, scores),
-     .doc = "scores of another attack, lines of 'member SCORE' and 'other SCORE'"},
+     .doc = "scores of another attack: lines 'member SCORE' and 'other SCORE'",
+     .by_default = "none",
+     .example = "scores.txt"},
     {.name = "min-support",
      .letter = 'k',
      .kind = REQUEST_U32,
@@ -57,23 +67,29 @@ static const request_option options[] = {
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(compare_options, min_support),
-     .doc = "names and numbers found in fewer sets of REAL count as leaked (default: 5)"},
+     .doc = "names and numbers found in fewer sets of REAL count as leaked",
+     .by_default = "5",
+     .example = "10"},
     {.name = "simulate",
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(compare_options, simulate),
-     .doc = "sets to simulate on each side; 0 = none (default: 100)"},
+     .doc = "number of sets to simulate on each side; 0 simulates none",
+     .by_default = "100",
+     .example = "20"},
     {.name = "strict",
      .kind = REQUEST_FLAG,
      .offset = offsetof(compare_options, strict),
-     .doc = "a set that does not pass 'halley trace check' or a folder that cannot be "
-            "opened is an error (default: left out)"},
+     .doc = "fail when a set does not pass 'halley trace check' or a folder cannot be "
+            "opened, instead of leaving it out"},
     {.name = "html",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "FILE",
      .offset = offsetof(compare_options, html),
-     .doc = "also write a page with plots"},
+     .doc = "also write an HTML page with plots",
+     .by_default = "none",
+     .example = "compare.html"},
     REQUEST_OUTPUT_OPTIONS(compare_options, output),
     {0},
 };
@@ -251,7 +267,7 @@ static const request_example examples[] = {
     {"halley trace compare step shared/step --html report.html",
      "what is left of a set that was obfuscated"},
     {"halley trace compare corpus/ synth/ --train corpus/ --holdout unseen/ --json",
-     "whether what a model made gives away what it was trained on"},
+     "whether the sets that a model made leak its training set"},
     {"halley trace compare unseen/ synth/ --train corpus/ --holdout unseen/ --model "
      "M.hsm --reference R.hsm",
      "whether the model itself does"},
@@ -266,26 +282,31 @@ const request_verb request_verb_trace_compare = {
     .arguments = "REAL SYNTH",
     .arg_keys = compare_keys,
     .description =
-        "Say how near SYNTH is to REAL and how much it gives away of it. Each is a file, "
-        "a prefix, or a folder, of which all sets are taken, those in folders within it, "
-        "too; groups are read from PREFIX.comm_group.json beside a set.\n\n"
-        "Fidelity: the mix of operators, by kind and by name, of dependencies and of "
-        "bytes by type of communication, as total variation (0 = the same, 1 = nothing "
-        "in common); durations, operations, bytes, message sizes, degrees, widths and "
-        "depths of the graphs and critical paths, as Kolmogorov-Smirnov distance and as "
-        "Wasserstein distance over the mean of REAL; simulated time on three "
-        "clusters.\n\n"
-        "Privacy: the share of nodes of SYNTH that stand in REAL in runs of at least 8 "
-        "to 256 nodes with the same types, values and relative dependencies, as they are "
-        "and after the repeats within each trace (layers, micro-batches) were taken out; "
-        "the nearest set of REAL; names and numbers of SYNTH that only a few sets of "
-        "REAL have; and, with --train and --holdout, how well an attacker can tell from "
-        "SYNTH what it was made from: the area under the curve (0.5 = not at all) with "
-        "its 95 % confidence interval, by features and by runs that are shared. With "
-        "--model, how well somebody who holds the model can: by how likely it makes a "
-        "set over how likely --reference does, which was learned from sets of the same "
-        "kind that stand neither in --train nor in --holdout; as a whole and by "
-        "conditions, programs and numbers.",
+
+        "Measures how similar SYNTH is to REAL and how much of REAL it leaks. Each "
+        "is a file, a prefix, or a folder with sets, also in folders within it. "
+        "Groups are read from PREFIX.comm_group.json next to a set.\n\n"
+        "Fidelity is measured in three ways. The mix of operators (by kind and by "
+        "name), dependencies, and bytes by type of communication are compared by "
+        "total variation (0 = the same, 1 = nothing in common). Distributions are "
+        "compared by Kolmogorov-Smirnov distance, and by Wasserstein distance "
+        "relative to the mean of REAL. They are those of durations, operations, "
+        "bytes, message sizes, degrees, graph widths, graph depths and critical "
+        "paths. The sets are also simulated on three clusters.\n\n"
+        "Privacy is measured by what SYNTH shares with REAL. The first measure is "
+        "the share of nodes of SYNTH that occur in REAL in runs of at least 8 to "
+        "256 nodes. The nodes of a run have the same types, values and relative "
+        "dependencies. It is given with and without the repeats within each trace "
+        "(layers, micro-batches). The others are the nearest set of REAL, and the "
+        "names and numbers of SYNTH that only a few sets of REAL have.\n\n"
+        "With --train and --holdout, membership attacks are run: how well can an "
+        "attacker find out which sets SYNTH was made from? The result is the area "
+        "under the curve (0.5 = not at all) with its 95 % confidence interval, by "
+        "features and by shared runs. With --model, the attacker holds the model "
+        "and compares the likelihoods of sets. The option --reference names a "
+        "model of other sets of the same kind, and the likelihoods are divided by "
+        "its own. Results are given in total and by conditions, programs and "
+        "numbers.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(compare_options),

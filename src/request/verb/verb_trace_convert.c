@@ -25,40 +25,47 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = traces_form_names,
      .offset = offsetof(convert_options, to),
-     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+     .doc = "file format to write",
+     .by_default = "by the ending of OUT, .et for sets"},
     {.name = "template",
      .kind = REQUEST_FLAG,
      .offset = offsetof(convert_options, roles),
-     .doc = "write one trace per role and OUT.roles.yaml: ranks that are equal but for "
-            "their groups and peers share a trace"},
+     .doc = "write one trace per role and OUT.roles.yaml: ranks that differ only in "
+            "groups and peers share a trace"},
     {.name = "lossy",
      .kind = REQUEST_FLAG,
      .offset = offsetof(convert_options, lossy),
-     .doc = "JSON: leave out what it cannot carry (unknown fields, text that is not "
-            "UTF-8) and say how much, instead of failing"},
-    REQUEST_THREADS_OPTION(convert_options, threads, "files written"),
+     .doc = "JSON: drop what it cannot represent (unknown fields, text that is not "
+            "UTF-8) and report how much, instead of failing"},
+    REQUEST_THREADS_OPTION(convert_options, threads, "files to write"),
     {.name = "npus",
      .letter = 'n',
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(convert_options, npus),
-     .doc = "text workloads: traces to make (default: one model-parallel group, or 1)"},
+     .doc = "text workloads: number of traces to make",
+     .by_default = "one model-parallel group, else 1",
+     .example = "16"},
     {.name = "passes",
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(convert_options, passes),
-     .doc = "text workloads: training steps (default: 1)"},
+     .doc = "text workloads: number of training steps",
+     .by_default = "1",
+     .example = "2"},
     {.name = "size",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_BYTES,
      .metavar = "BYTES",
      .offset = offsetof(convert_options, size_bytes),
-     .doc = "MSCCL and MSCCL++: the data of the collective, such as '64 MiB'"},
+     .doc = "MSCCL and MSCCL++: size of the collective",
+     .by_default = "none",
+     .example = "64 MiB"},
     {.name = "chakra",
      .kind = REQUEST_FLAG,
      .offset = offsetof(convert_options, chakra),
-     .doc = "text workloads: byte for byte what Chakra's converter writes, defects "
-            "included"},
+     .doc = "text workloads: write exactly the bytes that Chakra's converter writes, "
+            "including its defects"},
     REQUEST_FORCE_OPTION(convert_options, force),
     TRACES_JSON_OPTION(convert_options, output),
     {0},
@@ -201,31 +208,37 @@ const request_verb request_verb_trace_convert = {
     .arguments = "TRACE OUT",
     .arg_keys = convert_keys,
     .description =
-        "Read a trace or a set in any form and write it in another. TRACE is a file, a "
-        "prefix (dir/name for dir/name.0.et and so on) or a folder that holds one "
-        "set.\n\n"
-        "Read, whatever the name: .et of schema v0.0.4 / 1.0.0 and of v0.0.1 to v0.0.3, "
-        "gzipped or not, protobuf-JSON as one document, as lines or as Chakra's jsonizer "
-        "writes it, workload_graph JSON, and workload files of ASTRA-sim 1.0 and COMET: "
-        "MICRO, DATA, MODEL, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_DLRM, "
-        "HYBRID_TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_CUSTOMIZED and "
-        "DISTRIBUTED_INFERENCE become OUT.0.et and so on for --npus NPUs, with "
-        "OUT.comm_group.json where there are groups. A collective algorithm of MSCCL "
-        "(XML) or MSCCL++ (an execution plan, JSON) becomes a trace of sends, receives "
-        "and reductions for each GPU, to be "
-        "named as custom in a cluster file or ...-implementation-custom in ASTRA-sim's "
-        "system file. A PyTorch execution trace, alone or linked by Chakra's trace_link, "
-        "becomes one trace, as with halley trace link.\n\n"
-        "A file becomes the file OUT, in the form its name asks for: .et, .et.gz, .json "
-        "(one document), .jsonl (an object a line). A set becomes OUT.0.et and so on, "
-        "or, when OUT is a folder or ends in /, files in it under their old names, with "
-        "the groups that lie beside it. --to "
-        "decides where the name does not: et, et.gz, json, jsonl, chakra-json (the same "
-        "bytes as Chakra's jsonizer); 'name' is the default.\n\n"
-        "Each file appears whole or not at all; when one fails, new files of this run "
-        "are removed again. .et to .et keeps every byte of files that protobuf wrote. "
-        "JSON cannot carry unknown fields and text that is not UTF-8: that is an error, "
-        "or, with --lossy, left out and counted.",
+
+        "Reads a trace or a set in any format and writes it in another. TRACE is a "
+        "file, a prefix (dir/name for dir/name.0.et and so on) or a folder that "
+        "holds one set.\n\n"
+        "The format of the input is found by content:\n"
+        " - .et of schema v0.0.4 / 1.0.0 and of v0.0.1 to v0.0.3, plain or gzip\n"
+        " - protobuf-JSON: one document, lines, or as Chakra's jsonizer writes it\n"
+        " - workload_graph JSON\n"
+        " - text workloads of ASTRA-sim 1.0 and COMET\n"
+        " - collective algorithms of MSCCL (XML) and MSCCL++ (JSON)\n"
+        " - PyTorch execution traces, alone or linked by Chakra's trace_link\n\n"
+        "Text workloads are MICRO, DATA, MODEL, HYBRID_DATA_MODEL, "
+        "HYBRID_MODEL_DATA, HYBRID_DLRM, HYBRID_TRANSFORMER, "
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_CUSTOMIZED and "
+        "DISTRIBUTED_INFERENCE. They become OUT.0.et and so on for --npus NPUs, "
+        "with OUT.comm_group.json if there are groups. A collective algorithm "
+        "becomes one trace of sends, receives and reductions per GPU. Name it as "
+        "custom in a cluster file, or as ...-implementation-custom in ASTRA-sim's "
+        "system file. A PyTorch execution trace becomes one trace, as with halley "
+        "trace link.\n\n"
+        "A file becomes the file OUT, in the format of its ending: .et, .et.gz, "
+        ".json (one document) or .jsonl (one object per line). A set becomes "
+        "OUT.0.et and so on. If OUT is a folder or ends with /, the files keep "
+        "their names, and the groups next to the set are copied. The option --to "
+        "overrides the ending: et, et.gz, json, jsonl, or chakra-json (the same "
+        "bytes as Chakra's jsonizer).\n\n"
+        "Each file is written as a whole or not at all; if one fails, new files of "
+        "this run are removed. Converting .et to .et keeps every byte of files "
+        "that protobuf wrote. JSON cannot represent unknown fields and text that "
+        "is not UTF-8. These are an error, or are left out and counted with "
+        "--lossy.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(convert_options),

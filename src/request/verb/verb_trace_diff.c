@@ -21,13 +21,15 @@ static const request_option options[] = {
      .kind = REQUEST_TEXTS,
      .metavar = "KIND[,KIND]",
      .offset = offsetof(diff_options, ignore),
-     .doc = "leave out differences in ranks, metadata, nodes, order, type, name, time, "
-            "deps, attrs, io, unknown; may be repeated"},
+     .doc = "ignore differences in ranks, metadata, nodes, order, type, name, time, "
+            "deps, attrs, io or unknown; repeatable",
+     .by_default = "none",
+     .example = "name,time"},
     {.name = "all",
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(diff_options, all),
-     .doc = "list every difference (default: the first 10 of each kind)"},
+     .doc = "list every difference, not only the first 10 of each kind"},
     {.name = "quiet",
      .letter = 'q',
      .kind = REQUEST_FLAG,
@@ -36,7 +38,8 @@ static const request_option options[] = {
     {.name = "by-id",
      .kind = REQUEST_FLAG,
      .offset = offsetof(diff_options, by_id),
-     .doc = "match nodes by id, also of recordings (default: recordings by call tree)"},
+     .doc = "match nodes by id, also in recordings, which are matched by call tree "
+            "otherwise"},
     REQUEST_OUTPUT_OPTIONS(diff_options, output),
     {0},
 };
@@ -260,20 +263,22 @@ const request_verb request_verb_trace_diff = {
     .arguments = "A B",
     .arg_keys = diff_keys,
     .description =
-        "Say what differs between A and B, each a file, a prefix or a folder: metadata, "
-        "nodes, types, names, times, dependencies, attributes, inputs and outputs. Ranks "
-        "are compared one by one, nodes are matched by id. One line per difference, "
-        "counts at the end; what equal ranks have in common is listed for the first of "
-        "them and counted for all. Exit status 0 when there is none, 1 when there are "
-        "differences or something failed, 2 for wrong usage.\n\n"
-        "Forms are compared by what they hold: a trace and its conversion have no "
-        "differences. --ignore order takes nodes, dependencies and attributes in another "
-        "order for equal.\n\n"
-        "Two recordings of profilers (as they are, or linked) are compared by what got "
-        "slower: their call trees (threads, ranges, operators, kernels) are aligned by "
-        "names and shapes, hip reading as cuda, and the time on the host and of the "
-        "kernels launched is added up by operator and by class of kernel. The rows add "
-        "up exactly to the difference. --by-id or --ignore compares nodes instead.",
+
+        "Reports the differences between A and B, each a file, a prefix or a folder: "
+        "metadata, nodes, types, names, times, dependencies, attributes, inputs and "
+        "outputs. Ranks are compared one by one, and nodes are matched by id. There "
+        "is one line per difference, with counts at the end. Differences that equal "
+        "ranks share are listed for the first of them and counted for all. The exit "
+        "status is 0 if there are none, 1 if there are differences or something "
+        "failed, and 2 for wrong usage.\n\n"
+        "Formats are compared by content: a trace and its conversion have no "
+        "differences. --ignore order ignores the order of nodes, dependencies and "
+        "attributes.\n\n"
+        "Two recordings of profilers (raw or linked) are compared by what got slower."
+        " Their call trees (threads, ranges, operators, kernels) are aligned by names"
+        " and shapes, and hip is read as cuda. The host time and the time of launched"
+        " kernels are summed by operator and by kernel class. The rows add up exactly"
+        " to the difference. --by-id or --ignore compares nodes instead.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(diff_options),

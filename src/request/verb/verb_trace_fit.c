@@ -23,19 +23,24 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "PREFIX",
      .offset = offsetof(fit_options, out),
-     .doc = "also write PREFIX.model.yaml, PREFIX.plan.yaml and PREFIX.stack.yaml"},
+     .doc = "also write PREFIX.model.yaml, PREFIX.plan.yaml and PREFIX.stack.yaml",
+     .by_default = "none",
+     .example = "fitted"},
     {.name = "cluster",
      .letter = 'c',
      .kind = REQUEST_TEXT,
      .metavar = "NAME",
      .offset = offsetof(fit_options, cluster),
-     .doc = "machine of the recording: a cluster preset or file, without a number "
-            "(default: the preset with the recorded device)"},
+     .doc = "machine of the recording: a cluster preset or file, without a number",
+     .by_default = "the preset with the recorded device",
+     .example = "dgx-h100"},
     {.name = "name",
      .kind = REQUEST_TEXT,
      .metavar = "NAME",
      .offset = offsetof(fit_options, name),
-     .doc = "name of the model (default: recorded)"},
+     .doc = "name of the model",
+     .by_default = "recorded",
+     .example = "my-7b"},
     REQUEST_OUTPUT_OPTIONS(fit_options, output),
     {0},
 };
@@ -394,33 +399,31 @@ const request_verb request_verb_trace_fit = {
     .arguments = "TRACE",
     .arg_keys = traces_key,
     .description =
-        "Say how many layers of which sizes a recording runs, and how it is divided. "
-        "TRACE is a recording, or a trace linked from one; of several ranks the first is "
-        "looked at, of several steps the middle one.\n\n"
-        "Layers are the period of the kernels of the busiest stream, by name; a period "
-        "with two attentions is two layers. The number of tokens is the commonest number "
-        "of rows of a layer's matmuls, the hidden size their commonest inner size. "
-        "Heads, "
-        "sequence and batch come from the shapes of attention operators, else of "
-        "softmax, "
-        "the vocabulary from the embedding: recordings without shapes (captured graphs) "
-        "show layers only. Two collectives per layer are tensor parallelism; others, in "
-        "a "
-        "job with a backward pass, data parallelism.\n\n"
+
+        "Finds the number and sizes of the layers in a recording, and how the model "
+        "is parallelized. TRACE is a recording, or a trace linked from one. Of "
+        "several ranks the first is used, of several steps the middle one.\n\n"
+        "Layers are the period of the kernels of the busiest stream, by name; a "
+        "period with two attentions is two layers. The number of tokens is the most "
+        "frequent number of rows in a layer's matmuls, and the hidden size their most"
+        " frequent inner size. Heads, sequence length and batch come from the shapes "
+        "of attention operators, else of softmax. The vocabulary comes from the "
+        "embedding. Recordings without shapes (captured graphs) show only layers. Two"
+        " collectives per layer are tensor parallelism; others, in a job with a "
+        "backward pass, are data parallelism.\n\n"
         "The step that 'trace gen' makes of this model and plan is then compared with "
-        "the "
-        "recorded one, on the cluster preset with the recorded device or the cluster of "
-        "-c. "
+        "the recorded one, on the cluster of -c or the preset with the recorded device. "
         "The constants of a stack are scaled until matmuls, attention, memory-bound "
-        "operators, the update and the wait for the host take the recorded time; "
-        "constants of one kind are scaled together, and communication keeps its "
-        "defaults. The difference that remains is printed, and that of default "
-        "constants, which is the error of a prediction without the recording. Of a "
-        "recording without a backward pass the compute of the forward pass is "
+        "operators, the update and the wait for the host take the recorded time. "
+        "Constants of one kind are scaled by one factor, and communication keeps its "
+        "defaults. The remaining difference is printed. So is the difference with "
+        "default "
+        "constants, which is the error of a prediction without the recording. For a "
+        "recording without a backward pass, the compute of the forward pass is "
         "compared.\n\n"
         "With --out the model, the plan and the stack are written as files that other "
-        "commands read; no stack is written that is more than 25 % off. What was not "
-        "found is said, not guessed.",
+        "commands read; a stack that is more than 25 % off is not written. What was not "
+        "found is reported, not guessed.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(fit_options),

@@ -28,10 +28,11 @@ typedef struct gen_options {
     design_options design; /* its tp, pp, dp and zero serve patterns, too */
 } gen_options;
 
-#define PARAM(name_, member_, metavar_, doc_)                                            \
+#define PARAM(name_, member_, metavar_, doc_, example_)                                  \
     {                                                                                    \
         .name = name_, .kind = REQUEST_TEXT, .metavar = metavar_,                        \
-        .offset = offsetof(gen_options, member_), .doc = doc_                            \
+        .offset = offsetof(gen_options, member_), .doc = doc_,                           \
+        .by_default = "by pattern, see --list", .example = example_                      \
     }
 
 typedef gen_options options_struct;
@@ -41,9 +42,11 @@ static const request_option options[] = {
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(gen_options, npus),
-     .doc = "NPUs, one trace each (default: 8)"},
-    REQUEST_OUT_OPTION(gen_options, out, "PREFIX",
-                       "write PREFIX.0.et and so on (default: the pattern's name)"),
+     .doc = "number of NPUs, one trace each",
+     .by_default = "8",
+     .example = "64"},
+    REQUEST_OUT_OPTION(gen_options, out, "PREFIX", "write PREFIX.0.et, PREFIX.1.et, ...",
+                       "the pattern's name", "ring"),
     {.name = "list",
      .kind = REQUEST_FLAG,
      .offset = offsetof(gen_options, list),
@@ -56,34 +59,43 @@ static const request_option options[] = {
     {.name = "chakra",
      .kind = REQUEST_FLAG,
      .offset = offsetof(gen_options, exact),
-     .doc = "byte for byte as Chakra's generator, for its own cases"},
-    PARAM("size", size, "BYTES", "bytes of a collective or message, such as '64 MiB'"),
-    PARAM("repeat", repeat, "N", "repeat the pattern N times"),
+     .doc = "write exactly the bytes that Chakra's generator writes, for its own cases"},
+    PARAM("size", size, "BYTES", "bytes of a collective or message", "64 MiB"),
+    PARAM("repeat", repeat, "N", "repeat the pattern N times", "10"),
     PARAM("order", order, "chained|independent",
-          "whether repetitions wait for each other"),
+          "chained repetitions wait for each other", "independent"),
     {.name = "group",
      .letter = 'g',
      .kind = REQUEST_TEXTS,
      .metavar = "RANKS",
      .offset = offsetof(gen_options, group),
-     .doc = "only ranks such as 0,2,4-7 take part; repeat for more groups"},
-    PARAM("compute", compute, "TIME", "length of a compute node, such as '20 us'"),
+     .doc = "only these ranks take part; repeat it for more groups",
+     .by_default = "all ranks",
+     .example = "0,2,4-7"},
+    PARAM("compute", compute, "TIME", "duration of a compute node", "20 us"),
     PARAM("flops", flops, "N",
-          "operations of a compute node, such as 2G (default: 100 TFLOP/s in its time)"),
-    PARAM("tensor", tensor, "BYTES", "bytes a compute or memory node moves"),
-    PARAM("layers", layers, "N", "layers of the model"),
-    PARAM("micro-batches", micro_batches, "N", "pieces of a batch in a pipeline"),
-    PARAM("backward", backward, "yes|no", "whether a backward pass follows"),
-    PARAM("gradient", gradient, "BYTES", "gradients of a layer on one NPU"),
-    PARAM("messages", messages, "N", "messages in all"),
-    PARAM("seed", seed, "N", "another number, another random trace"),
-    PARAM("nodes", nodes, "N", "nodes of each rank"),
-    PARAM("degree", degree, "X", "dependencies of a node on average, at most 8"),
-    PARAM("comp-weight", comp_weight, "N", "share of compute nodes among the weights"),
-    PARAM("coll-weight", coll_weight, "N", "share of collectives"),
-    PARAM("p2p-weight", p2p_weight, "N", "share of sends and receives"),
-    PARAM("mem-weight", mem_weight, "N", "share of memory loads and stores"),
-    DESIGN_NAMES DESIGN_PLAN REQUEST_OUTPUT_OPTIONS(gen_options, output),
+          "operations of a compute node; by default 100 TFLOP/s times its duration",
+          "2G"),
+    PARAM("tensor", tensor, "BYTES",
+          "bytes that a compute or memory node reads and writes", "64 MiB"),
+    PARAM("layers", layers, "N", "layers of the model", "24"),
+    PARAM("micro-batches", micro_batches, "N", "micro-batches in a pipeline", "8"),
+    PARAM("backward", backward, "yes|no", "whether there is a backward pass", "no"),
+    PARAM("gradient", gradient, "BYTES", "bytes of gradients per layer and NPU",
+          "100 MiB"),
+    PARAM("messages", messages, "N", "total number of messages", "1000"),
+    PARAM("seed", seed, "N", "seed of the random trace", "7"),
+    PARAM("nodes", nodes, "N", "nodes per rank", "500"),
+    PARAM("degree", degree, "X", "mean number of dependencies of a node, at most 8",
+          "2.5"),
+    PARAM("comp-weight", comp_weight, "N", "relative frequency of compute nodes", "50"),
+    PARAM("coll-weight", coll_weight, "N", "relative frequency of collectives", "20"),
+    PARAM("p2p-weight", p2p_weight, "N", "relative frequency of sends and receives",
+          "10"),
+    PARAM("mem-weight", mem_weight, "N", "relative frequency of memory loads and stores",
+          "10"),
+    DESIGN_NAMES("none, make a pattern", "none")
+        DESIGN_PLAN REQUEST_OUTPUT_OPTIONS(gen_options, output),
     {0},
 };
 
@@ -371,22 +383,23 @@ const request_verb request_verb_trace_gen = {
     .arguments = "[PATTERN]",
     .arg_keys = pattern_key,
     .description =
-        "Write the traces of a pattern: a microbenchmark of one collective, "
-        "point-to-point messages, a random graph, a simple training step, or one of the "
-        "cases of Chakra's generator. --list shows the patterns, and with a pattern what "
-        "it can be told.\n\n"
-        "Every pattern can be simulated: sends have receives of the same tag and size, "
-        "and all NPUs meet their collectives in one order. With groups, "
+
+        "Writes the traces of a pattern: a microbenchmark of one collective, "
+        "point-to-point messages, a random graph, a simple training step, or a "
+        "case of Chakra's generator. The option --list shows the patterns, and "
+        "with a PATTERN its parameters.\n\n"
+        "Every pattern can be simulated: sends have receives of the same tag and "
+        "size, and all NPUs execute their collectives in one order. With groups, "
         "PREFIX.comm_group.json lists their ranks as ASTRA-sim reads them, and "
         "collectives carry the group's number as pg_name.\n\n"
-        "With --model and --cluster, the traces are one training step of that model "
-        "under a plan, the same step that 'halley estimate' adds up: compute with "
-        "operations, bytes and the time the estimator gives it, collectives of the "
-        "plan's groups, messages between stages, and memory nodes for what is kept in "
-        "another tier.\n\n"
-        "The pattern 'chakra' writes all cases of Chakra's generator, PREFIX and the "
-        "case's name each. With --chakra they are the same bytes; without, sends and "
-        "receives are given partners, which Chakra leaves out.",
+        "With --model and --cluster, the traces are one training step of that "
+        "model under a plan, the same step that 'halley estimate' evaluates. They "
+        "contain compute with operations, bytes and estimated time, collectives of "
+        "the plan's groups, messages between stages, and memory nodes for "
+        "offloaded data.\n\n"
+        "The pattern 'chakra' writes all cases of Chakra's generator, each to "
+        "PREFIX and the name of the case. With --chakra the bytes are the same. "
+        "Without it, sends and receives get the partners that Chakra leaves out.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(gen_options),

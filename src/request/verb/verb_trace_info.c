@@ -21,7 +21,7 @@ static const request_option options[] = {
     {.name = "attrs",
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, attrs),
-     .doc = "list the attributes seen, with kind and count"},
+     .doc = "list the attributes that occur, with kind and count"},
     {.name = "path",
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, path),
@@ -35,27 +35,31 @@ static const request_option options[] = {
      .letter = 'k',
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, kernels),
-     .doc = "of recordings: device time by kernel class, idle time and its causes, "
+     .doc = "recordings: report device time by kernel class, idle time and its causes, "
             "steps, the longest kernels, and a verdict"},
     {.name = "as-hta",
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, as_hta),
-     .doc = "with --kernels --json: also the breakdown that Holistic Trace Analysis "
-            "gives"},
+     .doc = "with --kernels --json: also write the breakdown that Holistic Trace "
+            "Analysis gives"},
     {.name = "rules",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(info_options, rules),
-     .doc = "kernel rules (JSON) that go before the built-in ones"},
+     .doc = "kernel rules (JSON) that take precedence over the built-in ones",
+     .by_default = "none",
+     .example = "rules.json"},
     {.name = "recorded-on",
      .kind = REQUEST_TEXT,
      .metavar = "DEVICE",
      .offset = offsetof(info_options, recorded_on),
-     .doc = "the device of a recording that does not name it"},
+     .doc = "device of a recording that does not name it",
+     .by_default = "as recorded",
+     .example = "h100-sxm-80gb"},
     {.name = "partial",
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, partial),
-     .doc = "of a recording that is cut, read the events that are whole"},
+     .doc = "read the complete events of a recording that is cut off"},
     REQUEST_OUTPUT_OPTIONS(info_options, output),
     {0},
 };
@@ -636,21 +640,22 @@ const request_verb request_verb_trace_info = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Say what traces hold: nodes by type, collectives by type, group and size, "
-        "operations and bytes, time on CPUs and devices, depth, width, the critical "
-        "path, and the first problems that halley trace check finds.\n\n"
-        "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that holds "
-        "one set, or files, one per rank; or a recording of a profiler, which is linked "
-        "in memory as halley trace link does.\n\n"
-        "Depth is the number of nodes of the longest chain of dependencies; width is the "
-        "most nodes at the same distance from the start; the critical path is the chain "
-        "with the greatest sum of durations. Sums count every rank, equal or not. "
-        "Dangling dependencies count as met, and nodes in or behind cycles are left out "
-        "of depth, width and critical path.\n\n"
-        "A node counts as run on the CPU when its attribute is_cpu_op is true, else on "
-        "the device. In JSON, critical_path lists the longest nodes of the path, or with "
-        "--path all of them in order. With --csv there is one row per different trace; "
-        "--csv --attrs lists the attributes instead.",
+
+        "Describes traces: nodes by type, collectives by type, group and size, "
+        "operations and bytes, time on CPUs and devices, depth, width and the "
+        "critical path. Also lists the first problems that halley trace check finds.\n\n"
+        "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that "
+        "holds one set, or files, one per rank. It may also be a recording of a "
+        "profiler, which is linked in memory as with halley trace link.\n\n"
+        "Depth is the number of nodes in the longest chain of dependencies. Width is "
+        "the largest number of nodes at the same distance from the start. The "
+        "critical path is the chain with the largest sum of durations. Sums count "
+        "every rank, equal or not. Dangling dependencies count as met. Nodes in or "
+        "after cycles are left out of depth, width and critical path.\n\n"
+        "A node runs on the CPU if its attribute is_cpu_op is true, otherwise on the "
+        "device. In JSON, critical_path lists the longest nodes of the path, or with "
+        "--path all of them in order. With --csv there is one row per different "
+        "trace; --csv --attrs lists the attributes instead.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(info_options),

@@ -22,55 +22,66 @@ typedef struct link_options {
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(link_options, out, "OUT",
-                       "file to write, or, with --ranks, prefix or folder (required)"),
+                       "file to write; with --ranks, prefix or folder", REQUEST_REQUIRED,
+                       "step.et"),
     {.name = "ranks",
      .kind = REQUEST_FLAG,
      .offset = offsetof(link_options, ranks),
-     .doc = "link many ranks: %d in both names stands for the rank, from 0 on"},
+     .doc = "link many ranks: %d in both names represents the rank, from 0 on"},
     {.name = "form",
      .kind = REQUEST_CHOICE,
      .choices = traces_form_names,
      .offset = offsetof(link_options, form),
-     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+     .doc = "file format to write",
+     .by_default = "by the ending of OUT, .et for sets"},
     {.name = "split",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
      .metavar = "TIME",
      .offset = offsetof(link_options, split_s),
-     .doc = "own time of an operator behind its first child gets a node of its own from "
-            "this length on (default: a thousandth of the recording, 2 to 30 us)"},
+     .doc = "smallest self time of an operator, after its first child, that becomes a "
+            "node of its own",
+     .by_default = "1/1000 of the recording, between 2 and 30 us",
+     .example = "10 us"},
     {.name = "quiet-time",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
      .metavar = "TIME",
      .offset = offsetof(link_options, quiet_s),
-     .doc = "a thread that shows nothing for so long may be waiting for another one "
-            "(default: 100 us)"},
+     .doc = "a thread without events for this long may be waiting for another thread",
+     .by_default = "100 us",
+     .example = "200 us"},
     {.name = "rules",
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(link_options, rules),
-     .doc = "kernel rules (JSON) that go before the built-in ones"},
+     .doc = "kernel rules (JSON) that take precedence over the built-in ones",
+     .by_default = "none",
+     .example = "rules.json"},
     {.name = "recorded-on",
      .kind = REQUEST_TEXT,
      .metavar = "DEVICE",
      .offset = offsetof(link_options, recorded_on),
-     .doc = "the device, where the recording does not name it"},
+     .doc = "device of a recording that does not name it",
+     .by_default = "as recorded",
+     .example = "h100-sxm-80gb"},
     {.name = "pid",
      .kind = REQUEST_U64,
      .metavar = "N",
      .offset = offsetof(link_options, pid),
-     .doc = "of an nsys export, only this process (default: every process is a rank)"},
+     .doc = "nsys exports: only this process",
+     .by_default = "every process is a rank",
+     .example = "4242"},
     {.name = "partial",
      .kind = REQUEST_FLAG,
      .offset = offsetof(link_options, partial),
-     .doc = "of a recording that is cut, read the events that are whole"},
-    REQUEST_THREADS_OPTION(link_options, threads, "ranks linked"),
+     .doc = "read the complete events of a recording that is cut off"},
+    REQUEST_THREADS_OPTION(link_options, threads, "ranks to link"),
     {.name = "quiet",
      .letter = 'q',
      .kind = REQUEST_FLAG,
      .offset = offsetof(link_options, quiet),
-     .doc = "no report"},
+     .doc = "print no report"},
     REQUEST_OUTPUT_OPTIONS(link_options, output),
     {0},
 };
@@ -436,34 +447,36 @@ const request_verb request_verb_trace_link = {
     .arguments = "RECORDING...",
     .arg_keys = link_keys,
     .description =
-        "Make Chakra traces that can be simulated of recordings of real runs: Kineto "
-        "traces of PyTorch's profiler (CUDA, ROCm, MTIA), SQLite exports of Nsight "
-        "Systems, xplane.pb of JAX, JSON and CSV of rocprofv3. Name one file, the files "
-        "of several ranks, or a folder; what each file is, is found out by its content. "
-        "Files may be compressed with gzip.\n\n"
-        "A profiler's recording is enough. Every host thread is cut at each begin and "
-        "end of an event; kernels depend on their launch, their stream, events and "
-        "collectives of other streams; calls that block depend on what they waited for. "
-        "Lags are kept, so that the replay equals the recording. Device work that was "
-        "launched before the window is kept and starts at its recorded time. Kernels "
-        "get a class (matmul, attention, comm.all_reduce, ...) from rules on their "
-        "names.\n\n"
-        "A PyTorch execution trace (from ExecutionTraceObserver) and the Kineto trace of "
-        "the same run, in any order, are linked into one trace with the values and "
-        "outputs of all operators. "
-        "Operators are found in the device trace by record function id, else by external "
-        "id, else by their order on a thread; kernels, copies and sets hang under the "
-        "operators that launched them. Edges are what the hardware waits for: program "
-        "order of threads, launches, stream order, events between streams, calls that "
-        "wait for a device, threads that wait for each other, the order of collectives "
-        "in a group. Time that belongs to no operator is kept as gap nodes.\n\n"
-        "Durations are in duration_micros, rounded, and in duration_ns. Collectives, "
-        "sends and receives get type, bytes, element type, group and peers; kernels the "
-        "operations and bytes that follow from their operator's shapes.\n\n"
-        "The report says what was linked, guessed and dropped; `recorded` is the length "
-        "of the recording, `replayed` that of the result with recorded durations "
-        "(`halley sim --replay` gives the same), and the lines below where the "
-        "difference is. Without DEVICE nothing has a time, and only order, shapes and "
+
+        "Makes Chakra traces that can be simulated from recordings of real runs. It "
+        "reads Kineto traces of PyTorch's profiler (CUDA, ROCm, MTIA), SQLite exports"
+        " of Nsight Systems, xplane.pb of JAX, and JSON and CSV of rocprofv3. Name "
+        "one file, the files of several ranks, or a folder; the format is found by "
+        "content. Files may be compressed with gzip.\n\n"
+        "A profiler's recording is enough. Every host thread is cut at each start and"
+        " end of an event. Kernels depend on their launch, their stream, events, and "
+        "collectives of other streams. Blocking calls depend on what they waited for."
+        " Lags are kept, so that the replay equals the recording. Device work that "
+        "was launched before the window is kept and starts at its recorded time. "
+        "Kernels get a class (matmul, attention, comm.all_reduce, ...) from rules on "
+        "their names.\n\n"
+        "A PyTorch execution trace (from ExecutionTraceObserver) and the Kineto trace"
+        " of the same run, in any order, are linked into one trace with the values "
+        "and outputs of all operators. Operators are matched with the device trace by"
+        " record function id, else by external id, else by their order on a thread. "
+        "Kernels, copies and memsets become children of the operators that launched "
+        "them. Edges represent what the hardware waits for: program order of threads,"
+        " launches, stream order, events between streams, and blocking calls. They "
+        "also represent threads that wait for each other and the order of collectives"
+        " in a group. Time that belongs to no operator is kept as gap nodes.\n\n"
+        "Durations are written as duration_micros, rounded, and as duration_ns. "
+        "Collectives, sends and receives get type, bytes, element type, group and "
+        "peers. Kernels get the operations and bytes that follow from the shapes of "
+        "their operator.\n\n"
+        "The report lists what was linked, guessed and dropped. `recorded` is the "
+        "length of the recording, and `replayed` that of the result with recorded "
+        "durations, as in `halley sim --replay`. The lines below show where the two "
+        "differ. Without DEVICE nothing has a time, and only order, shapes and "
         "communication are known.",
     .examples = examples,
     .options = options,

@@ -19,22 +19,24 @@ typedef struct merge_options {
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(merge_options, out, "OUT",
-                       "prefix, folder or (for a single rank) file to write (required)"),
+                       "prefix, folder or (for a single rank) file to write",
+                       REQUEST_REQUIRED, "job"),
     {.name = "chain",
      .letter = 'c',
      .kind = REQUEST_FLAG,
      .offset = offsetof(merge_options, chain),
-     .doc = "one after the other: steps of the same ranks"},
+     .doc = "concatenate in time: steps of the same ranks"},
     {.name = "renumber",
      .kind = REQUEST_FLAG,
      .offset = offsetof(merge_options, renumber),
-     .doc = "ranks side by side: sends and receives name ranks by the numbers in the "
-            "file names; give them the new ones"},
+     .doc = "put ranks side by side and renumber the peers of sends and receives, which "
+            "name ranks by the numbers in the file names"},
     {.name = "form",
      .kind = REQUEST_CHOICE,
      .choices = traces_form_names,
      .offset = offsetof(merge_options, form),
-     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+     .doc = "file format to write",
+     .by_default = "by the ending of OUT, .et for sets"},
     REQUEST_FORCE_OPTION(merge_options, force),
     TRACES_JSON_OPTION(merge_options, output),
     {0},
@@ -255,21 +257,22 @@ const request_verb request_verb_trace_merge = {
     .arguments = "TRACE TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Side by side (the default): each TRACE is a file and becomes a rank, the first "
-        "rank 0. Nodes stay as they are; with --renumber the ranks that sends, receives "
-        "and process_group:init nodes name are translated from the numbers in the file "
-        "names (gpt.4.et is rank 4) to the new ones; that a message goes to a rank that "
-        "is not there is an error.\n\n"
-        "One after the other (--chain): each TRACE is a file, a prefix or a folder, all "
-        "with equally many ranks, and rank r of the result does what rank r of the "
-        "first did, then what rank r of the second did, and so on. Ids of later parts "
-        "are shifted behind those of earlier ones. Between two parts stands one "
-        "compute node without duration, named 'joint': it waits for every node that "
-        "nothing waits for, and every node without dependencies waits for it. Recorded "
-        "starts are shifted so that no part begins before the one before it has ended. "
-        "Metadata is that of the first part; dangling dependencies are left out.\n\n"
-        "A set is written as OUT.0.et and so on, or into OUT when it is a folder or "
-        "ends in /; chained single files become the file OUT.",
+
+        "Side by side (the default): each TRACE is a file and becomes a rank; the "
+        "first is rank 0. Nodes are not changed. With --renumber, the ranks that "
+        "sends, receives and process_group:init nodes name are translated from the "
+        "numbers in the file names (gpt.4.et is rank 4). A message to a rank that is "
+        "not part of the set is an error.\n\n"
+        "One after the other (--chain): each TRACE is a file, a prefix or a folder, "
+        "all with the same number of ranks. Rank r of the result executes rank r of "
+        "the first, then rank r of the second, and so on. Ids of later parts are "
+        "shifted past those of earlier ones. One compute node without duration, named"
+        " 'joint', connects two parts: it waits for every node without dependents, "
+        "and every node without dependencies waits for it. Recorded starts are "
+        "shifted so that no part starts before the previous one has ended. The "
+        "metadata is that of the first part; dangling dependencies are left out.\n\n"
+        "A set is written as OUT.0.et and so on, or into OUT if it is a folder or "
+        "ends with /. Chained single files become the file OUT.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(merge_options),

@@ -33,57 +33,67 @@ static const obfuscate_options defaults = {
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(obfuscate_options, out, "OUT",
-                       "prefix, folder or (of a file) file to write"),
+                       "prefix, folder or (for a single rank) file to write",
+                       REQUEST_REQUIRED, "public"),
     {.name = "level",
      .letter = 'l',
      .kind = REQUEST_CHOICE,
      .choices = levels,
      .offset = offsetof(obfuscate_options, level),
-     .doc = "how much is hidden; each level does what those before it do (default: "
-            "names)"},
+     .doc = "how much is anonymized; each level includes those before it",
+     .by_default = "names"},
     {.name = "key",
      .letter = 'k',
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(obfuscate_options, key),
-     .doc = "key of the pseudonyms: the same key gives the same names in all sets "
-            "(default: a random one, then forgotten)"},
+     .doc = "key of the pseudonyms: the same key gives the same names in all sets",
+     .by_default = "a random key that is not kept",
+     .example = "key.txt"},
     {.name = "save-key",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "FILE",
      .offset = offsetof(obfuscate_options, save_key),
-     .doc = "generate a random key and save it in FILE, for --key"},
+     .doc = "generate a random key and save it in FILE, for --key",
+     .by_default = "none",
+     .example = "key.txt"},
     {.name = "names",
      .kind = REQUEST_CHOICE,
      .choices = name_kinds,
      .offset = offsetof(obfuscate_options, names),
-     .doc = "what names become: the class of their operator, or pseudonyms, which how "
-            "often each occurs can undo (default: class)"},
+     .doc = "what names become: the class of their operator, or pseudonyms, which "
+            "frequency analysis can undo",
+     .by_default = "class"},
     {.name = "keep",
      .kind = REQUEST_TEXTS,
      .metavar = "ATTRIBUTE",
      .offset = offsetof(obfuscate_options, keep),
-     .doc = "keep an attribute of nodes or metadata unchanged; repeatable"},
+     .doc = "keep an attribute of nodes or metadata unchanged; repeatable",
+     .by_default = "none",
+     .example = "comm_type"},
     {.name = "keep-io",
      .kind = REQUEST_TEXTS,
      .metavar = "WHAT",
      .offset = offsetof(obfuscate_options, keep_io),
-     .doc = "keep values, shapes or types of inputs and outputs; repeatable"},
+     .doc = "keep values, shapes or types of inputs and outputs; repeatable",
+     .by_default = "none",
+     .example = "shapes"},
     {.name = "bound",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_SHARE,
      .metavar = "SHARE",
      .offset = offsetof(obfuscate_options, bound),
-     .doc = "largest error of a size, a duration and the simulated time, such as '2 %' "
-            "(default: 5 %)"},
+     .doc = "largest relative error of sizes, durations and simulated time",
+     .by_default = "5 %",
+     .example = "2 %"},
     {.name = "vary-sizes",
      .kind = REQUEST_FLAG,
      .offset = offsetof(obfuscate_options, vary_sizes),
-     .doc = "from level sizes on: make equal sizes and durations different ones within "
-            "--bound, so that layers are not told by them"},
+     .doc = "from level sizes on: vary equal sizes and durations within --bound, so that "
+            "they do not identify layers"},
     REQUEST_GROUPS_OPTION(obfuscate_options, groups),
-    REQUEST_THREADS_OPTION(obfuscate_options, threads, "traces"),
+    REQUEST_THREADS_OPTION(obfuscate_options, threads, "traces to write"),
     REQUEST_OVERWRITE_OPTION(obfuscate_options, force),
     REQUEST_OUTPUT_OPTIONS(obfuscate_options, output),
     {0},
@@ -428,31 +438,35 @@ const request_verb request_verb_trace_obfuscate = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Write a set of traces that can be shown to others, and say what was removed and "
-        "what they still see. Only what is understood is written: types, dependencies, "
+
+        "Writes a set of traces that can be shared, and reports what was removed and "
+        "what remains visible. Only known content is written: types, dependencies, "
         "durations, operations, bytes, and what communication needs. Everything else "
-        "(texts of inputs and outputs, process ids, paths, schemas, version "
-        "strings, metadata, unknown attributes and fields) is removed and counted, "
-        "unless --keep or --keep-io lets it pass.\n\n"
-        "Levels, each with all of the one before. ids: ids are renumbered from 128 in "
-        "their order, and recorded starts count from the earliest. names: names become "
-        "the kind of operator or, with --names pseudonym, pseudonyms (equal names equal "
-        "ones in all ranks, and in all sets of one key); who has a public run of the "
-        "same "
-        "model undoes pseudonyms by how often each occurs. Groups become numbers. sizes: "
-        "durations, operations and bytes go to a scale on "
-        "which none moves by more than --bound, and starts are removed; --vary-sizes "
-        "makes equal ones different instead. structure: "
-        "compute nodes are split and joined, redundant dependencies added and "
-        "dropped; how many layers, micro-batches and parallel ranks there are remains "
-        "exactly visible.\n\n"
-        "Simulated time stays exactly the same for ids and names. From sizes on it is "
-        "measured on three clusters before and after, and stays within --bound: finer "
-        "steps are taken where needed, and if even those do not do, it is an error.\n\n"
-        "From names on, the bytes to be written are searched for every run of 8 or more "
-        "printable bytes of the names, texts and paths that were read; one found is an "
-        "error, and nothing is written.\n\n"
-        "A key file holds 32 hexadecimal digits, as --save-key writes it, or any text.",
+        "is removed and counted, unless --keep or --keep-io keeps it: texts of inputs"
+        " and outputs, process ids, paths, schemas, version strings, metadata, and "
+        "unknown attributes and fields.\n\n"
+        "Each level includes the previous ones.\n\n"
+        "ids: ids are renumbered from 128 in their order, and recorded starts count "
+        "from the earliest.\n\n"
+        "names: names become the class of the operator or, with --names pseudonym, "
+        "pseudonyms. Equal names get equal pseudonyms in all ranks, and in all sets "
+        "with one key. Whoever has a public run of the same model can undo pseudonyms"
+        " by frequency analysis. Groups become numbers.\n\n"
+        "sizes: durations, operations and bytes are rounded to a scale with a "
+        "relative error of at most --bound, and starts are removed. --vary-sizes "
+        "makes equal values different instead.\n\n"
+        "structure: compute nodes are split and joined, and redundant dependencies "
+        "are added and dropped. The numbers of layers, micro-batches and parallel "
+        "ranks remain visible.\n\n"
+        "Simulated time stays exactly the same for ids and names. From sizes on it is"
+        " measured on three clusters before and after, and stays within --bound. "
+        "Finer steps are used where needed, and if these are not enough, the command "
+        "fails.\n\n"
+        "From names on, the output is searched for every run of 8 or more printable "
+        "bytes of the names, texts and paths that were read. If one is found, the "
+        "command fails and nothing is written.\n\n"
+        "A key file holds 32 hexadecimal digits, as --save-key writes it, or any "
+        "text.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(obfuscate_options),

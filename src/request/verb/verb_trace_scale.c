@@ -23,86 +23,108 @@ static const scale_options defaults = {.compute = 1, .host = 1, .bytes = 1, .bat
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(scale_options, out, "OUT",
-                       "prefix, folder or (of a file) file to write"),
+                       "prefix, folder or (for a single rank) file to write",
+                       REQUEST_REQUIRED, "bigger"),
     {.name = "layers",
      .letter = 'L',
      .kind = REQUEST_TEXT,
      .metavar = "FROM:TO",
      .offset = offsetof(scale_options, layers),
-     .doc = "repeat or remove layers, such as 24:32"},
+     .doc = "repeat or remove layers to go from one number to another",
+     .by_default = "none",
+     .example = "24:32"},
     {.name = "repeats",
      .kind = REQUEST_U32,
      .min = 2,
      .max = 65536,
      .metavar = "N",
      .offset = offsetof(scale_options, repeats),
-     .doc = "layers on a rank, where they are not found right"},
+     .doc = "number of layers per rank, if they are not detected correctly",
+     .by_default = "detected",
+     .example = "12"},
     {.name = "swap",
      .kind = REQUEST_CHOICE,
      .choices = swaps,
      .offset = offsetof(scale_options, swap),
-     .doc = "all-reduces as reduce-scatter and all-gather (split), or back (join)"},
+     .doc = "replace all-reduces by reduce-scatter and all-gather (split), or the "
+            "reverse (join)",
+     .by_default = "none"},
     {.name = "dp",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 1048576,
      .metavar = "N",
      .offset = offsetof(scale_options, dp),
-     .doc = "ranks of each data-parallel group; each keeps its batch"},
+     .doc = "ranks per data-parallel group; each rank keeps its batch",
+     .by_default = "as in the traces",
+     .example = "32"},
     {.name = "dp-groups",
      .kind = REQUEST_TEXT,
      .metavar = "GROUPS",
      .offset = offsetof(scale_options, dp_groups),
-     .doc =
-         "which groups are data parallel, such as 5,6; 0 = all ranks (default: found)"},
+     .doc = "ids of the data-parallel groups; 0 is all ranks",
+     .by_default = "detected",
+     .example = "5,6"},
     {.name = "compute",
      .kind = REQUEST_DOUBLE,
      .min = 1e-9,
      .max = 1e9,
      .metavar = "FACTOR",
      .offset = offsetof(scale_options, compute),
-     .doc = "times as much compute: durations, operations, memory traffic; of a "
-            "recording the device's only"},
+     .doc = "multiply compute by FACTOR: durations, operations and memory traffic; in a "
+            "recording only on the device",
+     .by_default = "1",
+     .example = "1.5"},
     {.name = "host",
      .kind = REQUEST_DOUBLE,
      .min = 1e-9,
      .max = 1e9,
      .metavar = "FACTOR",
      .offset = offsetof(scale_options, host),
-     .doc = "of recordings: times as long on the host"},
+     .doc = "recordings: multiply host time by FACTOR",
+     .by_default = "1",
+     .example = "0.5"},
     {.name = "bytes",
      .kind = REQUEST_DOUBLE,
      .min = 1e-9,
      .max = 1e9,
      .metavar = "FACTOR",
      .offset = offsetof(scale_options, bytes),
-     .doc = "times as many bytes in messages, loads and stores"},
+     .doc = "multiply the bytes of messages, loads and stores by FACTOR",
+     .by_default = "1",
+     .example = "2"},
     {.name = "dtype",
      .kind = REQUEST_TEXT,
      .metavar = "FROM:TO",
      .offset = offsetof(scale_options, dtype),
-     .doc = "another type of numbers, such as bf16:fp8"},
+     .doc = "change the number format",
+     .by_default = "none",
+     .example = "bf16:fp8"},
     {.name = "batch",
      .kind = REQUEST_DOUBLE,
      .min = 1e-9,
      .max = 1e9,
      .metavar = "FACTOR",
      .offset = offsetof(scale_options, batch),
-     .doc = "times as large a micro-batch"},
+     .doc = "multiply the micro-batch by FACTOR",
+     .by_default = "1",
+     .example = "2"},
     {.name = "offload",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_SHARE,
      .max = 1,
      .metavar = "SHARE",
      .offset = offsetof(scale_options, offload),
-     .doc =
-         "load and store this share of the memory traffic of compute from and to outer "
-         "memory"},
+     .doc = "move this share of the memory traffic of compute to outer memory",
+     .by_default = "0 %",
+     .example = "20 %"},
     {.name = "offload-match",
      .kind = REQUEST_TEXT,
      .metavar = "TEXT",
      .offset = offsetof(scale_options, offload_match),
-     .doc = "only of nodes with TEXT in their name, such as 'update'"},
+     .doc = "with --offload: only nodes whose name contains TEXT",
+     .by_default = "all nodes",
+     .example = "update"},
     REQUEST_GROUPS_OPTION(scale_options, groups),
     REQUEST_OVERWRITE_OPTION(scale_options, force),
     REQUEST_OUTPUT_OPTIONS(scale_options, output),
@@ -300,32 +322,34 @@ const request_verb request_verb_trace_scale = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Write the traces of something that was not recorded: more or fewer layers or "
-        "replicas, another batch, other numbers, other collectives, memory outside. "
-        "Edits are made in the order in which they stand below, and the result passes "
-        "'halley trace check'.\n\n"
-        "Layers: the block that a trace repeats is found by itself, in every pass and "
-        "micro-batch. FROM and TO are of the whole model. Stages of a pipeline that "
-        "differ by one layer at most do so afterwards, the lowest ranks having one more; "
-        "others change in proportion. In a recording, layers are what repeats in the "
-        "forward pass and is undone behind it (of inference: what repeats within a "
-        "step); "
-        "rows of different layers each have their "
-        "number, and FROM is one of these or their sum. The first and the last block of "
-        "a row stay where they are, those between are copied in turn or left out, and "
-        "dependencies on neighbouring blocks lead to neighbouring blocks.\n\n"
-        "Replicas: ranks are added or taken away in each data-parallel group, which is "
-        "found by what its collectives are for. Ranks within a replica keep their "
-        "places; each replica keeps its batch. Gathers bring smaller or larger parts, "
-        "and updates of weights that were scattered take time in proportion.\n\n"
+
+        "Writes the traces of a job that was not recorded: more or fewer layers or "
+        "replicas, another batch, other number formats, other collectives, or "
+        "offloaded memory. Edits are made in the order of the options below, and the "
+        "result passes 'halley trace check'.\n\n"
+        "Layers: the repeated block is detected in every pass and micro-batch. FROM "
+        "and TO are layers of the whole model. If the stages of a pipeline differ by "
+        "at most one layer, they still do afterwards, and the lowest ranks have one "
+        "more. Other stages change proportionally. In a recording, layers are what "
+        "repeats in the forward pass and is undone in the backward pass; for "
+        "inference, what repeats within a step. Rows of different layers have their "
+        "own numbers, and FROM is one of these or their sum. The first and the last "
+        "block of a row keep their place. The blocks between them are copied in turn "
+        "or left out. Dependencies on neighbouring blocks lead to neighbouring "
+        "blocks.\n\n"
+        "Replicas: ranks are added to or removed from each data-parallel group, which"
+        " is detected by the use of its collectives. Ranks within a replica keep "
+        "their places, and each replica keeps its batch. Gathers move smaller or "
+        "larger parts, and updates of sharded weights scale proportionally.\n\n"
         "Batch: compute and messages grow, but not the collectives of data-parallel "
-        "groups nor the updates behind them. In a recording the host's time stays, and a "
-        "collective carries gradients if its group only gathers in the forward pass, or "
-        "runs in the backward pass alone; where that cannot be told, and for recordings "
-        "without device work, --batch is refused. Numbers: bytes, memory traffic and "
-        "durations go with the size of a number, operations stay. An all-reduce is split "
-        "into a reduce-scatter and an all-gather that move as many bytes. Offload: "
-        "before a compute node a load, behind it a store.",
+        "groups nor the updates that follow. In a recording the host time does not "
+        "change. A collective carries gradients if its group only gathers in the "
+        "forward pass, or runs only in the backward pass. If that is not clear, and "
+        "for recordings without device work, --batch is refused.\n\n"
+        "Number formats: bytes, memory traffic and durations scale with the size of a"
+        " number; operations do not change. An all-reduce is split into a "
+        "reduce-scatter and an all-gather that move the same number of bytes. "
+        "Offload: a compute node gets a load before it and a store after it.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(scale_options),

@@ -22,50 +22,63 @@ typedef struct slice_options {
 } slice_options;
 
 static const request_option options[] = {
-    REQUEST_OUT_OPTION(slice_options, out, "OUT",
-                       "file, prefix or folder to write (required)"),
+    REQUEST_OUT_OPTION(slice_options, out, "OUT", "file, prefix or folder to write",
+                       REQUEST_REQUIRED, "part"),
     {.name = "ranks",
      .letter = 'r',
      .kind = REQUEST_TEXT,
      .metavar = "LIST",
      .offset = offsetof(slice_options, ranks),
-     .doc = "keep ranks such as 0,2,4-7; they are numbered anew from 0 in this order"},
+     .doc = "ranks to keep; they are renumbered from 0 in this order",
+     .by_default = "all",
+     .example = "0,2,4-7"},
     {.name = "ids",
      .kind = REQUEST_TEXT,
      .metavar = "LIST",
      .offset = offsetof(slice_options, ids),
-     .doc = "keep nodes with ids such as 5,100-199"},
+     .doc = "ids of the nodes to keep",
+     .by_default = "all",
+     .example = "5,100-199"},
     {.name = "type",
      .letter = 't',
      .kind = REQUEST_TEXTS,
      .metavar = "TYPE[,TYPE]",
      .offset = offsetof(slice_options, types),
-     .doc = "keep nodes of types comp, coll, send, recv, load, store, metadata, invalid; "
-            "may be repeated"},
+     .doc = "types of the nodes to keep: comp, coll, send, recv, load, store, metadata, "
+            "invalid; repeatable",
+     .by_default = "all",
+     .example = "comp,coll"},
     {.name = "steps",
      .letter = 's',
      .kind = REQUEST_TEXT,
      .metavar = "N[-M]",
      .offset = offsetof(slice_options, steps),
-     .doc = "keep training steps N to M"},
+     .doc = "training steps to keep",
+     .by_default = "all",
+     .example = "2-3"},
     {.name = "step-attr",
      .kind = REQUEST_TEXT,
      .metavar = "NAME",
      .offset = offsetof(slice_options, step_attr),
-     .doc = "attribute that holds a node's step (default: step; ProfilerStep#N nodes "
-            "where there is none)"},
+     .doc = "attribute that holds the step of a node",
+     .by_default = "step, else ProfilerStep#N nodes",
+     .example = "iteration"},
     {.name = "from",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
      .metavar = "TIME",
      .offset = offsetof(slice_options, from_s),
-     .doc = "keep nodes that start at or after TIME, such as '1.5 ms'"},
+     .doc = "keep nodes that start at or after TIME",
+     .by_default = "the beginning",
+     .example = "1.5 ms"},
     {.name = "to",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
      .metavar = "TIME",
      .offset = offsetof(slice_options, to_s),
-     .doc = "keep nodes that start before TIME"},
+     .doc = "keep nodes that start before TIME",
+     .by_default = "the end",
+     .example = "3 ms"},
     {.name = "cut",
      .kind = REQUEST_FLAG,
      .offset = offsetof(slice_options, cut),
@@ -78,7 +91,8 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = traces_form_names,
      .offset = offsetof(slice_options, form),
-     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+     .doc = "file format to write",
+     .by_default = "by the ending of OUT, .et for sets"},
     REQUEST_FORCE_OPTION(slice_options, force),
     REQUEST_OUTPUT_OPTIONS(slice_options, output),
     {0},
@@ -355,28 +369,32 @@ const request_verb request_verb_trace_slice = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Write the nodes that pass every test given: ranks, ids, types, steps, start. "
-        "The result is consistent: it can be checked and simulated like the whole.\n\n"
-        "What depended on a removed node depends on the nearest kept nodes that that "
-        "one depended on (--cut drops such dependencies instead). Where that would be "
-        "more than 16, the removed node stays as a joint: a compute node named 'joint' "
-        "with its id and no duration.\n\n"
-        "Communication stays matched: a send goes with its receive, a collective with "
-        "those of the same number in its group on the other ranks; when one is removed, "
-        "all are (--keep-unmatched keeps them). With --ranks, groups shrink to the "
-        "ranks that are kept, messages from and to others are removed, and the ranks in "
-        "comm_src, comm_dst and process_group:init nodes are numbered anew, and so is "
-        "TRACE.comm_group.json if there is one, into OUT.comm_group.json.\n\n"
+
+        "Writes the nodes that meet every condition given: ranks, ids, types, steps, "
+        "start. The result is consistent: it can be checked and simulated like the "
+        "whole.\n\n"
+        "A node that depended on a removed node now depends on the nearest kept nodes"
+        " that the removed one depended on; --cut drops such dependencies instead. If"
+        " there would be more than 16, the removed node stays as a compute node named"
+        " 'joint' with its id and no duration.\n\n"
+        "Communication stays matched. A send belongs to its receive, and a collective"
+        " to those of the same number in its group on the other ranks. If one is "
+        "removed, all are, unless --keep-unmatched is given. With --ranks, groups "
+        "shrink to the ranks that are kept, and messages from and to others are "
+        "removed. Ranks in comm_src, comm_dst and process_group:init nodes are "
+        "renumbered. TRACE.comm_group.json, if it exists, is renumbered into "
+        "OUT.comm_group.json.\n\n"
         "A step is the value of an integer attribute of the node (--step-attr). In "
         "traces without it, a node belongs to the step of the last node named "
-        "ProfilerStep#N with no greater id. A node's time is its recorded start; in a "
-        "trace where no node has one, it is the earliest time that dependencies and "
-        "durations allow.\n\nA part in time of a recording (--steps, --from, --to) "
-        "starts as recorded: "
-        "where what a node waited for is removed, a node named 'recorded start' releases "
-        "it at its recorded time, so that the part replays as long as it was recorded, "
-        "with the device work that ends after it. Steps that a recording does not mark "
-        "are found by the period of its kernels when it is linked, numbered from 0.",
+        "ProfilerStep#N with no greater id. A node's time is its recorded start. In a"
+        " trace where no node has one, it is the earliest time that dependencies and "
+        "durations allow.\n\n"
+        "A part in time of a recording (--steps, --from, --to) starts as recorded. If"
+        " what a node waited for is removed, a node named 'recorded start' releases "
+        "it at its recorded time. So the part replays as long as it was recorded, "
+        "with the device work that ends after it. Steps that a recording does not "
+        "mark are found by the period of its kernels when it is linked, and are "
+        "numbered from 0.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(slice_options),

@@ -21,45 +21,57 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "OUT",
      .offset = offsetof(spread_options, out),
-     .doc = "prefix or folder to write (required)"},
+     .doc = "prefix or folder to write",
+     .by_default = REQUEST_REQUIRED,
+     .example = "job"},
     {.name = "tp",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 65536,
      .metavar = "N",
      .offset = offsetof(spread_options, tp),
-     .doc = "tensor-parallel ranks (default: 1)"},
+     .doc = "number of tensor-parallel ranks",
+     .by_default = "1",
+     .example = "8"},
     {.name = "dp",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 65536,
      .metavar = "N",
      .offset = offsetof(spread_options, dp),
-     .doc = "data-parallel ranks (default: 1)"},
+     .doc = "number of data-parallel ranks",
+     .by_default = "1",
+     .example = "4"},
     {.name = "pp",
      .kind = REQUEST_U32,
      .min = 1,
      .max = 65536,
      .metavar = "N",
      .offset = offsetof(spread_options, pp),
-     .doc = "pipeline stages (default: 1)"},
+     .doc = "number of pipeline stages",
+     .by_default = "1",
+     .example = "2"},
     {.name = "rank",
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(spread_options, rank),
-     .doc = "the recorded rank, where the recording does not say (default: 0)"},
+     .doc = "the recorded rank, if the recording does not state it",
+     .by_default = "0",
+     .example = "3"},
     {.name = "groups",
      .letter = 'g',
      .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(spread_options, groups),
-     .doc = "ranks of the recorded rank's groups, as ASTRA-sim's {\"1\": [0, 1]} "
-            "(default: as the recording says)"},
+     .doc = "ranks of the recorded rank's groups, in ASTRA-sim's form {\"1\": [0, 1]}",
+     .by_default = "as recorded",
+     .example = "groups.json"},
     {.name = "form",
      .kind = REQUEST_CHOICE,
      .choices = traces_form_names,
      .offset = offsetof(spread_options, form),
-     .doc = "form to write (default: .et)"},
+     .doc = "file format to write",
+     .by_default = ".et"},
     REQUEST_FORCE_OPTION(spread_options, force),
     TRACES_JSON_OPTION(spread_options, output),
     {0},
@@ -150,18 +162,19 @@ const request_verb request_verb_trace_spread = {
     .arguments = "TRACE",
     .arg_keys = traces_key,
     .description =
-        "Write tp x dp x pp ranks that each do what the recorded rank did, in groups of "
-        "their own. TRACE is a recording, or a trace linked from one. Ranks count "
-        "tensor-parallel ones first, then data-parallel ones, then stages, as Megatron "
-        "and torchtitan number them.\n\n"
-        "A recorded group varies along some of these axes; the groups of the other ranks "
-        "vary along the same. A group that fits no axes is refused, and so is a job of "
-        "another size than was recorded: spread it as it was, then change it with "
-        "'halley trace scale --dp'.\n\n"
-        "Messages between neighbouring stages are matched where the recorded stage sends "
-        "forward as many as it receives from before, and back; else they keep their "
-        "recorded length, and a sentence says so. Embedding and head are there only if "
-        "the recorded rank has them.",
+
+        "Writes tp x dp x pp ranks that each do what the recorded rank did, in groups"
+        " of their own. TRACE is a recording, or a trace linked from one. "
+        "Tensor-parallel ranks are numbered first, then data-parallel ranks, then "
+        "stages, as Megatron and torchtitan number them.\n\n"
+        "A recorded group varies along some of these axes; the groups of the other "
+        "ranks vary along the same. A group that matches no axes is refused, as is a "
+        "job of another size than was recorded. For another size, spread the "
+        "recording as it was, then use 'halley trace scale --dp'.\n\n"
+        "Messages between neighbouring stages are matched if the recorded stage sends"
+        " as many forward as it receives from the previous stage, and likewise "
+        "backward. Otherwise they keep their recorded duration, and a warning says "
+        "so. Embedding and head exist only if the recorded rank has them.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(spread_options),

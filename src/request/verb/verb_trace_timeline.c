@@ -16,13 +16,15 @@ static const char *const forms[] = {"chrome", "columns", NULL};
 enum { FORM_COLUMNS = 1 };
 
 static const request_option options[] = {
-    REQUEST_OUT_OPTION(timeline_options, out, "FILE", "write the timeline to FILE"),
+    REQUEST_OUT_OPTION(timeline_options, out, "FILE", "file to write", REQUEST_REQUIRED,
+                       "step.json"),
     {.name = "form",
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(timeline_options, form),
-     .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns, "
-            "which the web page draws (doc/reference/columns.md) (default: chrome)"},
+     .doc = "chrome: events for Perfetto and chrome://tracing; columns: binary columns "
+            "for the web page (doc/reference/columns.md)",
+     .by_default = "chrome"},
     TRACES_JSON_OPTION(timeline_options, output),
     {0},
 };
@@ -55,12 +57,12 @@ const request_verb request_verb_trace_timeline = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Write the recorded times of all ranks as Chrome trace events, which Perfetto "
-        "and chrome://tracing open: a process is a rank, a row a thread or a stream. "
-        "TRACE may be a recording of a profiler, which is linked in memory as halley "
-        "trace link does. Traces without recorded times are refused; 'halley sim "
-        "--timeline' writes the "
-        "times of a simulation.",
+
+        "Writes the recorded times of all ranks as Chrome trace events for Perfetto "
+        "and chrome://tracing: a process is a rank, a row is a thread or a stream. "
+        "TRACE may be a recording of a profiler, which is linked in memory as with "
+        "halley trace link. Traces without recorded times are refused; 'halley sim "
+        "--timeline' writes the times of a simulation.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(timeline_options),

@@ -25,52 +25,69 @@ static const char *const ways[] = {"down", "up", "both", NULL};
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(view_options, out, "FILE",
-                       "write FILE, whose ending says the form (default: TRACE.html)"),
+                       "file to write; its ending determines the format", "TRACE.html",
+                       "step.svg"),
     {.name = "form",
      .letter = 'f',
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(view_options, form),
-     .doc = "output format, regardless of the file name"},
+     .doc = "output format",
+     .by_default = "by the ending of FILE"},
     {.name = "timeline",
      .kind = REQUEST_TEXT,
      .writes = true,
      .metavar = "FILE",
      .offset = offsetof(view_options, timeline),
-     .doc = "write when nodes of a recording ran, all ranks, for Perfetto and "
-            "chrome://tracing, instead of a picture"},
+     .doc = "write when the nodes of a recording ran, on all ranks, for Perfetto and "
+            "chrome://tracing, instead of a picture",
+     .by_default = "none",
+     .example = "step.json"},
     {.name = "rank",
      .letter = 'r',
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(view_options, rank),
-     .doc = "the rank to draw of a set (default: 0)"},
+     .doc = "rank of a set to draw",
+     .by_default = "0",
+     .example = "3"},
     {.name = "from",
      .kind = REQUEST_TEXTS,
      .metavar = "ID",
      .offset = offsetof(view_options, from),
-     .doc = "only what node ID leads to; repeat for more nodes"},
+     .doc = "draw only what is reachable from node ID; repeat it for more nodes",
+     .by_default = "all nodes",
+     .example = "17"},
     {.name = "depth",
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(view_options, depth),
-     .doc = "at most N steps from there (default: any number)"},
+     .doc = "with --from: number of edges to follow",
+     .by_default = "any number",
+     .example = "3"},
     {.name = "way",
      .kind = REQUEST_CHOICE,
      .choices = ways,
      .offset = offsetof(view_options, way),
-     .doc = "go to what depends on it (down), what it depends on (up), or both"},
+     .doc =
+         "with --from: follow edges to dependents (down), to dependencies (up), or both",
+     .by_default = "down"},
     {.name = "type",
      .letter = 't',
      .kind = REQUEST_TEXTS,
      .metavar = "TYPE",
      .offset = offsetof(view_options, type),
-     .doc = "only comp, coll, send, recv, load, store, metadata or invalid; repeatable"},
+     .doc = "only nodes of this type: comp, coll, send, recv, load, store, metadata or "
+            "invalid; repeatable",
+     .by_default = "all",
+     .example = "coll"},
     {.name = "name",
      .kind = REQUEST_TEXTS,
      .metavar = "GLOB",
      .offset = offsetof(view_options, name),
-     .doc = "only nodes of such a name, as in 'aten::*'; repeatable"},
+     .doc = "only nodes whose name matches; repeatable",
+     .by_default = "all",
+     .example = "aten::*"},
     {.name = "collapse",
      .letter = 'c',
      .kind = REQUEST_FLAG,
@@ -83,7 +100,9 @@ static const request_option options[] = {
      .max = 4294967295.0,
      .metavar = "N",
      .offset = offsetof(view_options, limit),
-     .doc = "at most N boxes in a picture (default: 2000)"},
+     .doc = "largest number of boxes in a picture",
+     .by_default = "2000",
+     .example = "500"},
     {.name = "graph",
      .kind = REQUEST_FLAG,
      .offset = offsetof(view_options, graph),
@@ -96,7 +115,9 @@ static const request_option options[] = {
      .kind = REQUEST_TEXT,
      .metavar = "TEXT",
      .offset = offsetof(view_options, title),
-     .doc = "title of the picture (default: the file's name)"},
+     .doc = "title of the picture",
+     .by_default = "the file's name",
+     .example = "step 3"},
     TRACES_JSON_OPTION(view_options, output),
     {0},
 };
@@ -377,7 +398,7 @@ static const request_example examples[] = {
     {"halley trace view run.0.et --type coll --type send --type recv -o comm.html",
      "only communication, and what leads from one to the other"},
     {"halley trace view step --timeline step.json",
-     "a recording's own times; halley sim --timeline has both"},
+     "the recorded times; halley sim --timeline writes simulated ones"},
     {"halley trace view run.0.et -o run.graphml", "the whole graph for other programs"},
     {0},
 };
@@ -388,21 +409,23 @@ const request_verb request_verb_trace_view = {
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =
-        "Draw the graph of a trace: as an HTML page to move about and search in, as SVG, "
+
+        "Draws the graph of a trace: as an HTML page to navigate and search, as SVG, "
         "or as dot or GraphML for other programs. TRACE is a file, a folder, or the "
         "prefix of a set, of which one rank is drawn.\n\n"
         "Dependencies go from top to bottom; columns are read from left to right. An "
-        "edge that would be too long is named at both ends by the id of the other. Data "
-        "dependencies are solid lines, control dependencies dashed ones.\n\n"
-        "The HTML page of a recording is its call tree: threads, ranges, operators and "
-        "kernels with their times, to open at a click; what one caller calls by one name "
-        "is one row, so that all steps and layers are one. --graph and options that "
-        "choose nodes draw its graph instead.\n\n"
-        "A picture of more than --limit nodes is drawn collapsed, as with --collapse: "
-        "runs of one kind become one box, and a piece that repeats is drawn once with "
-        "the number of times. If that is still too much, each lane of a stretch of the "
-        "graph becomes one box. The picture says so. dot and GraphML are always whole "
-        "unless --collapse or --limit is given.",
+        "edge that would be too long is labelled at both ends with the id of the "
+        "other node. Data dependencies are solid lines, control dependencies dashed "
+        "ones.\n\n"
+        "The HTML page of a recording is its call tree: threads, ranges, operators "
+        "and kernels with their times, which unfold with a click. Calls of one name "
+        "by one caller are one row, so that all steps and layers are one. --graph and"
+        " options that select nodes draw its graph instead.\n\n"
+        "A picture of more than --limit nodes is drawn collapsed, as with --collapse:"
+        " runs of one kind become one box. A repeated part is drawn once with the "
+        "number of repeats. If that is still too much, each lane of a section of the "
+        "graph becomes one box. The picture says so. dot and GraphML are always "
+        "complete unless --collapse or --limit is given.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(view_options),

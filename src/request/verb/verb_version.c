@@ -15,7 +15,8 @@ const request_verb request_verb_version = {
     .name = "version",
     .summary = "the version of halley and of its requests",
     .arguments = "",
-    .description = "Gives the version of the library, and that of requests and their "
-                   "results: the latter grows when a key changes its meaning.",
+    .description =
+        "Reports the version of the library, and that of requests and their results. "
+        "The latter grows when a key changes its meaning.",
     .run = version_run,
 };
