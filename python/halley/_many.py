@@ -19,7 +19,15 @@ def _columns_of(designs: Any) -> Dict[str, List[Any]]:
     if hasattr(designs, "columns") and hasattr(designs, "to_dict"):
         return {str(name): designs[name] for name in designs.columns}
     if isinstance(designs, Mapping):
+        for name, values in designs.items():
+            if isinstance(values, str) or not hasattr(values, "__len__"):
+                raise Error(f"{name} must be a column of values, one per design, not {values!r}",
+                            "bad-value")
         return dict(designs)
+    if not isinstance(designs, (list, tuple)) or \
+            not all(isinstance(row, Mapping) for row in designs):
+        raise Error("designs are a DataFrame, a dict of columns or a list of dicts, not "
+                    f"{type(designs).__name__}", "usage")
     names = list(dict.fromkeys(key for row in designs for key in row))
     for i, row in enumerate(designs):
         for name in names:
@@ -45,7 +53,12 @@ def _codes(name: str, values: Any) -> Tuple[List[str], Any]:
         table: Dict[Any, int] = {}
         codes = [table.setdefault(v, len(table)) for v in values]
         return [_text(v) for v in table], ffi.new("uint32_t[]", codes)
-    array = numpy.asarray(values)
+    try:
+        array = numpy.asarray(values)
+    except ValueError:
+        array = numpy.empty((0, 0))
+    if array.ndim != 1:
+        raise Error(f"{name} must hold one value per design", "bad-value")
     if array.dtype.kind == "f" and not numpy.isfinite(array).all():
         raise Error(f"{name} has a value that is not a number", "bad-value")
     distinct, codes = numpy.unique(array, return_inverse=True)
