@@ -4,7 +4,7 @@
 
 import { type Child, svg } from "../base/dom.js";
 import { short } from "../base/format.js";
-import { chart, hatchFill, line, path, rect, text, textWidth, ticks } from "./chart.js";
+import { chart, fitMiddle, hatchFill, line, path, rect, text, textWidth, ticks } from "./chart.js";
 import { LabelPlacer } from "./labels.js";
 
 export interface ScatterPoint {
@@ -55,7 +55,7 @@ function axisRange(values: readonly number[]): [number, number] {
 }
 
 function makeFrame(data: Scatter, width: number): Frame & { height: number } {
-  const height = width > 700 ? 430 : 340;
+  const height = width > 700 || data.points.length > 8 ? 430 : 340;
   const xs = data.points.map((p) => p.x / data.x.scale);
   const ys = data.points.map((p) => p.y / data.y.scale);
   const [x0, x1] = axisRange(xs);
@@ -143,16 +143,25 @@ export function drawScatter(data: Scatter, width: number): SVGElement {
   const order = { front: 0, open: 1, refused: 2 };
   const points = [...data.points].sort((a, b) => order[a.kind] - order[b.kind]);
   const placer = new LabelPlacer({ x: f.left, y: f.top - 8, w: width - f.left, h: f.bottom - f.top + 8 }, points.map((p) => ({ x: f.X(p.x) - 8, y: f.Y(p.y) - 8, w: 16, h: 16 })));
+  /* a name for which there is no room gets a letter, and stands below the figure */
+  const below: string[] = [];
   const names = points.map((p) => {
+    const kind = `halo ${p.kind === "front" ? "strong" : p.kind === "refused" ? "quiet" : ""}`;
     const at = placer.place(p.name, f.X(p.x), f.Y(p.y));
-    return at && text(at.x, at.y, p.name, { anchor: at.anchor, kind: `halo ${p.kind === "front" ? "strong" : p.kind === "refused" ? "quiet" : ""}` });
+    if (at !== null) return text(at.x, at.y, p.name, { anchor: at.anchor, kind });
+    const letter = String.fromCharCode(97 + (below.length % 26));
+    below.push(`${letter}  ${p.name}`);
+    const near = placer.place(letter, f.X(p.x), f.Y(p.y)) ?? { x: f.X(p.x) + 7, y: f.Y(p.y) - 7, anchor: "start" as const };
+    return text(near.x, near.y, letter, { anchor: near.anchor, kind });
   });
+  const columns = width > 560 ? 3 : 2;
+  const legend = below.map((words, i) => text((i % columns) * (width / columns), f.height + 14 + 16 * Math.floor(i / columns), fitMiddle(words, width / columns - 8)));
   const better: Child = f.low[0] === 0 && f.low[1] === 0 && [
     path(`M${f.left + 52} ${f.bottom - 46}l-30 30m0-11v11h11`, "better"),
     text(f.left + 56, f.bottom - 48, "better", { kind: "strong halo" }),
   ];
   const label = `Scatter of ${data.points.length} points, ${data.x.name} against ${data.y.name}: ` + data.points.map((p) => `${p.name}, ${p.kind === "front" ? "Pareto-optimal" : p.kind === "refused" ? "refused" : "beaten"}`).join("; ");
-  return chart(width, f.height, label, drawAxes(data, f, width, f.height), drawLimits(data, f),
+  return chart(width, f.height + (below.length === 0 ? 0 : 6 + 16 * Math.ceil(below.length / columns)), label, drawAxes(data, f, width, f.height), drawLimits(data, f),
     svg("g", { class: "cloud", "aria-hidden": "true" }, cloud), drawFront(points, f), better,
-    points.map((p) => drawError(p, data, f)), points.map((p) => drawPoint(p, f)), names);
+    points.map((p) => drawError(p, data, f)), points.map((p) => drawPoint(p, f)), names, legend);
 }

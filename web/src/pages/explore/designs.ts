@@ -98,7 +98,7 @@ function detail(n: Named, first: boolean): { element: HTMLElement; make: () => v
   const body = el("div");
   const make = (): void => {
     if (body.childElementCount > 0) return;
-    fill(body, 
+    fill(body,
       el("p", { class: "note" }, planSentence(d), d.limit !== undefined && d.limit !== "" && ` Limited by ${d.limit}.`),
     el("dl", { class: "facts small" }, known.map(([key, value]) => fact(...resultWords(key, value))), d.spilled_bytes !== undefined && fact("In outer memory", bytes(d.spilled_bytes))),
     el("h3", {}, "Time of a step"),

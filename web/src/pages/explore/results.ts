@@ -115,14 +115,14 @@ function compareColumns(j: Judgement, timed: boolean, most: number, link: (d: De
       },
       by: (r) => r.name,
     },
-    { name: "Verdict", cell: (r) => (r.judged === null ? el("div", { class: "bad wrap" }, r.refused) : verdictCell(r.judged)) },
+    { name: "Verdict", kind: "verdict-words", cell: (r) => (r.judged === null ? el("div", { class: "bad wrap" }, r.refused) : verdictCell(r.judged)) },
     duration,
     { name: "$ per M tokens", right: true, cell: number("cost_per_token_usd", (v) => significant(v * 1e6)), by: by("cost_per_token_usd") },
     { name: "Whole run", right: true, cell: number("train_cost_usd", (v) => dollars(v)), by: by("train_cost_usd") },
     { name: "Capital", right: true, cell: number("capital_usd", (v) => dollars(v), "capital"), by: by("capital_usd") },
     { name: "Avg. power", right: true, cell: number("power_W", (v) => si(v, "W"), "power"), by: by("power_W") },
-    { name: "Memory", cell: (r) => (r.judged === null ? "–" : memoryChip(r.judged.design)) },
-    { name: "Best plan", cell: (r) => (r.judged === null ? "–" : planWords(r.judged.design)) },
+    { name: "Memory", kind: "nowrap", cell: (r) => (r.judged === null ? "–" : memoryChip(r.judged.design)) },
+    { name: "Best plan", kind: "plan-words", cell: (r) => (r.judged === null ? "–" : planWords(r.judged.design)) },
   ];
 }
 
