@@ -508,3 +508,27 @@ const char *halley_plan_key_name(halley_plan_key key)
 {
     return (int)key < HALLEY_N_PLAN_KEYS ? keys[key].name : "";
 }
+
+const char *const *halley_plan_key_words(halley_plan_key key)
+{
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    switch (key) {
+    case HALLEY_KEY_EXPOSE:
+        return exposed;
+    case HALLEY_KEY_OFFLOAD:
+        return classes;
+    case HALLEY_KEY_RECOMPUTE_MODULES:
+        return modules;
+    case HALLEY_KEY_RECOMPUTE_KEEP:
+    case HALLEY_KEY_RECOMPUTE_OFFLOAD:
+        return tensors;
+    default:
+        return types[key].names;
+    }
+}
+
+bool halley_plan_key_is_list(halley_plan_key key)
+{
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    return types[key].type == CONF_TYPE_NODE;
+}

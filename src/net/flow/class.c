@@ -120,6 +120,8 @@ void flow_set_bound(net_flow *f, uint32_t class_id)
         least = alone < least ? alone : least;
     }
     k->bound = least;
+    if (f->cold.at[class_id].most_bound < least)
+        f->cold.at[class_id].most_bound = least;
 }
 
 static bool reserve_hops(net_flow *f, uint32_t n)
@@ -205,6 +207,7 @@ static void sift_target_down(flow_target *at, uint32_t n, uint32_t i)
 
 static bool push_target(flow_class_cold *c, uint32_t n, flow_target t)
 {
+    assert(n == 0 ? c->n_more == 0 : c->n_more == n - 1);
     if (n == 0) {
         c->first = t;
         return true;
@@ -229,6 +232,7 @@ static bool push_target(flow_class_cold *c, uint32_t n, flow_target t)
 
 static void remove_more(flow_class_cold *c, uint32_t i)
 {
+    assert(i < c->n_more);
     c->more[i] = c->more[--c->n_more];
     if (i < c->n_more) {
         sift_target_up(c->more, i);
