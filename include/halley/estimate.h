@@ -112,6 +112,20 @@ void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack);
 
+/*
+ * Many estimates of one model on one cluster, one after the other: what two designs in a
+ * row have in common is computed once. Every result is that of halley_estimate_run.
+ * Model, cluster and stack are lent and must outlive the estimator, which is for one
+ * thread at a time.
+ */
+typedef struct halley_estimator halley_estimator;
+halley_status halley_estimator_new(halley_estimator **out, const halley_model *model,
+                                   const halley_cluster *cluster,
+                                   const halley_stack *stack, halley_error *err);
+void halley_estimator_run(halley_estimator *estimator, halley_estimate *out,
+                          const halley_plan *plan);
+void halley_estimator_free(halley_estimator *estimator); /* NULL is fine */
+
 /* The memory of one pipeline stage. */
 typedef struct halley_stage_memory {
     size_t size;                            /* filled by the library, see error.h */

@@ -146,6 +146,13 @@ halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan
                                 halley_error *err);
 /* "micro-batch"; lent, static. */
 const char *halley_plan_key_name(halley_plan_key key);
+/*
+ * The words that a key takes, or of which its list is made, up to a NULL; NULL for keys
+ * that take something else. Lent, static.
+ */
+const char *const *halley_plan_key_words(halley_plan_key key);
+/* True where a key takes several of its words, or numbers. */
+bool halley_plan_key_is_list(halley_plan_key key);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,9 @@ class Cluster:
 
     def __init__(self, cluster: Union[str, Mapping[str, Any], "os.PathLike[str]"]) -> None:
         self._spec: Any = plain(cluster)
+        if not isinstance(self._spec, (str, dict)):
+            raise Error(f"a cluster is a preset's name, a path, YAML text or a dict, not "
+                        f"{cluster!r}", "usage")
         self._facts: Optional[Dict[str, Any]] = None
 
     @classmethod
@@ -40,22 +43,36 @@ class Cluster:
         Nodes have a ``kind`` ("npu" or "switch"), edges ``bandwidth_gbps`` and ``latency_ns``, as
         halley's networkx export writes them.
         """
-        import tempfile
-
+        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+            raise Error(f"from_networkx() takes a graph of networkx, not {graph!r}", "usage")
         nodes = [{"id": n, **attributes} for n, attributes in graph.nodes(data=True)]
         links = [{"source": a, "target": b, **attributes}
                  for a, b, attributes in graph.edges(data=True)]
         document = {"directed": bool(graph.is_directed()), "multigraph": False,
                     "graph": dict(graph.graph), "nodes": nodes, "links": links}
+        return cls._from_document(document, npu, keys)
+
+    @classmethod
+    def _from_document(cls, document: Dict[str, Any], npu: str, keys: Dict[str, Any]) -> "Cluster":
+        """A node-link document in a folder of its own."""
+        import tempfile
+
         folder = tempfile.TemporaryDirectory(prefix="halley-")
         path = os.path.join(folder.name, "graph.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(document, file)
         made = cls.from_file(path, npu, **keys)
         made._folder = folder  # removed with the cluster
+        made._source = (document, npu, keys)
         return made
 
     _folder: Any = None
+    _source: Any = None
+
+    def __reduce__(self) -> Any:
+        if self._source is not None:
+            return (Cluster._from_document, self._source)
+        return (Cluster, (self._spec,))
 
     def _halley_spec_(self) -> Any:
         return self._spec

@@ -19,7 +19,15 @@ def _columns_of(designs: Any) -> Dict[str, List[Any]]:
     if hasattr(designs, "columns") and hasattr(designs, "to_dict"):
         return {str(name): designs[name] for name in designs.columns}
     if isinstance(designs, Mapping):
+        for name, values in designs.items():
+            if isinstance(values, str) or not hasattr(values, "__len__"):
+                raise Error(f"{name} must be a column of values, one per design, not {values!r}",
+                            "bad-value")
         return dict(designs)
+    if not isinstance(designs, (list, tuple)) or \
+            not all(isinstance(row, Mapping) for row in designs):
+        raise Error("designs are a DataFrame, a dict of columns or a list of dicts, not "
+                    f"{type(designs).__name__}", "usage")
     names = list(dict.fromkeys(key for row in designs for key in row))
     for i, row in enumerate(designs):
         for name in names:
@@ -45,7 +53,12 @@ def _codes(name: str, values: Any) -> Tuple[List[str], Any]:
         table: Dict[Any, int] = {}
         codes = [table.setdefault(v, len(table)) for v in values]
         return [_text(v) for v in table], ffi.new("uint32_t[]", codes)
-    array = numpy.asarray(values)
+    try:
+        array = numpy.asarray(values)
+    except ValueError:
+        array = numpy.empty((0, 0))
+    if array.ndim != 1:
+        raise Error(f"{name} must hold one value per design", "bad-value")
     if array.dtype.kind == "f" and not numpy.isfinite(array).all():
         raise Error(f"{name} has a value that is not a number", "bad-value")
     distinct, codes = numpy.unique(array, return_inverse=True)
@@ -95,9 +108,19 @@ class Batch:
     def __init__(self, model: Document, cluster: Document, **keys: Any) -> None:
         document = {"do": "estimate", "model": plain(model), "cluster": plain(cluster)}
         document.update((k, plain(v)) for k, v in keys.items() if v is not None)
+        self._open(document)
+
+    def _open(self, document: Dict[str, Any]) -> None:
+        self._document = document
         native, out, err = _native.lib(), ffi.new("halley_batch **"), ffi.new("halley_error *")
         _native.check(native.halley_batch_open(out, _native.encode(document), err), err)
         self._c = ffi.gc(out[0], native.halley_batch_free)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return self._document
+
+    def __setstate__(self, document: Dict[str, Any]) -> None:
+        self._open(document)
 
     def run(self, designs: Any, metrics: Sequence[str] = METRICS,
             progress: Progress = None) -> Dict[str, Any]:

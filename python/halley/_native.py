@@ -202,7 +202,7 @@ class Watch:
         self.cancelled = False
         self.problem: Optional[BaseException] = None
         self._callback = ffi.callback("bool(void *, const halley_progress *)", self._on_look,
-                                      error=False)
+                                      error=False, onerror=self._on_error)
         self.c = ffi.new("halley_watch *", {"look": self._callback, "context": ffi.NULL})
 
     def _on_look(self, _context: Any, progress: Any) -> bool:
@@ -210,13 +210,13 @@ class Watch:
             return False
         if self.look is None:
             return True
-        try:
-            answer = self.look(ffi.string(progress.what).decode(), progress.done, progress.total,
-                               ffi.string(progress.noun).decode())
-        except BaseException as problem:  # noqa: BLE001 - raised again by the caller
-            self.problem = problem
-            return False
+        answer = self.look(ffi.string(progress.what).decode(), progress.done, progress.total,
+                           ffi.string(progress.noun).decode())
         return answer is not False
+
+    def _on_error(self, _kind: Any, problem: Any, _where: Any) -> None:
+        """An exception of ``look``, or a Ctrl-C on the way to it: the caller raises it again."""
+        self.problem = problem
 
 
 def _refuse_nan(value: Any, name: str) -> None:

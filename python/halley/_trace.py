@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import struct
 import tempfile
@@ -63,7 +64,15 @@ def _value(attr: Any) -> Any:
     return out
 
 
-class Nodes:
+class _NoCopy:
+    """Objects of the library's memory that neither pickle nor copy."""
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise Error(f"a {type(self).__name__} cannot be pickled or copied; pass the Trace, or the "
+                    "bytes of encode()", "unsupported")
+
+
+class Nodes(_NoCopy):
     """The nodes of one rank as columns.
 
     With numpy, ``id``, ``type``, ``start_us`` and ``duration_us`` are read-only arrays over the
@@ -104,9 +113,10 @@ class Nodes:
             import numpy
         except ImportError:
             return [int(column.at[i]) for i in range(kept)] + [0] * (n - kept)
+        if kept == 0:  # one zero that stands for all
+            return numpy.broadcast_to(numpy.uint64(0), (n,))
         out = numpy.zeros(n, numpy.uint64)
-        if kept:
-            out[:kept] = self._array(column.at, kept, 8)
+        out[:kept] = self._array(column.at, kept, 8)
         out.flags.writeable = False
         return out
 
@@ -224,6 +234,15 @@ def _keep_alive(array: Any, owner: "_Rank") -> None:
     weakref.finalize(base, _forget, key)
 
 
+def _paths_of(path: Any) -> List[str]:
+    """One path or several as texts."""
+    several = [path] if isinstance(path, (str, os.PathLike)) else path
+    try:
+        return [os.fspath(p) for p in several]
+    except TypeError:
+        raise Error(f"a trace is a path or a list of paths, not {path!r}", "usage") from None
+
+
 class _Rank:
     """A reference to one halley_trace."""
 
@@ -240,8 +259,7 @@ class Trace:
 
     def __init__(self, path: Union[str, Sequence[str], "os.PathLike[str]"], *,
                  _folder: Any = None, _info: Optional[Dict[str, Any]] = None) -> None:
-        paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else \
-            [os.fspath(p) for p in path]
+        paths = _paths_of(path)
         self._paths = paths
         self._folder = _folder
         self.linked = Result(_info) if _info is not None else None
@@ -352,7 +370,7 @@ class Trace:
                            ("critical path", _html.seconds(facts.get("critical_path_s", 0.0)))])
 
 
-class Rank:
+class Rank(_NoCopy):
     """One rank of a Trace."""
 
     def __init__(self, owner: _Rank, rank: int) -> None:
@@ -388,7 +406,34 @@ class Rank:
             native.free(out[0])
 
 
-class TraceBuilder:
+def _type_number(type_: Union[int, str]) -> int:
+    if isinstance(type_, str) and type_ not in NODE_TYPES:
+        raise Error(f"there is no type of nodes \"{type_}\"; there are {', '.join(NODE_TYPES)}",
+                    "bad-value")
+    return NODE_TYPES.index(type_) if isinstance(type_, str) else _whole("type", type_, 1 << 32)
+
+
+def _whole(name: str, value: Any, end: int = 1 << 64) -> int:
+    """A whole number from 0 on; fractions are refused, not cut."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = int(value) if isinstance(value, float) and value.is_integer() else -1
+    if not 0 <= number < end:
+        raise Error(f"{name} must be a whole number from 0 to {end - 1}, not {value!r}",
+                    "bad-value")
+    return number
+
+
+def _check_attribute(key: str, value: Any) -> None:
+    if not isinstance(value, (bool, int, str, float)):
+        raise Error(f"attribute {key} has type {value.__class__.__name__}; expected a number, "
+                    "text or bool", "bad-value")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise Error(f"attribute {key} is {value}; whole numbers have 64 bits", "bad-value")
+
+
+class TraceBuilder(_NoCopy):
     """Makes the trace of one rank node by node.
 
     >>> import halley as hl
@@ -425,17 +470,23 @@ class TraceBuilder:
         """Add a node; returns its id. ``after`` and ``control`` are ids it waits for."""
         if self._c is None:
             raise Error("this builder is finished", "usage")
+        if not isinstance(name, str):
+            raise Error(f"the name of a node is text, not {name!r}", "bad-value")
+        number, data = _type_number(type), name.encode()
+        start, duration = _whole("start_us", start_us), _whole("duration_us", duration_us)
+        first = [_whole("after", before) for before in after]
+        second = [_whole("control", before) for before in control]
+        for key, value in attributes.items():
+            _check_attribute(key, value)
         native, node_id = _native.lib(), self._next
-        number = NODE_TYPES.index(type) if isinstance(type, str) else int(type)
-        data = name.encode()
-        text = ffi.from_buffer(data)
-        self._call(native.halley_builder_node(self._c, node_id, number, (text, len(data))))
+        self._call(native.halley_builder_node(self._c, node_id, number,
+                                              (ffi.from_buffer(data), len(data))))
         self._next += 1
-        if start_us or duration_us:
-            self._call(native.halley_builder_time(self._c, int(start_us), int(duration_us)))
-        for before in after:
+        if start or duration:
+            self._call(native.halley_builder_time(self._c, start, duration))
+        for before in first:
             self._call(native.halley_builder_data(self._c, before))
-        for before in control:
+        for before in second:
             self._call(native.halley_builder_ctrl(self._c, before))
         for key, value in attributes.items():
             self._attribute(key, value)
@@ -456,9 +507,6 @@ class TraceBuilder:
             label = ffi.from_buffer(name)
             attr = ffi.new("halley_attr *", {"name": (label, len(name)), "kind": 3, "bits": bits})
             self._call(native.halley_builder_attr(self._c, attr))
-        else:
-            raise Error(f"attribute {key} has type {value.__class__.__name__}; expected a number, "
-                        "text or bool", "bad-value")
 
     def compute(self, name: str, *, duration_us: int = 0, flops: int = 0, bytes: int = 0,
                 after: Sequence[int] = ()) -> int:

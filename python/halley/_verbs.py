@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from collections.abc import Mapping
+from typing import Any, Dict, Optional, Sequence, Union
 
 from . import _native
 from ._errors import Error
 from ._progress import Bar, Progress, look_of
 from ._result import Estimate, Exploration, Plans, Result, Simulation
 
-Document = Union[str, Mapping[str, Any], "os.PathLike[str]"]
+Document = Union[str, "Mapping[str, Any]", "os.PathLike[str]"]
+
+
+_AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
 
 
 def plain(value: Any) -> Any:
     """What a request takes: our own objects and paths as names or documents."""
-    if value is None:
-        return None
+    if type(value) in _AS_THEY_ARE:
+        return value
     spec = getattr(value, "_halley_spec_", None)
     if spec is not None:
         return spec()

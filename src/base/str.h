@@ -67,6 +67,8 @@ void strbuf_visible(strbuf *b, str s);
 /* The shortest decimal form that reads back as the same double (number_shortest), for
  * JSON: what is not finite becomes null. */
 void strbuf_double(strbuf *b, double value);
+/* Bytes as base64, with padding. */
+void strbuf_base64(strbuf *b, str bytes);
 str strbuf_str(const strbuf *b);
 void strbuf_fini(strbuf *b);
 

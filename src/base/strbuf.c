@@ -217,3 +217,18 @@ void strbuf_fini(strbuf *b)
     array_fini(b);
     b->failed = false;
 }
+
+void strbuf_base64(strbuf *b, str bytes)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < bytes.n; i += 3) {
+        uint32_t group = 0;
+        char four[4];
+        for (size_t k = 0; k < 3; k++)
+            group = group << 8 | (i + k < bytes.n ? (uint8_t)bytes.at[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            four[k] = i + k > bytes.n ? '=' : digits[group >> (18 - 6 * k) & 63];
+        strbuf_add(b, (str){four, 4});
+    }
+}

@@ -123,6 +123,14 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
     return run_design(out, layers, &(design){model, plan, cluster, stack, which, false});
 }
 
+void estimate_run_walked(halley_estimate *out, estimate_layers *layers,
+                         const halley_model *model, const halley_plan *plan,
+                         const halley_cluster *cluster, const halley_stack *stack)
+{
+    (void)run_design(out, layers,
+                     &(design){model, plan, cluster, stack, ESTIMATE_ALL, true});
+}
+
 static bool is_finite_all(const double *values, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -169,6 +177,5 @@ void halley_estimate_run(halley_estimate *out, const halley_model *model,
     assert(out != NULL && stack != NULL);
     estimate_layers layers;
     estimate_layers_make(&layers, model, plan, stack);
-    (void)run_design(out, &layers,
-                     &(design){model, plan, cluster, stack, ESTIMATE_ALL, true});
+    estimate_run_walked(out, &layers, model, plan, cluster, stack);
 }

@@ -104,19 +104,31 @@ static void set_levels(price_context *c)
     assert(c->n_levels <= COLL_MAX_LEVELS);
 }
 
-/* The narrowest of the levels that a group crosses. */
-static void set_narrowest(price_context *c)
+/*
+ * What a group has of the levels that it crosses, per member that sends. The NPUs of a
+ * block share its way up: `Bps` each, if all of them send through it at once. Rings and
+ * trees go from node to node, and leave a block of m members with one stream for each of
+ * the `per_node` members of a node: m / per_node nodes have the way up to themselves. Of
+ * an all-to-all, only what goes to members in other blocks crosses. Steps are as long as
+ * those of the outermost level. The simulator puts the same streams on links one by one.
+ */
+static void set_crossings(price_context *c)
 {
     for (int g = 0; g < WORKLOAD_N_GROUPS && c->n_levels > 0; g++) {
-        const halley_fabric *least = NULL;
+        const double n = c->n[g], per_node = c->per_node[g];
+        double members = per_node;
+        c->ring_Bps[g] = c->pairs_Bps[g] = c->cluster->outer[0].fabric.bandwidth_Bps;
         for (uint32_t i = 0; i < c->n_levels; i++) {
             const coll_level *l = &c->levels[g][i];
-            if (l->n > 1 &&
-                (least == NULL || l->fabric->bandwidth_Bps < least->bandwidth_Bps))
-                least = l->fabric;
+            const double Bps = l->fabric->bandwidth_Bps;
+            if (l->n < 2)
+                continue;
+            assert(members < n && members >= per_node);
+            c->ring_Bps[g] = fmin(c->ring_Bps[g], Bps * members / per_node);
+            c->pairs_Bps[g] = fmin(c->pairs_Bps[g], Bps * (n - per_node) / (n - members));
+            c->out[g] = l->fabric;
+            members *= l->n;
         }
-        if (least != NULL)
-            c->out[g] = least;
     }
 }
 
@@ -150,7 +162,7 @@ void price_context_make(price_context *out, const halley_model *model,
         spread(c, estimate_outer_share(e), workload_outer_tier(plan, cluster));
     plan_group_sizes(c->n, c->per_node, plan, cluster->nodes.npus);
     set_levels(c);
-    set_narrowest(c);
+    set_crossings(c);
     const uint32_t used = plan->tp * plan->cp * plan->dp * plan->pp;
     const uint32_t near = used < cluster->nodes.npus ? used : cluster->nodes.npus;
     const double busy = cluster->nodes.npus > 1 ? (near - 1.0) / 7.0 : 0;
@@ -180,7 +192,12 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
 double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call)
 {
-    return coll_call_time(&c->cluster->nodes.up, c->out[group], call);
+    if (c->n_levels == 0)
+        return coll_call_time(&c->cluster->nodes.up, c->out[group], call);
+    halley_fabric out = *c->out[group];
+    out.bandwidth_Bps =
+        call->kind == COLL_ALL_TO_ALL ? c->pairs_Bps[group] : c->ring_Bps[group];
+    return coll_call_time(&c->cluster->nodes.up, &out, call);
 }
 
 double price_coll(const price_context *c, coll_kind kind, workload_group group,
@@ -206,7 +223,7 @@ static uint32_t shared_level(const halley_cluster *cluster, uint32_t a, uint32_t
     return cluster->n_outer > 0 ? cluster->n_outer : 1;
 }
 
-static uint32_t stages_level(const price_context *c, uint32_t a, uint32_t b)
+uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b)
 {
     const plan_place from = {.pp = a}, to = {.pp = b};
     return shared_level(c->cluster, plan_rank_at(c->plan, from),
@@ -217,7 +234,7 @@ double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32
 {
     assert(bytes >= 0);
     const halley_cluster *cluster = c->cluster;
-    const uint32_t level = stages_level(c, a, b);
+    const uint32_t level = price_stages_level(c, a, b);
     const coll_call call = {
         .kind = COLL_SEND, .bytes = bytes, .n = 2, .per_node = level == 0 ? 2 : 1};
     const halley_fabric *out = level > 0 && cluster->n_outer > 0
@@ -229,7 +246,7 @@ double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32
 double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b)
 {
     const double t = price_send_alone(c, bytes, a, b);
-    return stages_level(c, a, b) > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
+    return price_stages_level(c, a, b) > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
 }
 
 /* What passes through a rank of a ring of n. */

@@ -22,9 +22,11 @@ typedef struct price_context {
     uint32_t n[WORKLOAD_N_GROUPS], per_node[WORKLOAD_N_GROUPS]; /* ranks of each group */
     uint32_t n_levels;                                          /* beyond the node */
     coll_level levels[WORKLOAD_N_GROUPS][COLL_MAX_LEVELS];
-    const halley_fabric *out[WORKLOAD_N_GROUPS]; /* the narrowest level of each group */
-    double host;                                 /* factor on host time */
-    bool only_wide;                              /* price layers that stay in bf16 */
+    const halley_fabric *out[WORKLOAD_N_GROUPS]; /* the outermost level of each group */
+    /* With several levels: bandwidth per member, of rings and trees, and of pairs. */
+    double ring_Bps[WORKLOAD_N_GROUPS], pairs_Bps[WORKLOAD_N_GROUPS];
+    double host;    /* factor on host time */
+    bool only_wide; /* price layers that stay in bf16 */
 } price_context;
 
 /* Seconds of one layer for one micro-batch. */
@@ -65,6 +67,9 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
                      double bytes);
 double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call);
+/* The level of the network that joins stages `a` and `b`: 0 the node, then outer ones.
+ * Messages of the same size across the same level take the same time. */
+uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b);
 /* A message between neighbouring stages `a` and `b`. */
 double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b);
 /* The same on an idle network, without what the stack adds. */

@@ -46,5 +46,9 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_model *model, const halley_plan *plan,
                        const halley_cluster *cluster, const halley_stack *stack,
                        estimate_which which);
+/* halley_estimate_run, the schedule pass by pass, of a design with these layers. */
+void estimate_run_walked(halley_estimate *out, estimate_layers *layers,
+                         const halley_model *model, const halley_plan *plan,
+                         const halley_cluster *cluster, const halley_stack *stack);
 
 #endif

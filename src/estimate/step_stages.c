@@ -134,8 +134,17 @@ static void list_hops(step *s, stage_list *l)
     double bytes = tokens * s->c.model->hidden * 2;
     if (plan->sequence_parallel || s->c.stack->scatter_stages)
         bytes /= plan->tp;
-    for (uint32_t i = 0; i < plan->pp; i++)
-        l->hops_s[i] = price_send(&s->c, bytes, i, (i + 1) % plan->pp);
+    double level_s[COLL_MAX_LEVELS + 1]; /* once per level: negative = not yet */
+    for (uint32_t i = 0; i <= COLL_MAX_LEVELS; i++)
+        level_s[i] = -1;
+    for (uint32_t i = 0; i < plan->pp; i++) {
+        const uint32_t next = (i + 1) % plan->pp;
+        const uint32_t level = price_stages_level(&s->c, i, next);
+        assert(level <= COLL_MAX_LEVELS);
+        if (level_s[level] < 0)
+            level_s[level] = price_send(&s->c, bytes, i, next);
+        l->hops_s[i] = level_s[level];
+    }
 }
 
 static void list_stages(step *s, stage_list *l)
@@ -172,18 +181,30 @@ static double form_time(const stage_list *l, double blocked, bool hops)
                                                  .blocked = blocked});
 }
 
+static bool is_same_stage(const workload_stage *a, const workload_stage *b)
+{
+    return a->n_dense == b->n_dense && a->n_moe == b->n_moe &&
+           a->again_dense == b->again_dense && a->again_moe == b->again_moe &&
+           a->first == b->first && a->last == b->last;
+}
+
 /* The passes of every chunk, for the walk; NULL when memory ran out. */
 static workload_pass_times *list_chunks(const step *s, const stage_list *l)
 {
     const uint32_t n = l->schedule.chunks, p = l->schedule.stages;
     const double parts = workload_schedule_is_bidirectional(l->schedule.kind) ? 1 : n;
     workload_pass_times *passes = mem_array_zero((size_t)p * n, sizeof *passes);
-    for (uint32_t i = 0; i < p && passes != NULL; i++) {
-        for (uint32_t c = 0; c < n; c++) {
-            const workload_stage st = workload_chunk_make(s->c.model, s->c.plan, i, c);
+    workload_stage last = {0};
+    workload_pass_times last_times = {0}; /* of a chunk like the one before */
+    for (uint32_t i = 0; i < p * n && passes != NULL; i++) {
+        const workload_stage st =
+            workload_chunk_make(s->c.model, s->c.plan, i / n, i % n);
+        if (i == 0 || !is_same_stage(&st, &last)) {
             const stage_cost cost = step_stage_make(s, &st);
-            passes[(size_t)i * n + c] = pass_times(s, &cost, parts);
+            last_times = pass_times(s, &cost, parts);
+            last = st;
         }
+        passes[i] = last_times;
     }
     return passes;
 }
@@ -192,14 +213,18 @@ static workload_pass_times *list_chunks(const step *s, const stage_list *l)
 static bool walk_stages(const step *s, const stage_list *l, double blocked,
                         double *with_s, double *without_s)
 {
-    workload_pass_times *passes = list_chunks(s, l);
-    if (passes == NULL)
-        return false;
-    workload_schedule_times t = {.passes = passes, .blocked = blocked};
+    workload_pass_times *chunks = NULL;
+    if (l->schedule.chunks > 1) { /* one chunk is the stage itself */
+        chunks = list_chunks(s, l);
+        if (chunks == NULL)
+            return false;
+    }
+    workload_schedule_times t = {.passes = chunks != NULL ? chunks : l->stages,
+                                 .blocked = blocked};
     bool done = workload_schedule_walk(without_s, &l->schedule, &t, NULL) == HALLEY_OK;
     t.hops_s = l->hops_s;
     done = done && workload_schedule_walk(with_s, &l->schedule, &t, NULL) == HALLEY_OK;
-    free(passes);
+    free(chunks);
     return done;
 }
 

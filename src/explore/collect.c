@@ -165,7 +165,7 @@ static bool dominates(const halley_study *s, const explore_row *a, const explore
             return false;
         better = better || x != y;
     }
-    return better || a->id < b->id;
+    return better || a->id <= b->id; /* a design that comes twice is listed once */
 }
 
 bool explore_front_add(explore_rows *front, const halley_study *s, const explore_row *row)

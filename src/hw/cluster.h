@@ -130,6 +130,8 @@ typedef struct cluster_system {
     double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
     double *late_s;    /* by NPU: when it begins; NULL = all at once */
     double interference[CLUSTER_N_KERNELS]; /* kernels beside communication: 1 + it */
+    /* Collectives beside kernels of their members: 1 - it of their rate alone. */
+    double network_interference[CLUSTER_N_KERNELS];
     double jitter;     /* standard deviation of a factor of every compute time */
     uint64_t seed;     /* of the jitter */
     double peak_flops; /* 0 = not given */

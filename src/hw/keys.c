@@ -4,10 +4,15 @@
 #include <string.h>
 
 static const hw_part *const parts[] = {
-    &hw_part_file,         &hw_part_kind,   &hw_part_nodes,    &hw_part_fabric,
-    &hw_part_topology,     &hw_part_tier,   &hw_part_wiring,   &hw_part_dimension,
-    &hw_part_npu,          &hw_part_memory, &hw_part_system,   &hw_part_bus,
-    &hw_part_interference, &hw_part_cost,   &hw_part_failures, &hw_part_measured,
+    &hw_part_file,         &hw_part_kind,
+    &hw_part_nodes,        &hw_part_fabric,
+    &hw_part_topology,     &hw_part_tier,
+    &hw_part_wiring,       &hw_part_dimension,
+    &hw_part_npu,          &hw_part_memory,
+    &hw_part_system,       &hw_part_bus,
+    &hw_part_interference, &hw_part_network_interference,
+    &hw_part_cost,         &hw_part_failures,
+    &hw_part_measured,
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 

@@ -243,6 +243,21 @@ static void add_bus(strbuf *b, const cluster_bus *bus)
                   (long long)bus->reduction_delay);
 }
 
+static bool has_factors(const double f[CLUSTER_N_KERNELS])
+{
+    return f[CLUSTER_KERNEL_MATMUL] > 0 || f[CLUSTER_KERNEL_ATTENTION] > 0 ||
+           f[CLUSTER_KERNEL_MEMORY] > 0;
+}
+
+static void add_factors(strbuf *b, const char *before, const double f[CLUSTER_N_KERNELS],
+                        const char *after)
+{
+    strbuf_printf(b, "%s", before);
+    save_number(b, "matmul: ", f[CLUSTER_KERNEL_MATMUL], "");
+    save_number(b, ", attention: ", f[CLUSTER_KERNEL_ATTENTION], "");
+    save_number(b, ", memory-bound: ", f[CLUSTER_KERNEL_MEMORY], after);
+}
+
 static void add_stragglers(strbuf *b, const halley_cluster *c)
 {
     const cluster_system *s = &c->system;
@@ -263,13 +278,12 @@ static void add_stragglers(strbuf *b, const halley_cluster *c)
         save_quantity(b, "", s->late_s[i], UNITS_TIME);
         strbuf_add_char(b, '\n');
     }
-    const double *f = s->interference;
-    if (f[CLUSTER_KERNEL_MATMUL] > 0 || f[CLUSTER_KERNEL_ATTENTION] > 0 ||
-        f[CLUSTER_KERNEL_MEMORY] > 0) {
-        save_number(b, "  interference: {matmul: ", f[CLUSTER_KERNEL_MATMUL], "");
-        save_number(b, ", attention: ", f[CLUSTER_KERNEL_ATTENTION], "");
-        save_number(b, ", memory-bound: ", f[CLUSTER_KERNEL_MEMORY], "}\n");
-    }
+    const double *f = s->interference, *h = s->network_interference;
+    if (!has_factors(f) && !has_factors(h))
+        return;
+    add_factors(b, "  interference: {", f, has_factors(h) ? "" : "}\n");
+    if (has_factors(h))
+        add_factors(b, ", network: {", h, "}}\n");
 }
 
 static void add_system(strbuf *b, const halley_cluster *c)

@@ -26,8 +26,8 @@ typedef struct hw_part {
 } hw_part;
 extern const hw_part hw_part_file, hw_part_kind, hw_part_nodes, hw_part_dimension,
     hw_part_fabric, hw_part_topology, hw_part_wiring, hw_part_tier, hw_part_npu,
-    hw_part_memory, hw_part_system, hw_part_bus, hw_part_interference, hw_part_cost,
-    hw_part_failures, hw_part_measured;
+    hw_part_memory, hw_part_system, hw_part_bus, hw_part_interference,
+    hw_part_network_interference, hw_part_cost, hw_part_failures, hw_part_measured;
 /* Parts of NPU and link presets, whose tables fill the struct itself. */
 extern const hw_part hw_part_gemm, hw_part_cast, hw_part_misaligned, hw_part_protocol;
 /* All of them; NULL past the last. */

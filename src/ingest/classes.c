@@ -1,6 +1,8 @@
 /* Classes of the kernels of a pair. */
 #include "ingest/classes.h"
 
+#include "base/error.h"
+#include "base/file/file.h"
 #include "ingest/record/facts.h"
 
 static uint64_t hash_work(int64_t begin_ns, int64_t end_ns, str name)
@@ -46,9 +48,15 @@ halley_status link_classes_read(link_classes *c, const char *path,
 {
     const rec_read_opts opts = {0};
     rec_groups groups = {0};
-    const halley_status status = rec_read_file(&c->list, path, &opts, NULL);
+    halley_error problem = {0};
+    const halley_status status = rec_read_file(&c->list, path, &opts, &problem);
     if (status == HALLEY_ENOMEM)
         return error_nomem(err);
+    if (status == HALLEY_EIO && file_is_regular(path)) { /* a pipe is read once */
+        if (err != NULL)
+            *err = problem;
+        return status;
+    }
     if (status != HALLEY_OK || c->list.ranks.n != 1 || c->list.ranks.at[0].works.n == 0) {
         rec_list_fini(&c->list);
         c->list = (rec_list){0};

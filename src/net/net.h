@@ -59,6 +59,7 @@ typedef enum net_capability {
     NET_PAYS_ONE_DIM = 32,
     NET_CAN_FOLD = 64,   /* ranks that do the same may be run once */
     NET_CAN_PARTS = 128, /* a direct collective in parts, as its members come to it */
+    NET_CAN_SLOW = 256,  /* a collective under way, by a share of its rate alone */
 } net_capability;
 
 /* Which part of a route a message takes. */
@@ -155,6 +156,9 @@ typedef struct net_model {
     net_id (*start)(net *n, const net_request *r);
     net_id (*start_bundle)(net *n, const net_bundle *b); /* NULL: it cannot */
     net_id (*start_part)(net *n, const net_bundle *b);   /* NULL: it cannot */
+    /* From now on the collective that was started as `id` with `event` has that share of
+     * the rate that it has alone; nothing happens if it has drained. NULL: it cannot. */
+    void (*slow)(net *n, net_id id, uint64_t event, double share);
     /*
      * Folding; NULL: it cannot. `prepare` says how long a collective takes, prepare_hops
      * also which links it uses; nothing of it is kept. `fold` fixes the classes of links

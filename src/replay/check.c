@@ -15,7 +15,7 @@ typedef struct call_list {
     uint32_t n;
 } call_list;
 
-static bool list_calls(call_list *out, const replay_program *p, uint32_t group)
+static bool list_rank_calls(call_list *out, const replay_program *p, uint32_t group)
 {
     out->n = 0;
     out->at = mem_array(p->n + 1, sizeof *out->at);
@@ -55,7 +55,7 @@ static halley_status compare_members(const replay_plan *plan, uint32_t group, in
     const replay_group *g = &plan->groups.at[group];
     const replay_program *p = &plan->programs[rank], *q = &plan->programs[g->ranks[0]];
     call_list own;
-    halley_status status = list_calls(&own, p, group) ? HALLEY_OK : error_nomem(err);
+    halley_status status = list_rank_calls(&own, p, group) ? HALLEY_OK : error_nomem(err);
     for (uint32_t i = 0; status == HALLEY_OK && (i < own.n || i < first->n); i++) {
         const bool both = i < own.n && i < first->n;
         const replay_op *a = both ? &p->ops[own.at[i]] : NULL;
@@ -69,14 +69,14 @@ static halley_status compare_members(const replay_plan *plan, uint32_t group, in
     return status;
 }
 
-static halley_status check_group(const replay_plan *plan, uint32_t group,
-                                 halley_error *err)
+static halley_status check_plan_group(const replay_plan *plan, uint32_t group,
+                                      halley_error *err)
 {
     const replay_group *g = &plan->groups.at[group];
     call_list first;
     if (g->n < 2)
         return HALLEY_OK;
-    if (!list_calls(&first, &plan->programs[g->ranks[0]], group))
+    if (!list_rank_calls(&first, &plan->programs[g->ranks[0]], group))
         return error_nomem(err);
     halley_status status = HALLEY_OK;
     for (uint32_t i = 1; status == HALLEY_OK && i < g->n; i++)
@@ -146,6 +146,6 @@ static halley_status check_messages(const replay_plan *plan, halley_error *err)
 halley_status replay_plan_check(const replay_plan *plan, halley_error *err)
 {
     for (uint32_t g = 0; g < plan->groups.n; g++)
-        TRY(check_group(plan, g, err));
+        TRY(check_plan_group(plan, g, err));
     return check_messages(plan, err);
 }

@@ -36,8 +36,8 @@ static halley_status refuse_node(const planner *p, const halley_trace *t, uint32
     return status;
 }
 
-static bool find_number(double *out, const halley_trace *t, uint32_t node,
-                        const char *name)
+static bool find_node_number(double *out, const halley_trace *t, uint32_t node,
+                             const char *name)
 {
     halley_attr attr;
     return halley_node_find_attr(&attr, t, node, name) &&
@@ -60,8 +60,8 @@ static void add_plan_note(replay_plan *plan, const char *format, ...)
 /* ---- groups ---- */
 
 /* The members that are run; HALLEY_OK also when there are none. */
-static halley_status add_group(planner *p, int64_t id, const conf_file *file,
-                               const conf_node *list)
+static halley_status add_plan_group(planner *p, int64_t id, const conf_file *file,
+                                    const conf_node *list)
 {
     const uint32_t n = list == NULL ? p->plan->n_ranks : list->n;
     replay_group g = {.id = id, .ranks = mem_array(n + 1, sizeof *g.ranks)};
@@ -99,7 +99,7 @@ static halley_status read_group_map(planner *p, const conf_file *file)
         if (!str_to_i64(map->keys[i], &id) || id <= 0 || map->items[i]->kind != CONF_LIST)
             return conf_error(file, map->items[i], p->err, HALLEY_EINVAL,
                               "a group is a positive number and a list of ranks");
-        TRY(add_group(p, id, file, map->items[i]));
+        TRY(add_plan_group(p, id, file, map->items[i]));
     }
     return HALLEY_OK;
 }
@@ -126,7 +126,7 @@ static halley_status read_groups(planner *p)
 {
     conf_file file;
     bool is_there;
-    TRY(add_group(p, 0, NULL, NULL));
+    TRY(add_plan_group(p, 0, NULL, NULL));
     TRY(open_groups(&file, &is_there, p));
     if (!is_there)
         return HALLEY_OK;
@@ -136,7 +136,7 @@ static halley_status read_groups(planner *p)
 }
 
 /* The group a node names; REPLAY_NO_GROUP: it is not known. */
-static uint32_t find_group(const planner *p, const halley_trace *t, uint32_t node)
+static uint32_t find_plan_group(const planner *p, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
     int64_t id = 0;
@@ -163,7 +163,7 @@ static uint64_t scale_bytes(double bytes, double factor)
 static void plan_compute(replay_op *op, planner *p, const halley_trace *t, uint32_t node)
 {
     double ns = 0;
-    if (!find_number(&ns, t, node, HALLEY_ATTR_NAME_DURATION_NS) || ns <= 0)
+    if (!find_node_number(&ns, t, node, HALLEY_ATTR_NAME_DURATION_NS) || ns <= 0)
         ns = 1e3 * (double)halley_node_duration_us(t, node);
     p->n_untimed += ns <= 0;
     if (p->opts->only_comm || ns <= 0)
@@ -185,13 +185,13 @@ static halley_status plan_collective(replay_op *op, planner *p, const halley_tra
 {
     double type = -1, size = 0, root = -1;
     halley_attr attr;
-    if (!find_number(&type, t, node, HALLEY_ATTR_NAME_COMM_TYPE) || type < 0 ||
+    if (!find_node_number(&type, t, node, HALLEY_ATTR_NAME_COMM_TYPE) || type < 0 ||
         type >= HALLEY_N_COLL_TYPES)
         return refuse_node(p, t, node, "the collective has no comm_type that is known");
-    if (!find_number(&size, t, node, HALLEY_ATTR_NAME_COMM_SIZE) &&
+    if (!find_node_number(&size, t, node, HALLEY_ATTR_NAME_COMM_SIZE) &&
         (int)type != HALLEY_COLL_BARRIER)
         return refuse_node(p, t, node, "the collective has no comm_size");
-    op->group = find_group(p, t, node);
+    op->group = find_plan_group(p, t, node);
     if (op->group == REPLAY_NO_GROUP)
         return refuse_node(p, t, node,
                            "its group is not in the file of groups; name it with "
@@ -203,7 +203,7 @@ static halley_status plan_collective(replay_op *op, planner *p, const halley_tra
         p->plan->n_dropped += g->n < 2 && !p->opts->only_compute;
         return HALLEY_OK;
     }
-    if (find_number(&root, t, node, "root"))
+    if (find_node_number(&root, t, node, "root"))
         for (uint32_t i = 0; i < g->n; i++)
             op->root = g->ranks[i] == (int)root ? i : op->root;
     op->uneven = halley_node_find_attr(&attr, t, node, HALLEY_ATTR_NAME_COMM_SIZES) &&
@@ -218,14 +218,15 @@ static halley_status plan_message(replay_op *op, planner *p, const halley_trace 
                                   uint32_t node, bool sends)
 {
     double size = 0, peer = -1, tag = 0;
-    if (!find_number(&size, t, node, HALLEY_ATTR_NAME_COMM_SIZE) ||
-        !find_number(&peer, t, node,
-                     sends ? HALLEY_ATTR_NAME_COMM_DST : HALLEY_ATTR_NAME_COMM_SRC) ||
+    if (!find_node_number(&size, t, node, HALLEY_ATTR_NAME_COMM_SIZE) ||
+        !find_node_number(&peer, t, node,
+                          sends ? HALLEY_ATTR_NAME_COMM_DST
+                                : HALLEY_ATTR_NAME_COMM_SRC) ||
         peer < 0 || peer >= p->n_traced || (uint32_t)peer == p->rank)
         return refuse_node(p, t, node,
                            "the message needs comm_size and a rank to send to or receive "
                            "from, other than its own");
-    (void)find_number(&tag, t, node, HALLEY_ATTR_NAME_COMM_TAG);
+    (void)find_node_number(&tag, t, node, HALLEY_ATTR_NAME_COMM_TAG);
     if (p->opts->only_compute || peer >= p->plan->n_ranks) {
         p->plan->n_dropped += !p->opts->only_compute;
         return HALLEY_OK;
@@ -254,7 +255,8 @@ static halley_status plan_node(replay_op *op, planner *p, const halley_trace *t,
     case HALLEY_NODE_MEM_LOAD:
     case HALLEY_NODE_MEM_STORE:
         if (p->opts->only_comm ||
-            !find_number(&bytes, t, node, HALLEY_ATTR_NAME_TENSOR_SIZE) || bytes <= 0)
+            !find_node_number(&bytes, t, node, HALLEY_ATTR_NAME_TENSOR_SIZE) ||
+            bytes <= 0)
             return HALLEY_OK;
         op->kind = REPLAY_COPY;
         op->bytes = scale_bytes(bytes, p->opts->size_scale);
@@ -266,7 +268,7 @@ static halley_status plan_node(replay_op *op, planner *p, const halley_trace *t,
 
 /* ---- dependencies ---- */
 
-static halley_dep get_dep(const halley_trace *t, uint32_t node, uint32_t i)
+static halley_dep get_plan_dep(const halley_trace *t, uint32_t node, uint32_t i)
 {
     const uint32_t n = halley_node_data_count(t, node);
     return i < n ? halley_node_data(t, node, i) : halley_node_ctrl(t, node, i - n);
@@ -281,7 +283,7 @@ static bool link_children(replay_program *p)
             const uint32_t n_deps =
                 halley_node_data_count(t, i) + halley_node_ctrl_count(t, i);
             for (uint32_t k = 0; k < n_deps; k++) {
-                const uint32_t from = get_dep(t, i, k).index;
+                const uint32_t from = get_plan_dep(t, i, k).index;
                 if (from >= p->n || from == i)
                     continue;
                 if (pass == 1)

@@ -514,57 +514,80 @@ static void make_header(strbuf *to, const report_columns *c, const layout *l,
         strbuf_add_char(to, ' ');
 }
 
-static void write_column(file_output *to, const report_columns *c, const layout *l,
+/* Where the bytes go: a file, or a text in memory. */
+typedef struct columns_sink {
+    file_output *file; /* NULL: text */
+    strbuf *text;
+} columns_sink;
+
+static void put_bytes(const columns_sink *to, const void *at, size_t n)
+{
+    assert((to->file != NULL) != (to->text != NULL));
+    if (to->file != NULL)
+        file_output_write(to->file, at, n);
+    else
+        strbuf_add(to->text, (str){at, n});
+}
+
+static void write_column(const columns_sink *to, const report_columns *c, const layout *l,
                          const column *col)
 {
     static const uint8_t zeros[8] = {0};
+    uint8_t part[PART_BYTES];
     const size_t per_part = PART_BYTES / col->size;
     for (size_t i = 0; i < col->n;) {
         const size_t n = col->n - i < per_part ? col->n - i : per_part;
-        uint8_t *at = file_output_reserve(to, n * col->size);
-        if (at == NULL)
-            return;
         for (size_t k = 0; k < n; k++)
-            col->get(c, l, i + k, at + k * col->size);
-        file_output_advance(to, n * col->size);
+            col->get(c, l, i + k, part + k * col->size);
+        put_bytes(to, part, n * col->size);
         i += n;
     }
     const size_t used = col->n * col->size;
-    file_output_write(to, zeros, round_up(used) - used);
+    put_bytes(to, zeros, round_up(used) - used);
 }
 
-static halley_status write_columns(report_columns *c, const layout *l, const char *path,
-                                   halley_error *err)
+static void write_columns(const columns_sink *to, const report_columns *c,
+                          const layout *l, const column columns[N_COLUMNS],
+                          const strbuf *header)
+{
+    const uint32_t head[2] = {(uint32_t)header->n, N_COLUMNS};
+    put_bytes(to, magic, sizeof magic);
+    put_bytes(to, head, sizeof head);
+    put_bytes(to, header->at, header->n);
+    for (int i = 0; i < N_COLUMNS; i++)
+        write_column(to, c, l, &columns[i]);
+}
+
+static halley_status save_columns(report_columns *c, const layout *l, const char *path,
+                                  strbuf *out, halley_error *err)
 {
     column columns[N_COLUMNS];
     strbuf header = {0};
-    file_output *to;
+    columns_sink to = {.text = path == NULL ? out : NULL};
     list_columns(columns, c);
     make_header(&header, c, l, columns);
     halley_status status = header.failed ? error_nomem(err) : HALLEY_OK;
+    if (status == HALLEY_OK && path != NULL)
+        status = file_output_open(&to.file, path, err);
     if (status == HALLEY_OK)
-        status = file_output_open(&to, path, err);
-    if (status == HALLEY_OK) {
-        const uint32_t head[2] = {(uint32_t)header.n, N_COLUMNS};
-        file_output_write(to, magic, sizeof magic);
-        file_output_write(to, head, sizeof head);
-        file_output_str(to, strbuf_str(&header));
-        for (int i = 0; i < N_COLUMNS; i++)
-            write_column(to, c, l, &columns[i]);
-        status = file_output_commit(to, err);
-    }
+        write_columns(&to, c, l, columns, &header);
     strbuf_fini(&header);
-    return status;
+    if (status != HALLEY_OK)
+        return status;
+    if (path != NULL)
+        return file_output_commit(to.file, err);
+    return out->failed ? error_nomem(err) : HALLEY_OK;
 }
 
-halley_status report_columns_save(report_columns *c, const char *path, halley_error *err)
+halley_status report_columns_save(report_columns *c, const char *path, strbuf *out,
+                                  halley_error *err)
 {
     layout l = {0};
     halley_status status = HALLEY_OK;
     if (c->failed || !make_layout(&l, c))
         status = error_nomem(err);
     if (status == HALLEY_OK)
-        status = write_columns(c, &l, path, err);
+        status = save_columns(c, &l, path, out, err);
     fini_layout(&l);
     report_columns_free(c);
     return status;

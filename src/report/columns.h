@@ -13,9 +13,9 @@
 #include "halley/trace.h"
 #include "report/traces.h"
 
-/* More boxes than this are not written; further ranks are left out, and the file says
- * how many. */
-enum { REPORT_COLUMNS_MOST = 4000000 };
+/* More boxes than this are not written, in a page not more than the second; further ranks
+ * are left out, and the file says how many. */
+enum { REPORT_COLUMNS_MOST = 4000000, REPORT_COLUMNS_MOST_IN_PAGE = 60000 };
 
 typedef struct report_columns report_columns;
 
@@ -55,8 +55,10 @@ void report_columns_capacity(report_columns *c, double bytes, double headroom);
 /* Ranks of the job, and those for which there was no room. */
 void report_columns_total(report_columns *c, uint32_t n_ranks, uint32_t n_left_out);
 
-/* Write the file and free `c`, whatever it returns. */
-halley_status report_columns_save(report_columns *c, const char *path, halley_error *err);
+/* Write the file, or append its bytes to `out` if `path` is NULL, and free `c`, whatever
+ * it returns. */
+halley_status report_columns_save(report_columns *c, const char *path, strbuf *out,
+                                  halley_error *err);
 
 /* What a plan knows about the ranks of a stage beyond their nodes. */
 typedef struct report_columns_stage {
@@ -71,9 +73,11 @@ typedef struct report_columns_options {
     const report_columns_stage *stages; /* by role; NULL = not a plan */
     double capacity_bytes, headroom;    /* 0 = not known */
     uint32_t npus_per_node;             /* 0 = not known */
+    strbuf *page; /* append the bytes here, for a page, in place of a file; NULL = no */
 } report_columns_options;
 
-/* A simulation with recorded nodes, and with heat if it has any. */
+/* A simulation with recorded nodes, and with heat if it has any. `path` may be NULL when
+ * o->page is not. */
 halley_status report_sim_columns(const halley_result *result, const report_traces *traces,
                                  const report_columns_options *o, const char *path,
                                  halley_error *err);

@@ -125,7 +125,7 @@ halley_status report_recorded_columns(const halley_trace_set *traces, const char
     const halley_status status =
         to == NULL ? error_nomem(err) : add_ranks(to, traces, origin_ns, err);
     if (status == HALLEY_OK)
-        return report_columns_save(to, path, err);
+        return report_columns_save(to, path, NULL, err);
     report_columns_free(to);
     return status;
 }

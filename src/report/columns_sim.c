@@ -60,6 +60,8 @@ static uint64_t hash_totals(const sim_writer *w, uint32_t rank)
 static bool choose_ranks(sim_writer *w, uint32_t *left_out)
 {
     const uint32_t n = halley_result_ranks(w->result);
+    const uint64_t most =
+        w->o->page != NULL ? REPORT_COLUMNS_MOST_IN_PAGE : REPORT_COLUMNS_MOST;
     uint64_t n_boxes = 0;
     map64 seen = {0};
     bool ok = true;
@@ -71,7 +73,7 @@ static bool choose_ranks(sim_writer *w, uint32_t *left_out)
         ok = map64_put(&seen, key, &slot, &fresh);
         w->slots[r] = slot;
         const uint32_t nodes = halley_trace_count(report_traces_like(w->traces, r));
-        if (ok && fresh && n_boxes + nodes > REPORT_COLUMNS_MOST && r > 0) {
+        if (ok && fresh && n_boxes + nodes > most && r > 0) {
             ok = map64_set(&seen, key, NO_SLOT);
             w->slots[r] = NO_SLOT;
         } else if (ok && fresh) {
@@ -446,7 +448,7 @@ halley_status report_sim_columns(const halley_result *result, const report_trace
     free(w.slots);
     free(w.order);
     if (status == HALLEY_OK)
-        return report_columns_save(w.to, path, err);
+        return report_columns_save(w.to, path, o->page, err);
     report_columns_free(w.to);
     return status;
 }

@@ -60,19 +60,30 @@ static void add_script(strbuf *to, const char *text)
     strbuf_add(to, STR("</script>\n"));
 }
 
-halley_status report_page_save(const char *path, const char *kind, const char *title,
-                               str json, halley_error *err)
+/* Bytes that the page's script reads. */
+static void add_columns(strbuf *to, str columns)
+{
+    if (columns.n == 0)
+        return;
+    strbuf_add(to, STR("<script type=\"text/plain\" id=\"columns\">"));
+    strbuf_base64(to, columns);
+    strbuf_add(to, STR("</script>\n"));
+}
+
+halley_status report_page_save(const char *path, const report_page *page,
+                               halley_error *err)
 {
     strbuf text = {0};
-    assert(json.n > 0 && json.at[0] == '{');
-    add_head(&text, title);
+    assert(page->json.n > 0 && page->json.at[0] == '{');
+    add_head(&text, page->title);
     strbuf_printf(&text,
                   "<body data-kind=\"%s\">\n<main id=\"report\"></main>\n<noscript>This "
                   "report draws itself with JavaScript; its numbers are in the page as "
                   "JSON.</noscript>\n<script type=\"application/json\" id=\"data\">",
-                  kind);
-    add_json(&text, json);
+                  page->kind);
+    add_json(&text, page->json);
     strbuf_add(&text, STR("</script>\n"));
+    add_columns(&text, page->columns);
     add_script(&text, web_report_js);
     add_script(&text, report_page_js);
     strbuf_add(&text, STR("</body>\n</html>\n"));

@@ -17,9 +17,15 @@
  */
 void report_policy_add(strbuf *to, const char *script_sha256);
 
-/* `kind` is one that web/src/report.ts knows: estimate, plan, explore, sim, compare.
- * `json` is an object. */
-halley_status report_page_save(const char *path, const char *kind, const char *title,
-                               str json, halley_error *err);
+typedef struct report_page {
+    const char
+        *kind; /* that web/src/report.ts knows: estimate, plan, explore, sim, compare */
+    const char *title;
+    str json;    /* an object */
+    str columns; /* a timeline (report/columns.h); may be empty */
+} report_page;
+
+halley_status report_page_save(const char *path, const report_page *page,
+                               halley_error *err);
 
 #endif

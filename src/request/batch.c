@@ -3,10 +3,12 @@
  * is the base plan with the values of its columns, completed and checked as a single one
  * is, so that its numbers are those of a request with the same plan. What a value does to
  * a plan depends on the value alone, so every distinct value is checked before the first
- * design.
+ * design. Designs are taken in an order in which those that share the prices of their
+ * layers follow each other (halley_estimator).
  */
 #include "halley/batch.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/watch.h"
@@ -169,26 +171,113 @@ static halley_status find_batch_metric(size_t *out, const char *name, halley_err
                      near != NULL ? "\"?" : "");
 }
 
+/* Keys that the prices of layers do not depend on, mostly: designs that differ in them
+ * alone come one after the other. It is a matter of speed. */
+static bool is_outside_layers(halley_plan_key key)
+{
+    static const bool outside[HALLEY_N_PLAN_KEYS] = {
+        [HALLEY_KEY_PP] = true,
+        [HALLEY_KEY_VIRTUAL] = true,
+        [HALLEY_KEY_ZERO] = true,
+        [HALLEY_KEY_FSDP] = true,
+        [HALLEY_KEY_ZERO_GROUP] = true,
+        [HALLEY_KEY_ZERO_OWNER] = true,
+        [HALLEY_KEY_GATHER] = true,
+        [HALLEY_KEY_GRADIENT_BYTES] = true,
+        [HALLEY_KEY_GRADIENT_MEMORY] = true,
+        [HALLEY_KEY_OPTIMIZER_MEMORY] = true,
+        [HALLEY_KEY_FP8_PARAMS] = true,
+        [HALLEY_KEY_OFFLOAD] = true,
+        [HALLEY_KEY_OFFLOAD_TIER] = true,
+        [HALLEY_KEY_OFFLOAD_LAYERS] = true,
+        [HALLEY_KEY_RECOMPUTE_EVERY] = true,
+        [HALLEY_KEY_RECOMPUTE_LAYERS] = true,
+        [HALLEY_KEY_STAGE_LAYERS] = true,
+        [HALLEY_KEY_EMBEDDINGS_AS_LAYERS] = true,
+        [HALLEY_KEY_SCHEDULE] = true,
+    };
+    return outside[key];
+}
+
 /* One run over the designs. */
 typedef struct batch_run {
     const halley_batch *batch;
-    const halley_batch_key *keys;
-    size_t n_keys;
+    /* In the order of the table of keys, in which a request sets them, but that keys
+     * outside the layers come last. */
+    halley_batch_key keys[MAX_BATCH_KEYS];
+    size_t n_keys, n_stem_keys;
     halley_plan_key ids[MAX_BATCH_KEYS];
+    halley_plan stem;
+    uint32_t stem_values[MAX_BATCH_KEYS];
+    bool has_stem;
     const halley_batch_metric *metrics;
     size_t n_metrics;
     size_t metric_ids[N_METRICS];
+    halley_estimator *estimator;
     intern reasons;
 } batch_run;
 
-static halley_status make_batch_plan(halley_plan *out, const batch_run *r, size_t design,
+/* Check the keys and put them in order. */
+static halley_status order_batch_keys(batch_run *r, const halley_batch_key *keys,
+                                      size_t n_keys, size_t n, halley_error *err)
+{
+    const halley_batch_key *given[HALLEY_N_PLAN_KEYS] = {0};
+    for (size_t i = 0; i < n_keys; i++) {
+        halley_plan_key id = HALLEY_N_PLAN_KEYS;
+        TRY(check_batch_key(&id, &keys[i], n, err));
+        if (given[id] != NULL)
+            return error_set(err, HALLEY_EINVAL, "the key \"%s\" is given twice",
+                             keys[i].key);
+        given[id] = &keys[i];
+    }
+    for (int late = 0; late < 2; late++) {
+        for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
+            if (given[i] == NULL || is_outside_layers((halley_plan_key)i) != (late == 1))
+                continue;
+            r->ids[r->n_keys] = (halley_plan_key)i;
+            r->keys[r->n_keys++] = *given[i];
+        }
+        r->n_stem_keys = late == 0 ? r->n_keys : r->n_stem_keys;
+    }
+    assert(r->n_keys == n_keys);
+    return HALLEY_OK;
+}
+
+/* Set the keys from one to another in a design's plan. */
+static halley_status set_batch_keys(halley_plan *plan, const batch_run *r, size_t from,
+                                    size_t to, size_t design, halley_error *err)
+{
+    for (size_t k = from; k < to; k++) {
+        const halley_batch_key *key = &r->keys[k];
+        TRY(halley_plan_set(plan, r->ids[k], key->values[key->value_of[design]], err));
+    }
+    return HALLEY_OK;
+}
+
+/* The plan with the keys that come first; kept for the next design, which mostly has the
+ * same. */
+static halley_status update_batch_stem(batch_run *r, size_t design, halley_error *err)
+{
+    bool same = r->has_stem;
+    for (size_t k = 0; same && k < r->n_stem_keys; k++)
+        same = r->keys[k].value_of[design] == r->stem_values[k];
+    if (same)
+        return HALLEY_OK;
+    r->has_stem = false;
+    r->stem = r->batch->plan;
+    TRY(set_batch_keys(&r->stem, r, 0, r->n_stem_keys, design, err));
+    for (size_t k = 0; k < r->n_stem_keys; k++)
+        r->stem_values[k] = r->keys[k].value_of[design];
+    r->has_stem = true;
+    return HALLEY_OK;
+}
+
+static halley_status make_batch_plan(halley_plan *out, batch_run *r, size_t design,
                                      halley_error *err)
 {
-    *out = r->batch->plan;
-    for (size_t k = 0; k < r->n_keys; k++) {
-        const halley_batch_key *key = &r->keys[k];
-        TRY(halley_plan_set(out, r->ids[k], key->values[key->value_of[design]], err));
-    }
+    TRY(update_batch_stem(r, design, err));
+    *out = r->stem;
+    TRY(set_batch_keys(out, r, r->n_stem_keys, r->n_keys, design, err));
     TRY(design_complete(out, &r->batch->model, r->batch->cluster, err));
     return design_check_offload(out, r->batch->cluster, err);
 }
@@ -197,13 +286,13 @@ static halley_status make_batch_plan(halley_plan *out, const batch_run *r, size_
 static halley_status run_batch_design(batch_run *r, size_t design, uint32_t *refusal,
                                       halley_error *err)
 {
-    const halley_batch *b = r->batch;
-    halley_error problem = {0};
+    halley_error problem;
     halley_plan plan;
     halley_estimate e;
+    problem.text[0] = '\0';
     halley_status status = make_batch_plan(&plan, r, design, &problem);
     if (status == HALLEY_OK) {
-        halley_estimate_run(&e, &b->model, &plan, b->cluster, &b->stack);
+        halley_estimator_run(r->estimator, &e, &plan);
         status = halley_estimate_check(&e, &problem);
     }
     if (status == HALLEY_ENOMEM)
@@ -221,17 +310,72 @@ static halley_status run_batch_design(batch_run *r, size_t design, uint32_t *ref
     return HALLEY_OK;
 }
 
-static halley_status run_batch_designs(batch_run *r, size_t n, uint32_t *refusal_of,
-                                       const halley_watch *watch, halley_error *err)
+/* Sort designs by one key: stable, by counting. */
+static void sort_by_key(size_t *to, const size_t *from, size_t n,
+                        const halley_batch_key *key, size_t *counts)
+{
+    memset(counts, 0, ((size_t)key->n_values + 1) * sizeof *counts);
+    for (size_t i = 0; i < n; i++)
+        counts[key->value_of[i] + 1]++;
+    for (uint32_t v = 0; v < key->n_values; v++)
+        counts[v + 1] += counts[v];
+    for (size_t i = 0; i < n; i++)
+        to[counts[key->value_of[from[i]]]++] = from[i];
+}
+
+/* The order in which designs are taken; the last key sorts first. NULL: out of memory. */
+static size_t *sort_batch_designs(const batch_run *r, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t k = 0; k < r->n_keys; k++)
+        most = r->keys[k].n_values > most ? r->keys[k].n_values : most;
+    size_t *order = mem_array(n + 1, sizeof *order);
+    size_t *other = mem_array(n + 1, sizeof *other);
+    size_t *counts = mem_array((size_t)most + 1, sizeof *counts);
+    for (size_t i = 0; order != NULL && i < n; i++)
+        order[i] = i;
+    const bool failed = order == NULL || other == NULL || counts == NULL;
+    for (size_t k = r->n_keys; !failed && k-- > 0;) {
+        sort_by_key(other, order, n, &r->keys[k], counts);
+        size_t *const sorted = other;
+        other = order;
+        order = sorted;
+    }
+    free(other);
+    free(counts);
+    if (failed) {
+        free(order);
+        return NULL;
+    }
+    return order;
+}
+
+static halley_status run_batch_order(batch_run *r, const size_t *order, size_t n,
+                                     uint32_t *refusal_of, const halley_watch *watch,
+                                     halley_error *err)
 {
     watcher w;
     watcher_init(&w, watch, "estimating", "designs", (double)n);
     for (size_t i = 0; i < n; i++) {
         if (i % LOOK_EVERY == 0 && !watcher_at(&w, i))
             return watcher_error(&w, err);
-        TRY(run_batch_design(r, i, &refusal_of[i], err));
+        TRY(run_batch_design(r, order[i], &refusal_of[order[i]], err));
     }
     return watcher_is_cancelled(&w) ? watcher_error(&w, err) : HALLEY_OK;
+}
+
+static halley_status run_batch_designs(batch_run *r, size_t n, uint32_t *refusal_of,
+                                       const halley_watch *watch, halley_error *err)
+{
+    const halley_batch *b = r->batch;
+    TRY(halley_estimator_new(&r->estimator, &b->model, b->cluster, &b->stack, err));
+    size_t *order = sort_batch_designs(r, n);
+    const halley_status status =
+        order == NULL ? error_nomem(err)
+                      : run_batch_order(r, order, n, refusal_of, watch, err);
+    free(order);
+    halley_estimator_free(r->estimator);
+    return status;
 }
 
 void halley_batch_free_refusals(char **refusals, size_t n)
@@ -266,16 +410,11 @@ halley_status halley_batch_run(const halley_batch *batch, size_t n,
                                uint32_t *refusal_of, char ***refusals, size_t *n_refusals,
                                const halley_watch *watch, halley_error *err)
 {
-    batch_run r = {.batch = batch,
-                   .keys = keys,
-                   .n_keys = n_keys,
-                   .metrics = metrics,
-                   .n_metrics = n_metrics};
+    batch_run r = {.batch = batch, .metrics = metrics, .n_metrics = n_metrics};
     if (n_keys > MAX_BATCH_KEYS || n_metrics > N_METRICS)
         return error_set(err, HALLEY_EINVAL,
                          "a key or a metric of the batch is given twice");
-    for (size_t i = 0; i < n_keys; i++)
-        TRY(check_batch_key(&r.ids[i], &keys[i], n, err));
+    TRY(order_batch_keys(&r, keys, n_keys, n, err));
     for (size_t i = 0; i < n_metrics; i++)
         TRY(find_batch_metric(&r.metric_ids[i], metrics[i].name, err));
     halley_status status = run_batch_designs(&r, n, refusal_of, watch, err);

@@ -300,8 +300,9 @@ halley_status explore_write_page(const request_call *call, const char *path,
                                  halley_error *err)
 {
     const explore_outcome what = {s, e, true};
-    return request_page_save(call, path, "explore", halley_study_name(s), write_outcome,
-                             &what, err);
+    const request_page page = {
+        "explore", halley_study_name(s), write_outcome, &what, {0}};
+    return request_page_save(call, path, &page, err);
 }
 
 halley_status explore_write_csv(const halley_study *s, const halley_exploration *e,

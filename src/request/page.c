@@ -6,9 +6,7 @@
 #include "report/page.h"
 
 halley_status request_page_save(const request_call *call, const char *path,
-                                const char *kind, const char *title,
-                                request_json_writer *write, const void *what,
-                                halley_error *err)
+                                const request_page *page, halley_error *err)
 {
     strbuf json = {0};
     if (path == NULL)
@@ -17,11 +15,16 @@ halley_status request_page_save(const request_call *call, const char *path,
     own.out = strbuf_stream_open(&json);
     if (own.out == NULL)
         return error_nomem(err);
-    halley_status status = write(&own, what, err);
+    halley_status status = page->write(&own, page->what, err);
     if ((fclose(own.out) != 0 || json.failed) && status == HALLEY_OK)
         status = error_nomem(err);
     if (status == HALLEY_OK)
-        status = report_page_save(path, kind, title, strbuf_str(&json), err);
+        status = report_page_save(path,
+                                  &(report_page){.kind = page->kind,
+                                                 .title = page->title,
+                                                 .json = strbuf_str(&json),
+                                                 .columns = page->columns},
+                                  err);
     strbuf_fini(&json);
     return status;
 }

@@ -17,10 +17,15 @@
 typedef halley_status request_json_writer(const request_call *call, const void *what,
                                           halley_error *err);
 
-/* `kind` as in report/page.h; nothing when `path` is NULL. */
+typedef struct request_page {
+    const char *kind, *title; /* as in report/page.h */
+    request_json_writer *write;
+    const void *what;
+    str columns; /* of a timeline; may be empty */
+} request_page;
+
+/* Nothing when `path` is NULL. */
 halley_status request_page_save(const request_call *call, const char *path,
-                                const char *kind, const char *title,
-                                request_json_writer *write, const void *what,
-                                halley_error *err);
+                                const request_page *page, halley_error *err);
 
 #endif

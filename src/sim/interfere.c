@@ -8,7 +8,13 @@
  * The class of a node: kernel_class of a recording; else a matmul if the node has a shape
  * (`gemm`), attention if its name says so, else by its operations and bytes on the NPU's
  * roofline. Known to be wrong: a collective that waits for a late member disturbs as much
- * as one that moves data; and communication is not slowed down by kernels.
+ * as one that moves data.
+ *
+ * The other way round, a collective that the network carries has 1 - h of the rate that
+ * it has alone while a kernel runs on one of its members; h is stated for the same
+ * classes (system.interference.network), and of several that run the largest counts.
+ * Links that hold a collective back below that rate are not affected. Messages between
+ * two NPUs are not slowed down.
  */
 #include "sim/interfere.h"
 
@@ -19,6 +25,7 @@
 
 typedef struct running_kernel {
     uint32_t node;
+    cluster_kernel class;
     double left_ticks; /* of undisturbed time, at `since` */
     double factor;     /* 1 + f of its class */
     uint64_t begin, since;
@@ -28,21 +35,47 @@ typedef struct running_kernel {
 typedef struct rank_kernels {
     ARRAY(running_kernel) running;
     bool communicates;
+    uint32_t n_of_class[CLUSTER_N_KERNELS]; /* that run */
+    ARRAY(uint32_t) calls; /* collectives under way, of which it is a member */
 } rank_kernels;
+
+/* A collective that the network carries, or a part of one. */
+typedef struct slowed_call {
+    uint32_t op; /* SIM_NONE: free */
+    net_id id;
+    uint64_t event;
+    double share;                          /* of its rate alone, as the network has it */
+    uint32_t n_members[CLUSTER_N_KERNELS]; /* on which kernels of the class run */
+} slowed_call;
 
 struct sim_interfere {
     rank_kernels *ranks;
+    bool slows_calls;
+    ARRAY(slowed_call) calls;
 };
+
+static bool has_factors(const double f[CLUSTER_N_KERNELS])
+{
+    bool any = false;
+    for (int i = 0; i < CLUSTER_N_KERNELS; i++)
+        any |= f[i] > 0;
+    return any;
+}
 
 halley_status sim_interfere_init(sim *s)
 {
-    const double *f = s->system->interference;
-    if (f[CLUSTER_KERNEL_MATMUL] == 0 && f[CLUSTER_KERNEL_ATTENTION] == 0 &&
-        f[CLUSTER_KERNEL_MEMORY] == 0)
+    const bool slows_calls = has_factors(s->system->network_interference);
+    if (!has_factors(s->system->interference) && !slows_calls)
         return HALLEY_OK;
+    if (slows_calls && (!net_can(s->net, NET_CAN_SLOW) || s->system->steps))
+        return error_set(s->err, HALLEY_EINVAL,
+                         "interference: network needs collectives that the network "
+                         "carries as a whole: network model flow on a graph or on nodes, "
+                         "without events and without collectives: steps");
     s->interfere = arena_array(&s->memory_of_run, 1, sizeof *s->interfere);
     if (s->interfere == NULL)
         return error_nomem(s->err);
+    s->interfere->slows_calls = slows_calls;
     s->interfere->ranks =
         arena_array(&s->memory_of_run, s->n_ranks, sizeof *s->interfere->ranks);
     return s->interfere->ranks == NULL ? error_nomem(s->err) : HALLEY_OK;
@@ -50,9 +83,112 @@ halley_status sim_interfere_init(sim *s)
 
 void sim_interfere_fini(sim *s)
 {
-    for (uint32_t i = 0;
-         s->interfere != NULL && s->interfere->ranks != NULL && i < s->n_ranks; i++)
+    if (s->interfere == NULL)
+        return;
+    for (uint32_t i = 0; s->interfere->ranks != NULL && i < s->n_ranks; i++) {
         array_fini(&s->interfere->ranks[i].running);
+        array_fini(&s->interfere->ranks[i].calls);
+    }
+    array_fini(&s->interfere->calls);
+}
+
+/* Of its rate alone, by the kernels that run on its members. */
+static double find_call_share(const sim *s, const slowed_call *c)
+{
+    double most = 0;
+    for (int i = 0; i < CLUSTER_N_KERNELS; i++)
+        if (c->n_members[i] > 0)
+            most = fmax(most, s->system->network_interference[i]);
+    assert(most >= 0 && most < 1);
+    return 1 - most;
+}
+
+static void set_call_share(sim *s, slowed_call *c)
+{
+    const double share = find_call_share(s, c);
+    if (share == c->share)
+        return;
+    c->share = share;
+    s->net->model->slow(s->net, c->id, c->event, share);
+}
+
+/* The first kernel of a class begins on a rank, or the last one ends. */
+static void change_calls(sim *s, uint32_t rank, cluster_kernel class, bool begins)
+{
+    const rank_kernels *r = &s->interfere->ranks[rank];
+    for (size_t i = 0; i < r->calls.n; i++) {
+        slowed_call *c = &s->interfere->calls.at[r->calls.at[i]];
+        assert(c->op != SIM_NONE && (begins || c->n_members[class] > 0));
+        c->n_members[class] += begins ? 1 : UINT32_MAX; /* less one */
+        set_call_share(s, c);
+    }
+}
+
+static void count_kernel(sim *s, uint32_t rank, cluster_kernel class, bool begins)
+{
+    uint32_t *n = &s->interfere->ranks[rank].n_of_class[class];
+    assert(begins || *n > 0);
+    *n += begins ? 1 : UINT32_MAX;
+    if (s->interfere->slows_calls && *n == (begins ? 1 : 0))
+        change_calls(s, rank, class, begins);
+}
+
+static uint32_t new_call(sim *s)
+{
+    for (uint32_t i = 0; i < s->interfere->calls.n; i++)
+        if (s->interfere->calls.at[i].op == SIM_NONE)
+            return i;
+    if (!array_push(&s->interfere->calls, (slowed_call){.op = SIM_NONE})) {
+        sim_fail_memory(s);
+        return SIM_NONE;
+    }
+    return (uint32_t)s->interfere->calls.n - 1;
+}
+
+void sim_interfere_add_call(sim *s, uint32_t op, net_id id, uint64_t event)
+{
+    const uint32_t n = s->streams.ops.at[op].plan->n_members;
+    if (s->interfere == NULL || !s->interfere->slows_calls || id == NET_NONE)
+        return;
+    const uint32_t place = new_call(s);
+    if (place == SIM_NONE)
+        return;
+    slowed_call *c = &s->interfere->calls.at[place];
+    *c = (slowed_call){.op = op, .id = id, .event = event, .share = 1};
+    for (uint32_t i = 0; i < n; i++) {
+        rank_kernels *r = &s->interfere->ranks[sim_member_get(s, op, i)->npu];
+        if (!array_push(&r->calls, place)) {
+            sim_fail_memory(s);
+            return;
+        }
+        for (int k = 0; k < CLUSTER_N_KERNELS; k++)
+            c->n_members[k] += r->n_of_class[k] > 0;
+    }
+    set_call_share(s, c);
+}
+
+static void forget_call(rank_kernels *r, uint32_t place)
+{
+    for (size_t i = 0; i < r->calls.n; i++)
+        if (r->calls.at[i] == place) {
+            r->calls.at[i] = r->calls.at[--r->calls.n];
+            return;
+        }
+    assert(false);
+}
+
+void sim_interfere_end_calls(sim *s, uint32_t op)
+{
+    const uint32_t n = s->streams.ops.at[op].plan->n_members;
+    if (s->interfere == NULL || !s->interfere->slows_calls)
+        return;
+    for (uint32_t place = 0; place < s->interfere->calls.n; place++) {
+        if (s->interfere->calls.at[place].op != op)
+            continue;
+        for (uint32_t i = 0; i < n; i++)
+            forget_call(&s->interfere->ranks[sim_member_get(s, op, i)->npu], place);
+        s->interfere->calls.at[place].op = SIM_NONE;
+    }
 }
 
 static cluster_kernel find_class_of_word(halley_bytes word)
@@ -116,6 +252,7 @@ void sim_interfere_begin(sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
     const cluster_kernel class =
         find_kernel_class(s, own->program->trace, own->program->nodes[node].trace_index);
     const running_kernel k = {.node = node,
+                              .class = class,
                               .left_ticks = (double)ticks,
                               .factor = 1 + s->system->interference[class],
                               .begin = s->queue.now,
@@ -126,6 +263,7 @@ void sim_interfere_begin(sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
         return;
     }
     set_kernel_end(s, rank, &r->running.at[r->running.n - 1]);
+    count_kernel(s, rank, class, true);
 }
 
 uint64_t sim_interfere_end(sim *s, uint32_t rank, uint32_t node)
@@ -135,7 +273,9 @@ uint64_t sim_interfere_end(sim *s, uint32_t rank, uint32_t node)
         if (r->running.at[i].node != node)
             continue;
         const uint64_t taken = s->queue.now - r->running.at[i].begin;
+        const cluster_kernel class = r->running.at[i].class;
         r->running.at[i] = r->running.at[--r->running.n];
+        count_kernel(s, rank, class, false);
         return taken;
     }
     return 0; /* a node that was not timed here */

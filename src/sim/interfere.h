@@ -1,6 +1,7 @@
 /*
  * sim/interfere.h - kernels that run beside communication of the same NPU take longer, by
- * a stated factor for each class of kernel.
+ * a stated factor for each class of kernel, and collectives beside kernels of a member
+ * have less of the rate that they have alone.
  */
 #ifndef SIM_INTERFERE_H
 #define SIM_INTERFERE_H
@@ -16,5 +17,9 @@ void sim_interfere_begin(sim *s, uint32_t rank, uint32_t node, uint64_t ticks);
 uint64_t sim_interfere_end(sim *s, uint32_t rank, uint32_t node);
 /* Communication of the rank has begun, or all of it has ended. */
 void sim_interfere_change(sim *s, uint32_t rank, bool communicates);
+/* The network carries a collective, or a part of it, from now on. */
+void sim_interfere_add_call(sim *s, uint32_t op, net_id id, uint64_t event);
+/* All of it is over. */
+void sim_interfere_end_calls(sim *s, uint32_t op);
 
 #endif

@@ -127,6 +127,7 @@ static bool note_overload(halley_result *r, const sim *s)
     if (r->links.links.n == 0 || !(seconds > 0))
         return true;
     const net_link_use *l = &r->links.links.at[0];
+    assert(l->bw_Bps > 0 && l->wire_bytes >= 0);
     const double use = l->wire_bytes / (l->bw_Bps * seconds);
     if (use <= 1 + 1e-9)
         return true;
@@ -141,16 +142,29 @@ static bool note_overload(halley_result *r, const sim *s)
 /* The factors by which kernels were slowed down, beside the number. */
 static bool note_interference(halley_result *r, const sim *s)
 {
-    const double *f = s->system->interference;
+    const double *f = s->system->interference, *h = s->system->network_interference;
     if (s->interfere == NULL)
         return true;
-    char *text = arena_printf(
+    char *text =
+        h[CLUSTER_KERNEL_MATMUL] == 0 && h[CLUSTER_KERNEL_ATTENTION] == 0 &&
+                h[CLUSTER_KERNEL_MEMORY] == 0
+            ? ""
+            : arena_printf(&r->memory,
+                           "; while a kernel runs on a member, a collective has less of "
+                           "its rate alone: by %s %% beside matmuls, %s %% beside "
+                           "attention, %s %% beside memory-bound kernels",
+                           number_digits(100 * h[CLUSTER_KERNEL_MATMUL], 4).at,
+                           number_digits(100 * h[CLUSTER_KERNEL_ATTENTION], 4).at,
+                           number_digits(100 * h[CLUSTER_KERNEL_MEMORY], 4).at);
+    if (text == NULL)
+        return false;
+    text = arena_printf(
         &r->memory,
         "while an NPU communicates, its kernels take longer by stated factors: matmuls "
-        "%s, attention %s, memory-bound kernels %s times",
+        "%s, attention %s, memory-bound kernels %s times%s",
         number_digits(1 + f[CLUSTER_KERNEL_MATMUL], 4).at,
         number_digits(1 + f[CLUSTER_KERNEL_ATTENTION], 4).at,
-        number_digits(1 + f[CLUSTER_KERNEL_MEMORY], 4).at);
+        number_digits(1 + f[CLUSTER_KERNEL_MEMORY], 4).at, text);
     return text != NULL && array_push(&r->remarks, text);
 }
 

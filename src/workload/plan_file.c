@@ -144,16 +144,15 @@ static const struct {
 } keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED)
                 HALLEY_PLAN_LISTS(NAMED)};
 
-static void make_fields(conf_field fields[HALLEY_N_PLAN_KEYS])
+static conf_field make_field(int i)
 {
-    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
-        fields[i] = (conf_field){.key = keys[i].name,
-                                 .type = types[i].type,
-                                 .offset = types[i].offset,
-                                 .min = types[i].min,
-                                 .max = types[i].max,
-                                 .names = types[i].names,
-                                 .doc = keys[i].doc};
+    return (conf_field){.key = keys[i].name,
+                        .type = types[i].type,
+                        .offset = types[i].offset,
+                        .min = types[i].min,
+                        .max = types[i].max,
+                        .names = types[i].names,
+                        .doc = keys[i].doc};
 }
 
 /* What a list is read into: the words of a list or a text, one by one. */
@@ -291,13 +290,16 @@ static void set_dtype(halley_plan *p, uint32_t word)
     p->recipe = meanings[word - N_DTYPES].recipe;
 }
 
-halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
-                                 halley_error *err)
+/* Read the fields of `n` keys from `first` on. */
+static halley_status read_fields(halley_plan *plan, const conf_file *file, int first,
+                                 int n, halley_error *err)
 {
+    assert(first >= 0 && n > 0 && first + n <= HALLEY_N_PLAN_KEYS);
     conf_field fields[HALLEY_N_PLAN_KEYS];
     plan_text t = plan_text_of(plan);
-    make_fields(fields);
-    TRY(conf_read(&t, file, file->root, fields, HALLEY_N_PLAN_KEYS, true, NULL, err));
+    for (int i = 0; i < n; i++)
+        fields[i] = make_field(first + i);
+    TRY(conf_read(&t, file, file->root, fields, (size_t)n, true, NULL, err));
     set_dtype(&t.p, t.dtype);
     t.p.unfused_attention = t.attention == 1;
     t.p.old_attention = t.attention == 2;
@@ -323,10 +325,16 @@ halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
         t.offload_tensors));
     if (t.fp8_params.n > 0)
         TRY(read_fp8_params(p, file, t.fp8_params, err));
-    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
+    for (int i = first; i < first + n; i++)
         p->given |= (uint64_t)(conf_find(file->root, keys[i].name) != NULL) << i;
     *plan = t.p;
     return HALLEY_OK;
+}
+
+halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
+                                 halley_error *err)
+{
+    return read_fields(plan, file, 0, HALLEY_N_PLAN_KEYS, err);
 }
 
 void halley_plan_default(halley_plan *out)
@@ -341,7 +349,7 @@ halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char
     conf_node *items[] = {&value};
     str names[] = {str_from(keys[key].name)};
     conf_node root = {.kind = CONF_MAP, .n = 1, .keys = names, .items = items};
-    return workload_plan_read(plan, &(conf_file){.path = "", .root = &root}, err);
+    return read_fields(plan, &(conf_file){.path = "", .root = &root}, (int)key, 1, err);
 }
 
 /* JSON writes keys with _: "micro_batch" is micro-batch. */
@@ -499,4 +507,28 @@ halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan
 const char *halley_plan_key_name(halley_plan_key key)
 {
     return (int)key < HALLEY_N_PLAN_KEYS ? keys[key].name : "";
+}
+
+const char *const *halley_plan_key_words(halley_plan_key key)
+{
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    switch (key) {
+    case HALLEY_KEY_EXPOSE:
+        return exposed;
+    case HALLEY_KEY_OFFLOAD:
+        return classes;
+    case HALLEY_KEY_RECOMPUTE_MODULES:
+        return modules;
+    case HALLEY_KEY_RECOMPUTE_KEEP:
+    case HALLEY_KEY_RECOMPUTE_OFFLOAD:
+        return tensors;
+    default:
+        return types[key].names;
+    }
+}
+
+bool halley_plan_key_is_list(halley_plan_key key)
+{
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    return types[key].type == CONF_TYPE_NODE;
 }

@@ -100,6 +100,10 @@ typedef struct workload_schedule_times {
  */
 halley_status workload_schedule_walk(double *out_s, const workload_schedule *s,
                                      const workload_schedule_times *t, halley_error *err);
+/* The same by the lists of all passes, none of them extended: the slow way, for tests. */
+halley_status workload_schedule_walk_lists(double *out_s, const workload_schedule *s,
+                                           const workload_schedule_times *t,
+                                           halley_error *err);
 /* The same in closed form: exact for equal stages without hops, near it otherwise. Here
  * `passes` has one entry per stage: a micro-batch through all its chunks (with two
  * streams the mean of both). */

@@ -5,10 +5,12 @@
  *
  * A walk of very many micro-batches is cut after some rounds of p and extended by the
  * time that the last round added: by then every round takes as long as the one before it.
+ * 1F1B needs no lists: schedule_wave.c walks it.
  */
 #include "base/array.h"
 #include "base/error.h"
 #include "workload/schedule.h"
+#include "workload/schedule_wave.h"
 
 #include <assert.h>
 #include <math.h>
@@ -141,8 +143,9 @@ static halley_status run_stages(walk *w, double *out_s, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status walk_all(double *out_s, const workload_schedule *s,
-                              const workload_schedule_times *t, halley_error *err)
+halley_status workload_schedule_walk_lists(double *out_s, const workload_schedule *s,
+                                           const workload_schedule_times *t,
+                                           halley_error *err)
 {
     walk w = {.s = *s, .t = t, .n_places = workload_schedule_places(s)};
     const size_t p = s->stages, cells = (size_t)s->micro_batches * w.n_places;
@@ -168,6 +171,15 @@ static halley_status walk_all(double *out_s, const workload_schedule *s,
     free(w.free_s);
     free(w.made_s[0]);
     return status;
+}
+
+static halley_status walk_all(double *out_s, const workload_schedule *s,
+                              const workload_schedule_times *t, halley_error *err)
+{
+    if (!workload_schedule_is_wave(s))
+        return workload_schedule_walk_lists(out_s, s, t, err);
+    *out_s = workload_schedule_wave(s, t);
+    return HALLEY_OK;
 }
 
 /* Micro-batches of a walk that stands for a longer one: whole rounds less. */

@@ -112,10 +112,10 @@ $ halley trace compare b c --train a --holdout b --reference r.hsm
 
 ## a page, that names what it is about
 $ halley trace gen ring -n 2 -o '<b>' > made
-$ halley trace compare '<b>' '<b>' --html page.html > said; head -c 15 page.html; echo; grep -c '<b>' page.html; grep -o '<h1>[^/]*' page.html
+$ halley trace compare '<b>' '<b>' --html page.html > said; head -c 15 page.html; echo; grep -c '<b>' page.html; grep -o '<title>.*' page.html
 > <!doctype html>
-> 1
-> <h1>&lt;b&gt; <span class="soft">against<
+> 0
+> <title>&lt;b&gt; against &lt;b&gt;</title>
 
 ## sets that do not pass check are left out, or refused
 $ mkdir a; halley trace gen ring -n 2 -o a/good > made; halley trace gen ring -n 2 -o a/bad > made; cp a/bad.0.et a/bad.1.et

@@ -231,7 +231,7 @@ static void threads_change_nothing(void **state)
     halley_study_free(s);
 }
 
-static void nothing_on_the_front_is_dominated(void **state)
+static void nothing_on_the_front_is_dominated_or_listed_twice(void **state)
 {
     (void)state;
     halley_study *s = load(SPACE TWO);
@@ -242,6 +242,8 @@ static void nothing_on_the_front_is_dominated(void **state)
             const double *a = e->best[j].objective, *b = e->front[i].objective;
             assert_false(a[0] <= b[0] && a[1] <= b[1] && (a[0] < b[0] || a[1] < b[1]));
         }
+        for (uint32_t j = 0; j < i; j++)
+            assert_true(e->front[j].id != e->front[i].id);
     }
     halley_exploration_free(e);
     halley_study_free(s);
@@ -399,7 +401,7 @@ int main(void)
         cmocka_unit_test(the_space_is_the_product_of_its_axes),
         cmocka_unit_test(moving_equals_setting_everything_anew),
         cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(nothing_on_the_front_is_dominated),
+        cmocka_unit_test(nothing_on_the_front_is_dominated_or_listed_twice),
         cmocka_unit_test(the_best_plan_is_the_best_of_all_plans),
         cmocka_unit_test(tied_parameters_move_together),
         cmocka_unit_test(a_derived_parameter_follows),

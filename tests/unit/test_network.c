@@ -144,7 +144,7 @@ static void an_own_model_without_contention_equals_free(void **state)
     (void)state;
     static const char *const patterns[] = {"all-reduce", "all-to-all", "all-gather"};
     for (int i = 0; i < 3; i++) {
-        uint64_t want, got;
+        uint64_t want = 0, got = 0;
         lone_context context = {0};
         assert_int_equal(run(&want, switch_text, patterns[i], 8,
                              &(halley_sim_opts){.network = HALLEY_NETWORK_FREE}, NULL),

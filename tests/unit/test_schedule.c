@@ -315,6 +315,45 @@ static void many_micro_batches_extend_a_walk(void **state)
     assert_true(fabs(walk_of(&s, &t) / (3 * 80000 + 10.5) - 1) < 1e-9);
 }
 
+/* Stages as models have them, mostly equal, or with any times; hops of any length. */
+static void draw_times(rng *r, workload_pass_times *passes, double *hops_s,
+                       const workload_schedule *s)
+{
+    const uint32_t n = s->stages * s->chunks;
+    const bool equal = rng_unit(r) < 0.5;
+    for (uint32_t i = 0; i < n; i++) {
+        const double slow = equal && i > 0 && i + 1 < n ? 1 : 0.5 + rng_unit(r);
+        passes[i] = (workload_pass_times){slow, slow * 1.1, slow * 0.9};
+    }
+    const double hop_s = rng_unit(r) < 0.3 ? 2 : 0.05;
+    for (uint32_t i = 0; i < s->stages; i++)
+        hops_s[i] = equal ? hop_s : hop_s * rng_unit(r);
+}
+
+/* Waves skip what repeats; the lists, pass by pass, give the same time. */
+static void waves_take_as_long_as_the_lists(void **state)
+{
+    (void)state;
+    rng r = rng_seed(5);
+    for (uint32_t i = 0; i < cases_count(4000); i++) {
+        workload_schedule s = {HALLEY_SCHEDULE_1F1B, 1 + (uint32_t)(rng_unit(&r) * 12),
+                               1 + (uint32_t)(rng_unit(&r) * 4), 1};
+        s.micro_batches = s.chunks > 1 ? s.stages * (1 + (uint32_t)(rng_unit(&r) * 20))
+                                       : 1 + (uint32_t)(rng_unit(&r) * 200);
+        workload_pass_times passes[MOST];
+        double hops_s[MOST], whole_s;
+        draw_times(&r, passes, hops_s, &s);
+        const workload_schedule_times t = {.passes = passes,
+                                           .hops_s = rng_unit(&r) < 0.5 ? hops_s : NULL,
+                                           .blocked = rng_unit(&r)};
+        assert_int_equal(workload_schedule_walk_lists(&whole_s, &s, &t, NULL), HALLEY_OK);
+        const double walk_s = walk_of(&s, &t);
+        if (!(fabs(walk_s / whole_s - 1) < 1e-9))
+            fail_msg("case %u: p %u, v %u, m %u: %.17g, by lists %.17g", i, s.stages,
+                     s.chunks, s.micro_batches, walk_s, whole_s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +364,7 @@ int main(void)
         cmocka_unit_test(forms_are_near_the_walk),
         cmocka_unit_test(a_broken_rule_is_a_deadlock_and_is_refused),
         cmocka_unit_test(many_micro_batches_extend_a_walk),
+        cmocka_unit_test(waves_take_as_long_as_the_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,28 +178,108 @@ static void wrong_settings_are_named(void **state)
             fail_msg("%s: %s", cases[i].setting, err.text);
     }
     halley_cluster_free(c);
+    static const struct {
+        const char *system, *text;
+    } files[] = {{"interference: {network: 10 %}", "must be keys with values"},
+                 {"interference: {network: {memory-bound: 100 %}}", "memory-bound"},
+                 {"interference: {network: {matmul: -5 %}}", "matmul"},
+                 {"interference: {network: {gemm: 5 %}}", "gemm"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        halley_error err = {0};
+        char text[512];
+        snprintf(text, sizeof text, "%ssystem: {%s}\n", plain_text, files[i].system);
+        assert_int_equal(halley_cluster_parse(&c, text, strlen(text), "c", &err),
+                         HALLEY_EINVAL);
+        if (strstr(err.text, files[i].text) == NULL)
+            fail_msg("%s: %s", files[i].system, err.text);
+    }
+}
+
+/* The rate alone, times 1 - h while the kernel runs. */
+static double add_network_loss(double fixed_s, double wire_s, double kernel_s, double h)
+{
+    return wire_s <= kernel_s * (1 - h)
+               ? fixed_s + wire_s / (1 - h)
+               : fixed_s + kernel_s + (wire_s - kernel_s * (1 - h));
+}
+
+static void collectives_beside_kernels_lose_the_stated_share(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *class;
+        double h;
+    } classes[] = {{"matmul", 0.05}, {"attention", 0.1}, {"elementwise", 0.4}};
+    const uint64_t bytes = 32 << 20;
+    const double alone_s = time_sum(bytes), wire_s = time_sum(2 * bytes) - alone_s;
+    for (int i = 0; i < 3; i++) {
+        const uint64_t lengths[] = {100, 700, 9000};
+        for (int k = 0; k < 3; k++) {
+            const uint64_t kernels[] = {lengths[k], 50};
+            halley_trace_set *set = make_traces(kernels, 2, 1, bytes, classes[i].class);
+            halley_result *r = simulate(
+                set, parse("system: {interference: {network: {matmul: 5 %, attention: "
+                           "0.1, memory-bound: 40 %}}}\n"));
+            const double kernel_s = (double)(lengths[k] + 50) * 1e-6;
+            const double want = fmax(kernel_s, add_network_loss(alone_s - wire_s, wire_s,
+                                                                kernel_s, classes[i].h));
+            if (fabs(get_finish_s(r, 3) - want) > 1e-11)
+                fail_msg("%s, %llu us: %.12g s, not %.12g", classes[i].class,
+                         (unsigned long long)lengths[k], get_finish_s(r, 3), want);
+            assert_non_null(strstr(halley_result_warning(r, 0),
+                                   "by 5 % beside matmuls, 10 % beside attention, 40 % "
+                                   "beside memory-bound kernels"));
+            halley_result_free(r);
+            halley_trace_set_free(set);
+        }
+    }
+}
+
+/* Both at once: the kernel runs at 1 / (1 + f), the collective at 1 - h meanwhile. */
+static void kernels_and_collectives_slow_each_other_down(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 32 << 20, kernels[] = {400};
+    const double alone_s = time_sum(bytes), wire_s = time_sum(2 * bytes) - alone_s;
+    halley_trace_set *set = make_traces(kernels, 1, 1, bytes, "elementwise");
+    halley_result *r = simulate(set, parse("system: {interference: {memory-bound: 50 %, "
+                                           "network: {memory-bound: 20 %}}}\n"));
+    const double kernel_s = 400e-6 * 1.5;
+    const double want = add_network_loss(alone_s - wire_s, wire_s, kernel_s, 0.2);
+    assert_true(want > kernel_s);
+    assert_true(fabs((double)halley_result_rank(r, 1).compute / 1e12 - kernel_s) < 5e-12);
+    assert_true(fabs(get_finish_s(r, 1) - want) < 1e-11);
+    halley_result_free(r);
+    halley_trace_set_free(set);
+}
+
+static void steps_refuse_to_be_slowed(void **state)
+{
+    (void)state;
     halley_error err = {0};
-    char text[512];
-    snprintf(text, sizeof text, "%ssystem: {interference: {network: 10 %%}}\n",
-             plain_text);
-    assert_int_equal(halley_cluster_parse(&c, text, strlen(text), "c", &err),
-                     HALLEY_EINVAL);
-    assert_non_null(
-        strstr(err.text, "what kernels take from the network is not modelled"));
+    halley_result *r = NULL;
+    halley_trace_set *set = make_traces(NULL, 0, 1, 1 << 20, "");
+    halley_cluster *c =
+        parse("system: {collectives: steps, interference: {network: {matmul: 5 %}}}\n");
+    assert_int_equal(halley_sim_run(&r, set, c, NULL, &err), HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "interference: network needs"));
+    halley_cluster_free(c);
+    halley_trace_set_free(set);
 }
 
 static void what_is_written_is_read_again(void **state)
 {
     (void)state;
-    halley_cluster *c = parse("system: {slow: {3: 1.5, 4-5: 2}, late: {1: 5 ms}, "
-                              "interference: {memory-bound: 0.2}}\n");
+    halley_cluster *c =
+        parse("system: {slow: {3: 1.5, 4-5: 2}, late: {1: 5 ms}, "
+              "interference: {memory-bound: 0.2, network: {matmul: 0.1}}}\n");
     char *once = NULL, *twice = NULL;
     assert_int_equal(halley_cluster_print(&once, c, NULL), HALLEY_OK);
     halley_cluster_free(c);
     assert_int_equal(halley_cluster_parse(&c, once, strlen(once), "c", NULL), HALLEY_OK);
     assert_int_equal(halley_cluster_print(&twice, c, NULL), HALLEY_OK);
     assert_string_equal(once, twice);
-    assert_non_null(strstr(once, "interference"));
+    assert_non_null(strstr(once, "network: {matmul: 0.1, attention: 0"));
     free(once);
     free(twice);
     halley_cluster_free(c);
@@ -209,6 +289,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_beside_communication_take_the_stated_factor),
+        cmocka_unit_test(collectives_beside_kernels_lose_the_stated_share),
+        cmocka_unit_test(kernels_and_collectives_slow_each_other_down),
+        cmocka_unit_test(steps_refuse_to_be_slowed),
         cmocka_unit_test(a_ring_waits_for_the_late_one),
         cmocka_unit_test(slow_npus_and_nodes_compute_longer),
         cmocka_unit_test(wrong_settings_are_named),

@@ -1,6 +1,7 @@
-/* Entry of the static reports: window.halleyReport(kind, data, element) draws the result of a
+/* Entry of the static reports: window.halleyReport(kind, data, element, columns) draws the result of a
  * command (the object that --json prints) with the code of the pages. A report may add to the
- * object: study_text (explore: the study as given), prices (explore: [{name, words}]), description.
+ * object: study_text (explore: the study as given), prices (explore: [{name, words}]), description,
+ * quantiles (compare: the curves). `columns` is the timeline of a simulation (doc/columns.md) in base64.
  * It needs no network and no server. */
 
 import { fill, type Child } from "./base/dom.js";
@@ -16,26 +17,26 @@ export type ReportKind = "explore" | "compare" | "estimate" | "plan" | "sim";
 
 declare global {
   interface Window {
-    halleyReport: (kind: ReportKind, data: unknown, element: HTMLElement) => void;
+    halleyReport: (kind: ReportKind, data: unknown, element: HTMLElement, columns?: string) => void;
   }
 }
 
-const REPORTS: { [kind in ReportKind]: (data: never) => Child[] } = {
+const REPORTS: { [kind in ReportKind]: (data: never, columns: string | undefined) => Child[] } = {
   explore: (data: ExploreReport) => exploreReport(data),
   compare: (data: Comparison) => compareReport(data),
   estimate: (data: Estimate) => estimateReport(data),
   plan: (data: PlanSearch) => planReport(data),
-  sim: (data: Simulation) => simReport(data),
+  sim: (data: Simulation, columns) => simReport(data, columns),
 };
 
 let started = false;
 
-window.halleyReport = (kind, data, element) => {
+window.halleyReport = (kind, data, element, columns) => {
   if (!started) {
     startTheme(() => undefined);
     startTips();
     started = true;
   }
   element.classList.add("report");
-  fill(element, REPORTS[kind](data as never));
+  fill(element, REPORTS[kind](data as never, columns));
 };

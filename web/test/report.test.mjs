@@ -83,15 +83,44 @@ test("the pages that the program writes are drawn offline", async () => {
     const file = join(folder, `${command}-cli.html`);
     const done = spawnSync(halley, [command, "-m", "llama3-70b", "-c", "dgx-h100:64", "--global-batch", "128", ...more, "--report", file]);
     assert.equal(done.status, 0, done.stderr.toString());
-    await expectPage(file, /llama3-70b on 64/);
+    await expectPage(file, /llama3-70b on 64/, async (page) => {
+      if (command !== "sim") return;
+      assert.match(await page.locator(".timeline-said").textContent(), /boxes/);
+      const drawn = await page.waitForFunction(() => {
+        const canvas = document.querySelector("canvas.timeline");
+        const bytes = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        return new Set(Array.from({ length: bytes.length / 4 }, (_, i) => `${bytes[4 * i]},${bytes[4 * i + 1]},${bytes[4 * i + 2]}`)).size > 8;
+      });
+      assert.ok(drawn);
+    });
   }
   const file = join(folder, "explore-cli.html");
-  const done = spawnSync(halley, ["explore", join(root, "studies/expanded-memory-heat.yaml"), "--report", file]);
+  const done = spawnSync(halley, ["explore", join(root, "studies/roofline.yaml"), "--report", file]);
   assert.equal(done.status, 0, done.stderr.toString());
-  await expectPage(file, /./);
+  await expectPage(file, /./, async (page) => {
+    // one roof per bandwidth, one point per operator under each
+    const study = JSON.parse(await page.locator("#data").textContent());
+    const roofs = study.slices[0].roofline;
+    assert.equal(await page.locator(".roof").count(), roofs.length);
+    assert.equal(await page.locator(".roof-dot").count(), roofs.reduce((n, r) => n + r.operators.length, 0));
+    assert.equal(await page.locator("details.design").count(), study.best.length);
+  });
 });
 
-async function expectPage(file, title) {
+test("the page of trace compare has a curve per quantity, and both sides in it", async () => {
+  const file = join(folder, "compare-cli.html");
+  const done = spawnSync(halley, ["trace", "compare", "a", "b", "--train", "a", "--holdout", "b", "--html", file], { cwd: folder });
+  assert.equal(done.status, 0, done.stderr.toString());
+  await expectPage(file, /b against a/, async (page) => {
+    const result = JSON.parse(await page.locator("#data").textContent());
+    const sides = Object.values(result.quantiles).reduce((n, q) => n + ("real" in q) + ("synth" in q), 0);
+    assert.ok(sides > 6);
+    assert.equal(await page.locator(".curve").count(), sides);
+    assert.equal(await page.locator(".auc-dot").count(), Object.keys(result.membership).length);
+  });
+});
+
+async function expectPage(file, title, more = async () => undefined) {
   const context = await browser.newContext({ viewport: { width: 420, height: 900 }, offline: true });
   const page = await context.newPage();
   const trouble = [];
@@ -101,6 +130,7 @@ async function expectPage(file, title) {
   await page.goto(`file://${file}`);
   await page.waitForFunction(() => document.querySelector("h1") !== null && document.querySelector("svg.chart") !== null);
   assert.match(await page.locator("h1").first().textContent(), title);
+  await more(page);
   assert.equal(await hasOverflow(page), 0);
   assert.deepEqual(trouble, []);
   await context.close();

@@ -127,5 +127,7 @@ int file_write(int fd, const void *at, size_t n);
 
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
+/* No pipe, device or folder: what was read may be read again. */
+bool file_is_regular(const char *path);
 
 #endif

@@ -194,3 +194,9 @@ bool file_is_folder(const char *path)
     struct stat about;
     return file_root_allows(path) && stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
+
+bool file_is_regular(const char *path)
+{
+    struct stat about;
+    return file_root_allows(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}

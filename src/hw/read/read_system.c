@@ -3,6 +3,7 @@
  * simulator are set up. It chooses the rules: `native`, or `astra-sim` for a
  * configuration that was converted and must give the same times.
  */
+#include "base/number/whole.h"
 #include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/schema.h"
@@ -64,7 +65,7 @@ static const conf_field system_fields[] = {
      .example = "{3: 5 ms}"},
     {FIELD("interference", CONF_TYPE_NODE, interference,
            "how much longer kernels take while the NPU communicates, by class: matmul, "
-           "attention, memory-bound"),
+           "attention, memory-bound; network: what they take from collectives"),
      .by_default = "0", .example = "{matmul: 5 %, memory-bound: 20 %}"},
     {FIELD("jitter", CONF_TYPE_QUANTITY, jitter,
            "random spread of compute times, one standard deviation"),
@@ -223,11 +224,11 @@ static halley_status read_bus(const hw_reader *r, const conf_node *map)
     TRY(conf_read(&raw, r->file, map, HW_FIELDS(bus_fields), true, NULL, r->err));
     r->c->system.bus = (cluster_bus){
         .on = true,
-        .L_ns = (uint64_t)(raw.latency * 1e9 + 0.5),
-        .o_ns = (uint64_t)(raw.overhead * 1e9 + 0.5),
-        .g_ns = (uint64_t)(raw.gap * 1e9 + 0.5),
+        .L_ns = whole_ns(raw.latency),
+        .o_ns = whole_ns(raw.overhead),
+        .g_ns = whole_ns(raw.gap),
         .G_ns = raw.gap_per_byte,
-        .reduction_delay = (int64_t)raw.reduction,
+        .reduction_delay = whole_i64(raw.reduction),
     };
     return HALLEY_OK;
 }
@@ -235,35 +236,51 @@ static halley_status read_bus(const hw_reader *r, const conf_node *map)
 /* Kernels beside communication. */
 typedef struct interference_text {
     double factors[CLUSTER_N_KERNELS];
+    const conf_node *network;
 } interference_text;
-#define KERNEL(key_, class, doc_)                                                        \
+#define KERNEL(key_, class, most, doc_)                                                  \
     {                                                                                    \
         .key = key_, .type = CONF_TYPE_QUANTITY, .unit = UNITS_SHARE,                    \
-        .offset = offsetof(interference_text, factors[class]), .max = 100, .doc = doc_,  \
+        .offset = offsetof(interference_text, factors[class]), .max = most, .doc = doc_, \
         .by_default = "0", .example = "10 %"                                             \
     }
 static const conf_field interference_fields[] = {
-    KERNEL("matmul", CLUSTER_KERNEL_MATMUL, "of matmuls and convolutions"),
-    KERNEL("attention", CLUSTER_KERNEL_ATTENTION, "of fused attention"),
-    KERNEL("memory-bound", CLUSTER_KERNEL_MEMORY, "of kernels bound by memory"),
+    KERNEL("matmul", CLUSTER_KERNEL_MATMUL, 100, "of matmuls and convolutions"),
+    KERNEL("attention", CLUSTER_KERNEL_ATTENTION, 100, "of fused attention"),
+    KERNEL("memory-bound", CLUSTER_KERNEL_MEMORY, 100, "of kernels bound by memory"),
+    {.key = "network",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(interference_text, network),
+     .doc = "what kernels of a member take from the rate of a collective, by class",
+     .by_default = "0",
+     .example = "{memory-bound: 10 %}"},
 };
 const hw_part hw_part_interference = {"interference", "system.interference",
                                       HW_FIELDS(interference_fields)};
+static const conf_field network_interference_fields[] = {
+    KERNEL("matmul", CLUSTER_KERNEL_MATMUL, 0.99, "while a matmul or convolution runs"),
+    KERNEL("attention", CLUSTER_KERNEL_ATTENTION, 0.99, "while fused attention runs"),
+    KERNEL("memory-bound", CLUSTER_KERNEL_MEMORY, 0.99,
+           "while a kernel bound by memory runs"),
+};
+const hw_part hw_part_network_interference = {"network-interference",
+                                              "system.interference.network",
+                                              HW_FIELDS(network_interference_fields)};
 
 static halley_status read_interference(const hw_reader *r, const conf_node *map)
 {
-    interference_text t = {0};
-    const conf_node *network = map->kind == CONF_MAP ? conf_find(map, "network") : NULL;
-    if (network != NULL)
-        return conf_error(r->file, network, r->err, HALLEY_EINVAL,
-                          "interference: what kernels take from the network is not "
-                          "modelled; state matmul, attention and memory-bound");
+    interference_text t = {0}, taken = {0};
     if (r->c->astra)
         return conf_error(r->file, map, r->err, HALLEY_EINVAL,
                           "interference needs rules: native");
     TRY(conf_read(&t, r->file, map, HW_FIELDS(interference_fields), true, NULL, r->err));
-    for (int i = 0; i < CLUSTER_N_KERNELS; i++)
+    if (t.network != NULL)
+        TRY(conf_read(&taken, r->file, t.network, HW_FIELDS(network_interference_fields),
+                      true, NULL, r->err));
+    for (int i = 0; i < CLUSTER_N_KERNELS; i++) {
         r->c->system.interference[i] = t.factors[i];
+        r->c->system.network_interference[i] = taken.factors[i];
+    }
     return HALLEY_OK;
 }
 
@@ -337,10 +354,9 @@ halley_status hw_read_system(const hw_reader *r, const conf_node *map)
     s->splits = raw.chunks;
     s->active_chunks = raw.active_chunks;
     s->queues = raw.queues;
-    s->endpoint_ns = (uint64_t)(raw.endpoint * 1e9 + 0.5);
-    s->group_endpoint_ns = raw.group_endpoint < 0
-                               ? s->endpoint_ns
-                               : (uint64_t)(raw.group_endpoint * 1e9 + 0.5);
+    s->endpoint_ns = whole_ns(raw.endpoint);
+    s->group_endpoint_ns =
+        raw.group_endpoint < 0 ? s->endpoint_ns : whole_ns(raw.group_endpoint);
     s->hierarchical = raw.plan == 0;
     s->themis = raw.scheduling == 1;
     s->jitter = raw.jitter;

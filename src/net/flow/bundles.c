@@ -122,6 +122,8 @@ static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
     out->volume_bytes =
         (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
     out->rate_Bps = out->volume_bytes / load->wire_s;
+    assert(out->volume_bytes > 0 && out->rate_Bps > 0);
+    assert(out->own.time_s >= out->own.wire_s && out->own.wire_s > 0);
     f->memo = (flow_loads_memo){
         .kind = b->kind,
         .bytes = b->bytes,
@@ -150,6 +152,7 @@ static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_grou
 /* Remember whose flows a class has. */
 static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
 {
+    assert(class_id != NET_FLOW_NONE);
     while (f->owners.n <= class_id)
         if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 0, 1, 1, 1, NET_NONE}))
             return false;
@@ -253,6 +256,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
     bool fresh;
     if (group == NULL)
         return error_nomem(f->err);
+    assert(group->members.n_members == b->n);
     find_loads(&loads, f, group, b);
     TRY(find_shape(&shape, &fresh, f, b, &loads));
     if (fresh)
@@ -264,6 +268,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
                     .root = b->root,
                     .class_id = f->shapes.at[shape].class_id,
                     .fixed_ticks = flow_net_ticks(f, loads.own.time_s - loads.own.wire_s),
+                    .rate_Bps = loads.rate_Bps,
                     .volume_bytes = loads.own.wire_s * loads.rate_Bps};
     return HALLEY_OK;
 }
@@ -313,6 +318,7 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
                                               .class_id = call->class_id,
                                               .bytes = call->volume_bytes,
                                               .is_moving = f->intact != NULL,
+                                              .rate_Bps = call->rate_Bps,
                                               .root = b->root,
                                               .kind = b->kind,
                                               .group = b->group,
@@ -326,8 +332,9 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
  * competes by its number of streams; the busiest member has `share` of its messages in
  * it, and so may send each of them faster by that much.
  */
-static halley_status make_part_class(uint32_t *out, flow_net *f, const net_bundle *b,
-                                     const flow_group *group, const bundle_loads *loads)
+static halley_status make_part_class(uint32_t *out, double *rate_Bps, flow_net *f,
+                                     const net_bundle *b, const flow_group *group,
+                                     const bundle_loads *loads)
 {
     double shares[3], share = 1;
     const flow_part part = {&loads->canonical, b->ranks, b->states, b->root};
@@ -342,8 +349,8 @@ static halley_status make_part_class(uint32_t *out, flow_net *f, const net_bundl
     f->hops.n =
         flow_loads_take(f->hops.at, &f->loads, f->network, loads->volume_bytes, shares);
     assert(share > 0 && share <= 1 && f->hops.n > 0);
-    *out =
-        net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, loads->rate_Bps / share);
+    *rate_Bps = loads->rate_Bps / share;
+    *out = net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, *rate_Bps);
     const flow_owner owner = describe_owner(b, shares);
     return *out == NET_FLOW_NONE || !set_owner(f, *out, &owner) ? error_nomem(f->err)
                                                                 : HALLEY_OK;
@@ -355,11 +362,12 @@ net_id flow_net_start_part(net *n, const net_bundle *b)
     const flow_group *group = get_group(f, b);
     bundle_loads loads;
     uint32_t class_id = NET_FLOW_NONE;
+    double rate_Bps = 0;
     assert(b->states != NULL && f->intact == NULL && f->first_links == NULL);
     halley_status status = group == NULL ? error_nomem(f->err) : HALLEY_OK;
     if (status == HALLEY_OK) {
         find_loads(&loads, f, group, b);
-        status = make_part_class(&class_id, f, b, group, &loads);
+        status = make_part_class(&class_id, &rate_Bps, f, b, group, &loads);
     }
     if (status != HALLEY_OK) {
         flow_net_fail(f, status);
@@ -371,7 +379,38 @@ net_id flow_net_start_part(net *n, const net_bundle *b)
                             .latency_ticks =
                                 flow_net_ticks(f, loads.own.time_s - loads.own.wire_s),
                             .class_id = class_id,
+                            .rate_Bps = rate_Bps,
                             .bytes = loads.own.wire_s * loads.rate_Bps});
+}
+
+/* The same links with another cap, and the same owner; NET_FLOW_NONE: no memory. */
+static uint32_t find_slow_class(flow_net *f, uint32_t class_id, double cap_Bps)
+{
+    const net_flow_class_use use = net_flow_get_class_use(f->flow, class_id);
+    f->hops.n = 0;
+    if (!array_reserve(&f->hops, use.n_links))
+        return NET_FLOW_NONE;
+    for (uint32_t i = 0; i < use.n_links; i++)
+        f->hops.at[f->hops.n++] = (net_flow_hop){use.links[i], use.coefficients[i]};
+    const uint32_t slow = net_flow_class(f->flow, f->hops.at, use.n_links, cap_Bps);
+    const flow_owner owner = f->owners.at[class_id];
+    return slow != NET_FLOW_NONE && set_owner(f, slow, &owner) ? slow : NET_FLOW_NONE;
+}
+
+void flow_net_slow(net *n, net_id id, uint64_t event, double share)
+{
+    flow_net *f = flow_net_of(n);
+    assert(share > 0 && share <= 1);
+    flow_net_catch_up(f);
+    if (id >= f->transfers.n || f->transfers.at[id].event != event ||
+        !(f->transfers.at[id].rate_Bps > 0))
+        return; /* it has drained */
+    const flow_transfer t = f->transfers.at[id];
+    assert(t.class_id < f->owners.n);
+    const uint32_t class_id = find_slow_class(f, t.class_id, t.rate_Bps * share);
+    f->transfers.at[id].class_id = class_id;
+    if (class_id == NET_FLOW_NONE || !net_flow_move(f->flow, t.flow, class_id))
+        flow_net_fail(f, error_nomem(f->err));
 }
 
 void flow_net_forget_shapes(flow_net *f)
@@ -384,6 +423,7 @@ void flow_net_forget_shapes(flow_net *f)
 
 bool flow_net_move_transfer(flow_net *f, uint32_t transfer)
 {
+    assert(transfer < f->transfers.n && f->transfers.at[transfer].is_moving);
     const flow_transfer t = f->transfers.at[transfer];
     const uint32_t group = map64_find(&f->groups_by_key, t.group);
     if (group == HASH_NONE)

@@ -98,7 +98,8 @@ halley_status net_flow_certify_bytes(const net_flow *f, halley_error *err)
             asked += f->flows.at[t->flow].volume - rest;
         }
         const net_u128 apart = asked > moved ? asked - moved : moved - asked;
-        if (apart > (net_u128)k->bound * (2 * c->n_started + 1))
+        /* Of a link that has failed since, the bound is zero. */
+        if (apart > (net_u128)c->most_bound * (2 * c->n_started + 1))
             return error_set(err, HALLEY_EINVAL,
                              "internal error: the bytes of class %u are not those that "
                              "its flows asked for",

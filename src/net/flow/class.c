@@ -120,6 +120,8 @@ void flow_set_bound(net_flow *f, uint32_t class_id)
         least = alone < least ? alone : least;
     }
     k->bound = least;
+    if (f->cold.at[class_id].most_bound < least)
+        f->cold.at[class_id].most_bound = least;
 }
 
 static bool reserve_hops(net_flow *f, uint32_t n)
@@ -205,6 +207,7 @@ static void sift_target_down(flow_target *at, uint32_t n, uint32_t i)
 
 static bool push_target(flow_class_cold *c, uint32_t n, flow_target t)
 {
+    assert(n == 0 ? c->n_more == 0 : c->n_more == n - 1);
     if (n == 0) {
         c->first = t;
         return true;
@@ -229,6 +232,7 @@ static bool push_target(flow_class_cold *c, uint32_t n, flow_target t)
 
 static void remove_more(flow_class_cold *c, uint32_t i)
 {
+    assert(i < c->n_more);
     c->more[i] = c->more[--c->n_more];
     if (i < c->n_more) {
         sift_target_up(c->more, i);
@@ -309,7 +313,8 @@ uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t c
     return id;
 }
 
-void net_flow_cancel(net_flow *f, uint32_t flow_id)
+/* Take a flow out of its class; what it had still to move. */
+static net_u128 take_from_class(net_flow *f, uint32_t flow_id)
 {
     assert(flow_id < f->flows.n && f->flows.at[flow_id].class_id != NET_FLOW_NONE);
     const uint32_t class_id = f->flows.at[flow_id].class_id;
@@ -329,13 +334,45 @@ void net_flow_cancel(net_flow *f, uint32_t flow_id)
     flow_catch_up(f, class_id);
     const net_u128 served = k->served;
     const net_u128 rest = target > served ? target - served : 0;
+    assert(k->n > 0 && rest <= f->flows.at[flow_id].volume);
     c->done += f->flows.at[flow_id].volume - rest;
     k->n--;
-    give_record(f, flow_id);
     /* The list of dirty classes has room for every class: mark_dirty cannot fail after
      * the start of the flow, except where a settle came between. */
     if (!k->dirty && array_push(&f->dirty, class_id))
         k->dirty = true;
+    return rest;
+}
+
+void net_flow_cancel(net_flow *f, uint32_t flow_id)
+{
+    (void)take_from_class(f, flow_id);
+    give_record(f, flow_id);
+}
+
+bool net_flow_move(net_flow *f, uint32_t flow_id, uint32_t class_id)
+{
+    const uint32_t old = f->flows.at[flow_id].class_id;
+    assert(class_id < f->classes.n);
+    if (old == class_id)
+        return true;
+    if (!mark_dirty(f, class_id))
+        return false;
+    const net_u128 rest = take_from_class(f, flow_id);
+    flow_class *k = &f->classes.at[class_id];
+    flow_catch_up(f, class_id);
+    f->flows.at[flow_id].volume = rest > 0 ? rest : 1;
+    f->flows.at[flow_id].class_id = class_id;
+    const flow_target t = {k->served + f->flows.at[flow_id].volume, flow_id};
+    if (!push_target(&f->cold.at[class_id], k->n, t)) {
+        give_record(f, flow_id);
+        return false;
+    }
+    k->n++;
+    assert(f->cold.at[old].n_started > 0);
+    f->cold.at[old].n_started--;
+    f->cold.at[class_id].n_started++;
+    return true;
 }
 
 double net_flow_left(net_flow *f, uint32_t flow_id)

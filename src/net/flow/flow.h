@@ -69,6 +69,9 @@ uint32_t net_flow_class_new(net_flow *f, const net_flow_hop *hops, uint32_t n,
 uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t context);
 /* End a flow early. What it has moved so far stays in the statistics. */
 void net_flow_cancel(net_flow *f, uint32_t flow_id);
+/* What is left of a flow goes on in another class, in which it counts as the flow it was;
+ * false: no memory. */
+bool net_flow_move(net_flow *f, uint32_t flow_id, uint32_t class_id);
 /* Bytes that a flow has still to move. */
 double net_flow_left(net_flow *f, uint32_t flow_id);
 /* A new capacity from now on; false: no memory. */

@@ -51,7 +51,7 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     f->cluster = c;
     if (c->network == HW_NETWORK_DIMS &&
         c->measured == NULL) /* its algorithms are listed */
-        n->can &= ~(uint32_t)NET_CAN_BUNDLES;
+        n->can &= ~(uint32_t)(NET_CAN_BUNDLES | NET_CAN_PARTS | NET_CAN_SLOW);
     assert(o->ticks_per_s == 1e12); /* the solver's tick */
     TRY(hw_network_new(&f->network, c, err));
     const hw_graph *g = f->network->graph;
@@ -60,7 +60,7 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
         TRY(hw_network_merge_planes(f->network, err));
     TRY(flow_net_init_changes(f, c, err));
     if (f->intact != NULL) /* what moves to other links moves as a whole */
-        n->can &= ~(uint32_t)NET_CAN_PARTS;
+        n->can &= ~(uint32_t)(NET_CAN_PARTS | NET_CAN_SLOW);
     if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
                                        (uint64_t)(o->ticks_per_s / 1e7)))
         return error_nomem(err);
@@ -92,6 +92,7 @@ static double find_rate_alone(const flow_net *f)
 {
     double least = HUGE_VAL;
     for (size_t i = 0; i < f->hops.n; i++) {
+        assert(f->hops.at[i].coefficient > 0);
         const double share = (double)f->hops.at[i].coefficient / (double)NET_FLOW_ONE;
         least =
             fmin(least, hw_network_capacity_Bps(f->network, f->hops.at[i].link) / share);
@@ -112,6 +113,7 @@ static bool add_way_hop(flow_net *f, uint32_t link, uint64_t share)
 /* The class of the hops collected, and its latency. */
 static halley_status finish_way(flow_way *out, flow_net *f, double latency_s)
 {
+    assert(f->hops.n > 0 && latency_s >= 0);
     out->class_id = net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, 0);
     out->latency_ticks = flow_net_ticks(f, latency_s);
     out->rate_Bps = find_rate_alone(f);
@@ -180,6 +182,7 @@ static const flow_way *get_way(flow_net *f, const net_request *r)
 static uint32_t take_transfer(flow_net *f)
 {
     const uint32_t id = f->free_transfer;
+    assert(id == NET_NONE || id < f->transfers.n);
     if (id != NET_NONE) {
         f->free_transfer = f->transfers.at[id].next_free;
         return id;
@@ -220,6 +223,7 @@ static void advance_solver(flow_net *f, uint64_t tick)
             add_heat(f, t);
         des_queue_push(f->head.queue, f->head.queue->now + t->latency_ticks, t->event);
         t->is_moving = false;
+        t->rate_Bps = 0;
         t->next_free = f->free_transfer;
         f->free_transfer = id;
     }
@@ -236,11 +240,13 @@ void flow_net_catch_up(flow_net *f)
         flow_net_make_changes(f, tick);
     }
     advance_solver(f, now);
+    assert(net_flow_now(f->flow) == now);
 }
 
 net_id flow_net_start(flow_net *f, const flow_transfer *t)
 {
     flow_net_catch_up(f);
+    assert(t->class_id != NET_FLOW_NONE && t->bytes > 0);
     const uint32_t id = take_transfer(f);
     if (id != NET_NONE) {
         f->transfers.at[id] = *t;
@@ -362,13 +368,15 @@ static net_heat flow_take_heat(net *n)
 
 const net_model net_model_flow = {
     .name = "flow",
-    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE | NET_CAN_PARTS,
+    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES | NET_CAN_CHANGE | NET_CAN_PARTS |
+           NET_CAN_SLOW,
     .size = sizeof(flow_net),
     .open = flow_open,
     .close = flow_close,
     .start = flow_start,
     .start_bundle = flow_net_start_bundle,
     .start_part = flow_net_start_part,
+    .slow = flow_net_slow,
     .prepare = flow_net_prepare,
     .prepare_hops = flow_net_prepare_hops,
     .fold = flow_net_fold,

@@ -31,7 +31,8 @@ typedef struct flow_transfer {
     /* Where links may change: what is being sent, so that its rest can take another way.
      */
     uint32_t flow;
-    bool is_moving; /* it is under way, and has a collective */
+    bool is_moving;  /* it is under way, and has a collective */
+    double rate_Bps; /* of the collective alone; 0: it cannot be slowed */
     uint32_t root;
     coll_kind kind;
     uint64_t group;
@@ -87,6 +88,7 @@ typedef struct flow_call {
     uint32_t root;
     uint32_t class_id;
     uint64_t fixed_ticks; /* that other traffic does not change */
+    double rate_Bps;      /* of its volume, alone */
     double volume_bytes;
 } flow_call;
 
@@ -174,6 +176,8 @@ static inline uint32_t flow_net_count_alike(const flow_net *f, uint32_t link)
 net_id flow_net_start_bundle(net *n, const net_bundle *b);
 /* A part of a direct collective: b->states says which. */
 net_id flow_net_start_part(net *n, const net_bundle *b);
+/* A collective under way has a share of its rate alone from now on. */
+void flow_net_slow(net *n, net_id id, uint64_t event, double share);
 /* A message by the communication library: a collective of two. */
 net_id flow_net_start_message(flow_net *f, const net_request *r);
 halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b);

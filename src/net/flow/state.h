@@ -71,9 +71,10 @@ typedef struct flow_class_cold {
     flow_target *more; /* the others, a binary heap */
     uint32_t n_more, cap_more;
     uint64_t cap_level;
-    net_u128 done;      /* volume of flows that have ended */
-    uint64_t n_started; /* flows */
-    net_u128 moved;     /* with options.certify: integral of n * level */
+    uint64_t most_bound; /* the largest bound it had: ends round to a tick of it */
+    net_u128 done;       /* volume of flows that have ended */
+    uint64_t n_started;  /* flows */
+    net_u128 moved;      /* with options.certify: integral of n * level */
 } flow_class_cold;
 
 typedef struct flow_record {

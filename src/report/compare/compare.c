@@ -398,8 +398,37 @@ static void write_lists(report_json *j, const halley_comparison *c)
     report_json_end(j);
 }
 
-void report_compare_json(report_json *j, const report_comparison *r)
+static void write_quantiles(report_json *j, const char *key,
+                            const double values[HALLEY_N_QUANTILES])
 {
+    if (isnan(values[0]))
+        return;
+    report_json_flat_array(j, key);
+    for (int i = 0; i < HALLEY_N_QUANTILES; i++)
+        report_json_double(j, NULL, values[i]);
+    report_json_end(j);
+}
+
+static void write_curves(report_json *j, const halley_comparison *c)
+{
+    report_json_object(j, "quantiles");
+    for (int q = 0; q < HALLEY_N_QUANTITIES; q++) {
+        const halley_spread *const s = &c->spreads[q];
+        if (!(s->n_real + s->n_synth > 0))
+            continue;
+        report_json_object(j, halley_quantity_key((halley_quantity)q));
+        write_quantiles(j, "real", s->real);
+        write_quantiles(j, "synth", s->synth);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    if (c->not_simulated != NULL)
+        report_json_text(j, "not_simulated", str_from(c->not_simulated));
+}
+
+void report_compare_json(report_json *j, const report_comparison *r, bool quantiles)
+{
+    assert(r->c != NULL && r->real != NULL && r->synth != NULL);
     report_json_text(j, "real", str_from(r->real));
     report_json_text(j, "synth", str_from(r->synth));
     report_json_u64(j, "sets_real", r->c->n_real);
@@ -410,6 +439,8 @@ void report_compare_json(report_json *j, const report_comparison *r)
     report_json_end(j);
     report_json_end(j);
     write_lists(j, r->c);
+    if (quantiles)
+        write_curves(j, r->c);
 }
 
 halley_status report_compare(const report_comparison *r, report_form form, FILE *to,

@@ -1,4 +1,4 @@
-/* report/compare/compare.h - a comparison of traces as tables, JSON, CSV, or a page. */
+/* report/compare/compare.h - a comparison of traces as tables, JSON or CSV. */
 #ifndef REPORT_COMPARE_H
 #define REPORT_COMPARE_H
 
@@ -20,13 +20,10 @@ typedef struct report_attack {
 enum { REPORT_ATTACKS = 3 + HALLEY_N_LIKELIHOODS };
 size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r);
 
-/* As members of an open object. */
-void report_compare_json(report_json *j, const report_comparison *r);
+/* As members of an open object; with quantiles, which its page draws. */
+void report_compare_json(report_json *j, const report_comparison *r, bool quantiles);
 /* As text or CSV. */
 halley_status report_compare(const report_comparison *r, report_form form, FILE *to,
                              halley_error *err);
-/* One file without anything from outside. */
-halley_status report_compare_html(const report_comparison *r, const char *path,
-                                  halley_error *err);
 
 #endif

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RIGHT = 84, BAR = 20, N_PATTERNS = 5, MOST_LABEL = 50 };
+enum { RIGHT = 84, BAR = 20, ROW = 30, N_PATTERNS = 5, MOST_LABEL = 50 };
 static const double letter = 7.0; /* mean width of a small one */
 
-/* Names of bars stand to their left, or above where there is no room. */
-static double left_of(const figure_source *s, size_t longest)
+/* Names of bars stand to their left. */
+static double left_of(size_t longest)
 {
-    return s->narrow ? 6 : fmin(376, fmax(120, 24 + letter * (double)longest));
+    return fmin(376, fmax(120, 24 + letter * (double)longest));
 }
 
 /* At most that many bytes of a text, between letters, and then dots. */
@@ -32,22 +32,9 @@ static void shorten_label(strbuf *text, size_t most)
     strbuf_add(text, STR("\xe2\x80\xa6"));
 }
 
-static double row_of(const figure_source *s)
+static void name_bar(strbuf *to, double left, double y, str words)
 {
-    return s->narrow ? 46 : 30;
-}
-
-double figure_width(const figure_source *s)
-{
-    return s->narrow ? 380 : 860;
-}
-
-static void name_bar(strbuf *to, const figure_source *s, double left, double y, str words)
-{
-    if (s->narrow)
-        figure_text(to, 6, y - 5, "lab", words);
-    else
-        figure_text(to, left - 10, y + BAR - 5, "end lab", words);
+    figure_text(to, left - 10, y + BAR - 5, "end lab", words);
 }
 
 void figure_text(strbuf *to, double x, double y, const char *class, str words)
@@ -76,9 +63,9 @@ void figure_tip(strbuf *to, const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
-    strbuf_add(to, STR("<g class=\"seg\" data-t=\""));
+    strbuf_add(to, STR("<g><title>"));
     strbuf_xml(to, str_from(words));
-    strbuf_add(to, STR("\">"));
+    strbuf_add(to, STR("</title>"));
 }
 
 void figure_patterns(strbuf *to)
@@ -269,7 +256,7 @@ static void draw_segment(strbuf *to, const part *p, double x, double y, double w
 }
 
 /* Which parts any design has at all; the legend shows no others. */
-static uint32_t draw_figure_legend(strbuf *to, const figure_source *s, const stack *k,
+static uint32_t draw_figure_legend(strbuf *to, const stack *k,
                                    const halley_candidate *list, uint32_t n, double y)
 {
     double x = 8;
@@ -282,7 +269,7 @@ static uint32_t draw_figure_legend(strbuf *to, const figure_source *s, const sta
         if (most < 0.002)
             continue;
         const double w = 34 + 7.2 * (double)strlen(k->parts[i].name);
-        if (x + w > figure_width(s)) {
+        if (x + w > FIGURE_WIDTH) {
             x = 8;
             y += 22;
             rows++;
@@ -303,7 +290,7 @@ static void label_bar(strbuf *to, const figure_source *s, const figure_list *lis
     figure_label(&whole, s, &list->at[i]);
     shorten_label(&label, MOST_LABEL);
     figure_tip(to, "%.*s", (int)whole.n, whole.n ? whole.at : "");
-    name_bar(to, s, left, y, strbuf_str(&label));
+    name_bar(to, left, y, strbuf_str(&label));
     strbuf_add(to, STR("</g>"));
     to->failed |= label.failed || whole.failed;
     strbuf_fini(&label);
@@ -357,16 +344,16 @@ static void draw_stacked(strbuf *to, const figure_source *s, const stack *k,
     }
     if (!(most > 0))
         return;
-    const double left = left_of(s, longest_label(s, list));
-    const double scale = (figure_width(s) - left - RIGHT) / fmax(most, capacity);
+    const double left = left_of(longest_label(s, list));
+    const double scale = (FIGURE_WIDTH - left - RIGHT) / fmax(most, capacity);
     strbuf bars = {0};
-    const uint32_t rows = draw_figure_legend(&bars, s, k, list->at, list->n, 6);
-    const double top = 22.0 * rows + (s->narrow ? 30 : 14), row = row_of(s);
+    const uint32_t rows = draw_figure_legend(&bars, k, list->at, list->n, 6);
+    const double top = 22.0 * rows + 14, row = ROW;
     for (uint32_t i = 0; i < list->n; i++) {
         label_bar(&bars, s, list, i, left, top + i * row);
         draw_bar(&bars, k, &list->at[i], left, top + i * row, scale);
     }
-    figure_open(to, figure_width(s), top + list->n * row + 2, k->title);
+    figure_open(to, FIGURE_WIDTH, top + list->n * row + 2, k->title);
     strbuf_add(to, strbuf_str(&bars));
     strbuf_add(to, STR("</svg>"));
     to->failed |= bars.failed;
@@ -435,7 +422,7 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     const size_t name = strlen(figure_axis_name(down->name));
     const size_t longest = name > longest_value(down) ? name : longest_value(down);
     const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
-    const double room = (figure_width(s) - left) / across->n;
+    const double room = (FIGURE_WIDTH - left) / across->n;
     const double w_cell = fmax(fmin(110, fmax(66, room)),
                                fmin(room, 14 + letter * (double)longest_value(across)));
     double low, high;
@@ -496,7 +483,7 @@ static void tornado_bar(strbuf *to, const figure_source *s, const halley_sensiti
     char from[64], until[64], label[140];
     figure_goal(from, sizeof from, s, 0, v->low);
     figure_goal(until, sizeof until, s, 0, v->high);
-    name_bar(to, s, left, y, str_from(figure_axis_name(a->name)));
+    name_bar(to, left, y, str_from(figure_axis_name(a->name)));
     figure_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value], until,
                a->texts[v->high_value]);
     strbuf_printf(to, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"20\" class=\"c2\"/>",
@@ -530,13 +517,11 @@ void figure_tornado(strbuf *to, const figure_source *s)
     uint32_t n;
     if (!tornado_range(e, &low, &high, &n))
         return;
-    const double left = left_of(s, 20), row = s->narrow ? 66 : 46,
-                 top = s->narrow ? 24 : 8;
-    const double scale = (figure_width(s) - left - RIGHT - 10) / log(high / low);
+    const double left = left_of(20), row = 46, top = 8;
+    const double scale = (FIGURE_WIDTH - left - RIGHT - 10) / log(high / low);
     const double height = row * n + top + 24;
     char value[64], words[96];
-    figure_open(to, figure_width(s), height,
-                "how the objective answers to each parameter");
+    figure_open(to, FIGURE_WIDTH, height, "how the objective answers to each parameter");
     const double best = left + scale * log(e->best[0].objective[0] / low);
     strbuf_printf(to, "<path d=\"M%s %sV%s\" class=\"mark\"/>", number_fixed(best, 1).at,
                   number_fixed(top - 4, 1).at, number_fixed(height - 22, 1).at);

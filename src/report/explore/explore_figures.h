@@ -10,7 +10,6 @@
 typedef struct figure_source {
     const halley_study *study;
     const halley_exploration *e;
-    bool narrow; /* for a telephone */
 } figure_source;
 
 /* "tp 8, cxl.bandwidth 512 GB/s": what distinguishes a design from the others of this
@@ -24,7 +23,7 @@ const char *figure_goal(char *to, size_t size, const figure_source *s, uint32_t 
 
 /* What figures are made of: the width of one, its opening, words, and a group with a tip
  * for the pointer (whose words are escaped here). */
-double figure_width(const figure_source *s);
+enum { FIGURE_WIDTH = 860 };
 void figure_open(strbuf *to, double width, double height, const char *title);
 void figure_text(strbuf *to, double x, double y, const char *class, str words);
 __attribute__((format(printf, 2, 3))) void figure_tip(strbuf *to, const char *format,

@@ -53,7 +53,7 @@ static halley_status save_plot(const char *folder, const char *name, strbuf *fig
 halley_status report_explore_plots(const char *folder, const halley_study *study,
                                    const halley_exploration *e, halley_error *err)
 {
-    const figure_source s = {study, e, false};
+    const figure_source s = {study, e};
     strbuf f = {0};
     char name[64];
     const figure_list best = best_of(e);

@@ -71,7 +71,7 @@ static void draw_scatter_point(strbuf *to, const figure_source *s, const plane *
 
 static void goal_axes(strbuf *to, const figure_source *s, const plane *p)
 {
-    const int steps = s->narrow ? 2 : 4;
+    const int steps = 4;
     draw_scatter_frame(to, p);
     for (int k = 0; k <= 4; k++) {
         char value[64];
@@ -91,7 +91,7 @@ static void goal_axes(strbuf *to, const figure_source *s, const plane *p)
 static plane goal_plane(const figure_source *s)
 {
     const halley_exploration *e = s->e;
-    plane p = {{NAN, NAN}, {NAN, NAN}, 100, figure_width(s) - 34, 340, 34};
+    plane p = {{NAN, NAN}, {NAN, NAN}, 100, FIGURE_WIDTH - 34, 340, 34};
     for (uint32_t i = 0; i < e->n_front; i++)
         widen_axis(&p, e->front[i].objective[0], e->front[i].objective[1]);
     for (uint32_t i = 0; i < e->n_best; i++)
@@ -117,7 +117,7 @@ static void name_front(strbuf *to, const figure_source *s, const plane *p)
         const double wide = 7.0 * (double)words.n;
         const bool covers = fabs(y - last_y) < 16 && x - last_x < wide + 12;
         if (words.n < 26 && !covers) {
-            const bool end = x + wide + 12 > figure_width(s);
+            const bool end = x + wide + 12 > FIGURE_WIDTH;
             figure_text(to, end ? x - 9 : x + 9, y - 7, end ? "end key" : "key",
                         strbuf_str(&words));
             last_x = x;
@@ -134,7 +134,7 @@ void figure_pareto(strbuf *to, const figure_source *s)
     if (halley_study_objectives(s->study) < 2 || e->n_front == 0)
         return;
     const plane p = goal_plane(s);
-    figure_open(to, figure_width(s), 396, "trade-off between two objectives");
+    figure_open(to, FIGURE_WIDTH, 396, "trade-off between two objectives");
     goal_axes(to, s, &p);
     strbuf_add(to, STR("<path class=\"frontline\" d=\""));
     for (uint32_t i = 0; i < e->n_front; i++)
@@ -164,10 +164,9 @@ static double find_speed(const halley_roofline_op *op)
     return log10(op->flops / op->forward_s);
 }
 
-static plane roof_plane(const figure_source *s, const halley_slice *slice)
+static plane roof_plane(const halley_slice *slice)
 {
-    plane p = {{NAN, NAN},           {NAN, NAN}, s->narrow ? 84 : 100,
-               figure_width(s) - 84, 360,        34};
+    plane p = {{NAN, NAN}, {NAN, NAN}, 100, FIGURE_WIDTH - 84, 360, 34};
     for (uint32_t i = 0; i < slice->n; i++) {
         const halley_roofline *r = &slice->roofline[i];
         widen_axis(&p, log10(r->peak_flops / r->bandwidth_Bps) + 0.2,
@@ -241,12 +240,11 @@ static void number_ops(strbuf *to, const plane *p, const halley_roofline *top)
     }
 }
 
-static void roof_legend(strbuf *to, const figure_source *s, const halley_slice *slice,
-                        double y)
+static void roof_legend(strbuf *to, const halley_slice *slice, double y)
 {
     const halley_roofline *slow = &slice->roofline[0],
                           *fast = &slice->roofline[slice->n - 1];
-    const double column = s->narrow ? 370 : 425;
+    const double column = 425;
     for (uint32_t k = 0; k < fast->n && k < slow->n; k++) {
         const halley_roofline_op *a = &slow->ops[k], *b = &fast->ops[k];
         char words[160], from[32], until[32];
@@ -254,7 +252,7 @@ static void roof_legend(strbuf *to, const figure_source *s, const halley_slice *
         units_format(until, sizeof until, b->flops / b->forward_s, UNITS_FLOPS);
         snprintf(words, sizeof words, "%u  %s: %s FLOP/B, %s \xe2\x86\x92 %s", k + 1,
                  b->name, number_digits(b->flops / b->bytes, 3).at, from, until);
-        const uint32_t per_row = s->narrow ? 1 : 2;
+        const uint32_t per_row = 2;
         const uint32_t row = k / per_row;
         figure_text(to, 6 + column * (k % per_row), y + 19.0 * row, "key",
                     str_from(words));
@@ -265,11 +263,11 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
 {
     if (!slice->roofline || slice->n == 0)
         return;
-    const plane p = roof_plane(s, slice);
+    const plane p = roof_plane(slice);
     const halley_roofline *top = &slice->roofline[slice->n - 1];
-    const double rows = s->narrow ? top->n : (top->n + 1) / 2;
+    const double rows = (top->n + 1) / 2;
     const halley_axis *a = halley_study_axis(s->study, slice->axis);
-    figure_open(to, figure_width(s), 426 + 19 * rows, "operators under the roofline");
+    figure_open(to, FIGURE_WIDTH, 426 + 19 * rows, "operators under the roofline");
     roof_axes(to, &p);
     for (uint32_t i = 0; i < slice->n; i++)
         draw_roof(to, &p, &slice->roofline[i],
@@ -289,6 +287,6 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
         }
     }
     number_ops(to, &p, top);
-    roof_legend(to, s, slice, 428);
+    roof_legend(to, slice, 428);
     strbuf_add(to, STR("</svg>"));
 }

@@ -272,7 +272,9 @@ static halley_status make_columns_stage(report_columns_stage *out, const plan_ru
     return HALLEY_OK;
 }
 
-static halley_status write_plan_columns(const plan_run *p, halley_error *err)
+/* To a file, or to `page`. */
+static halley_status write_plan_columns(const plan_run *p, const char *path, strbuf *page,
+                                        halley_error *err)
 {
     const uint32_t n = p->plan.pp;
     report_columns_stage *stages = calloc(n, sizeof *stages);
@@ -281,18 +283,35 @@ static halley_status write_plan_columns(const plan_run *p, halley_error *err)
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; i < n && status == HALLEY_OK; i++)
         status = make_columns_stage(&stages[i], p, i, err);
-    const report_columns_options o = {.all_ranks = p->o->all_ranks,
+    const report_columns_options o = {.all_ranks = p->o->all_ranks && page == NULL,
                                       .stages = stages,
+                                      .page = page,
                                       .npus_per_node =
                                           halley_cluster_npus_per_node(p->cluster),
                                       .capacity_bytes = p->e.capacity_bytes,
                                       .headroom = p->e.headroom};
     if (status == HALLEY_OK)
         status = report_sim_columns(p->result, &(report_traces){.roles = p->roles}, &o,
-                                    p->o->columns, err);
+                                    path, err);
     for (uint32_t i = 0; i < n; i++)
         free((void *)(uintptr_t)stages[i].passes);
     free(stages);
+    return status;
+}
+
+static halley_status write_plan_page(const request_call *call, const plan_run *p,
+                                     halley_error *err)
+{
+    strbuf timeline = {0};
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "A step of %s on %s", p->model.name,
+             halley_cluster_name(p->cluster));
+    halley_status status = write_plan_columns(p, NULL, &timeline, err);
+    if (status == HALLEY_OK) {
+        const request_page page = {"sim", title, write_json, p, strbuf_str(&timeline)};
+        status = request_page_save(call, p->o->report, &page, err);
+    }
+    strbuf_fini(&timeline);
     return status;
 }
 
@@ -310,13 +329,11 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
     if (o->timeline != NULL)
         TRY(report_sim_timeline(p->result, &traces, o->timeline, o->expand, err));
     if (o->columns != NULL)
-        TRY(write_plan_columns(p, err));
+        TRY(write_plan_columns(p, o->columns, NULL, err));
     for (uint32_t i = 0; i < halley_result_warning_count(p->result); i++)
         request_note(call, "warning: %s", halley_result_warning(p->result, i));
-    char title[3 * HALLEY_NAME];
-    snprintf(title, sizeof title, "A step of %s on %s", p->model.name,
-             halley_cluster_name(p->cluster));
-    TRY(request_page_save(call, o->report, "sim", title, write_json, p, err));
+    if (o->report != NULL)
+        TRY(write_plan_page(call, p, err));
     if (o->json)
         return write_json(call, p, err);
     if (o->csv || o->per_rank)

@@ -12,6 +12,7 @@
 #include "request/launch_file.h"
 #include "request/page.h"
 #include "request/verbs.h"
+#include "request/vocabulary.h"
 
 #include <stdlib.h>
 
@@ -248,7 +249,9 @@ static void write_changes_json(report_json *j, const design *d)
     for (uint32_t i = 0; i < n; i++) {
         report_json_flat_object(j, NULL);
         report_json_text(j, "change", str_from(changes[i].what));
-        report_json_text(j, "key", str_from(halley_plan_key_name(changes[i].key)));
+        char key[64];
+        request_key_name(key, halley_plan_key_name(changes[i].key));
+        report_json_text(j, "key", str_from(key));
         report_json_text(j, "value", str_from(changes[i].value));
         report_json_double(j, "step_s", changes[i].estimate.step_s);
         report_json_double(j, "device_bytes", changes[i].estimate.peak_bytes);
@@ -413,7 +416,8 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     char title[3 * HALLEY_NAME];
     snprintf(title, sizeof title, "%s on %s", d->model.name,
              halley_cluster_name(d->cluster));
-    TRY(request_page_save(call, o->report, "estimate", title, write_json, d, err));
+    TRY(request_page_save(call, o->report,
+                          &(request_page){"estimate", title, write_json, d, {0}}, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)

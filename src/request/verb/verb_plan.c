@@ -413,7 +413,8 @@ static halley_status describe_plans(request_call *call, const halley_search *s,
              halley_cluster_name(cluster));
     halley_numbers_run(&of.n, &best->estimate, model, &best->plan, cluster, o->tokens);
     TRY(halley_error_bar_find(&of.bar, model, &best->plan, cluster, stack, err));
-    TRY(request_page_save(call, o->report, "plan", title, write_plan_json, &of, err));
+    TRY(request_page_save(
+        call, o->report, &(request_page){"plan", title, write_plan_json, &of, {0}}, err));
     return write_plans(call, s, &of, err);
 }
 

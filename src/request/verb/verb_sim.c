@@ -322,13 +322,62 @@ static halley_status write_sim_json(const request_call *call, const void *what,
     return status != HALLEY_OK ? status : ended;
 }
 
+static halley_status write_sim_page(const request_call *call, const sim_outcome *outcome,
+                                    const halley_cluster *cluster, halley_error *err)
+{
+    const sim_options *o = call->options;
+    strbuf timeline = {0};
+    if (o->report == NULL)
+        return HALLEY_OK;
+    const report_columns_options columns = {
+        .page = &timeline, .npus_per_node = halley_cluster_npus_per_node(cluster)};
+    halley_status status =
+        report_sim_columns(outcome->result, outcome->traces, &columns, NULL, err);
+    if (status == HALLEY_OK) {
+        const request_page page = {"sim", "A simulation", write_sim_json, outcome,
+                                   strbuf_str(&timeline)};
+        status = request_page_save(call, o->report, &page, err);
+    }
+    strbuf_fini(&timeline);
+    return status;
+}
+
+static halley_status write_sim_output(request_call *call, const sim_outcome *outcome,
+                                      const halley_cluster *cluster, halley_error *err)
+{
+    const sim_options *o = call->options;
+    const halley_result *const result = outcome->result;
+    char verdict[REPORT_LOSSES_TEXT];
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->astra_output)
+        return sim_astra_write_log(call->out, result, outcome->traces, cluster,
+                                   o->logging_folder, err);
+    if (form == REPORT_JSON)
+        return write_sim_json(call, outcome, err);
+    if (form == REPORT_CSV || o->per_rank)
+        return report_sim_ranks(result, call->out, err);
+    TRY(report_sim_text(result, call->out, err));
+    if (!o->explain)
+        return HALLEY_OK;
+    TRY(report_sim_verdict(verdict, result, outcome->traces, err));
+    fprintf(call->out, "\nVerdict: %s.\n\n", verdict);
+    return report_sim_explain(result, outcome->traces, call->out, err);
+}
+
+/* Files come last: none may appear when the result itself cannot be written. */
 static halley_status write_sim_result(request_call *call, const halley_result *result,
                                       const report_traces *traces,
                                       const halley_cluster *cluster, halley_error *err)
 {
     const sim_options *o = call->options;
-    report_form form;
-    TRY(request_output_form(&form, call, &o->output, err));
+    const sim_outcome outcome = {result, traces};
+    const report_columns_options columns = {.all_ranks = o->all_ranks,
+                                            .npus_per_node =
+                                                halley_cluster_npus_per_node(cluster)};
+    TRY(write_sim_output(call, &outcome, cluster, err));
+    if (o->columns != NULL)
+        TRY(report_sim_columns(result, traces, &columns, o->columns, err));
     if (o->per_node != NULL)
         TRY(report_sim_nodes(result, traces, o->per_node, err));
     if (o->heat != NULL)
@@ -339,23 +388,7 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
         TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, o->expand, err));
-    const sim_outcome outcome = {result, traces};
-    TRY(request_page_save(call, o->report, "sim", "A simulation", write_sim_json,
-                          &outcome, err));
-    if (o->astra_output)
-        return sim_astra_write_log(call->out, result, traces, cluster, o->logging_folder,
-                                   err);
-    if (form == REPORT_JSON)
-        return write_sim_json(call, &outcome, err);
-    if (form == REPORT_CSV || o->per_rank)
-        return report_sim_ranks(result, call->out, err);
-    TRY(report_sim_text(result, call->out, err));
-    if (!o->explain)
-        return HALLEY_OK;
-    char verdict[REPORT_LOSSES_TEXT];
-    TRY(report_sim_verdict(verdict, result, traces, err));
-    fprintf(call->out, "\nVerdict: %s.\n\n", verdict);
-    return report_sim_explain(result, traces, call->out, err);
+    return write_sim_page(call, &outcome, cluster, err);
 }
 
 static halley_sim_opts read_run_options(const request_call *call)
@@ -398,21 +431,9 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    const report_columns_options columns = {.all_ranks = o->all_ranks,
-                                            .npus_per_node =
-                                                halley_cluster_npus_per_node(cluster)};
-    if (o->columns != NULL)
-        status = report_sim_columns(result, in, &columns, o->columns, err);
-    if (status == HALLEY_OK)
-        status = write_sim_result(call, result, in, cluster, err);
+    status = write_sim_result(call, result, in, cluster, err);
     halley_result_free(result);
     return status;
-}
-
-static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
-                                  const halley_trace_set *traces, halley_error *err)
-{
-    return simulate_input(call, cluster, &(report_traces){.set = traces}, err);
 }
 
 /* A set written as roles, by its index. */
@@ -660,7 +681,7 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     if (status == HALLEY_OK)
         status = sim_time_untimed(call, cluster, traces, err);
     if (status == HALLEY_OK)
-        status = simulate_set(call, cluster, traces, err);
+        status = simulate_input(call, cluster, &(report_traces){.set = traces}, err);
     halley_trace_set_free(traces);
     return status;
 }
@@ -675,7 +696,7 @@ static halley_status replay_set(request_call *call, halley_error *err)
     if (status == HALLEY_OK)
         status = halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
     if (status == HALLEY_OK) {
-        status = simulate_set(call, cluster, traces, err);
+        status = simulate_input(call, cluster, &(report_traces){.set = traces}, err);
         halley_cluster_free(cluster);
     }
     halley_trace_set_free(traces);

@@ -5,6 +5,7 @@
 #include "base/number/number.h"
 #include "halley/compare.h"
 #include "report/compare/compare.h"
+#include "request/page.h"
 #include "request/trace/share.h"
 #include "request/verbs.h"
 
@@ -165,6 +166,16 @@ static halley_status attack_model(request_call *call,
     return halley_membership(out, &opts, NULL, err);
 }
 
+/* `what` is a report_comparison. A page also has the curves. */
+static halley_status write_compare_page(const request_call *call, const void *what,
+                                        halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_compare_json(&j, what, true);
+    return request_json_end(&j, call, err);
+}
+
 static halley_status write_comparison(request_call *call, const halley_comparison *c,
                                       halley_error *err)
 {
@@ -181,15 +192,18 @@ static halley_status write_comparison(request_call *call, const halley_compariso
     }
     if (c->not_simulated)
         request_note(call, "warning: a set cannot be simulated: %s", c->not_simulated);
-    if (o->html)
-        TRY(report_compare_html(&r, o->html, err));
+    char title[256];
+    snprintf(title, sizeof title, "%s against %s", r.synth, r.real);
+    TRY(request_page_save(call, o->html,
+                          &(request_page){"compare", title, write_compare_page, &r, {0}},
+                          err));
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (form != REPORT_JSON)
         return report_compare(&r, form, call->out, err);
     report_json j;
     request_json_begin(&j, call);
-    report_compare_json(&j, &r);
+    report_compare_json(&j, &r, false);
     return request_json_end(&j, call, err);
 }
 

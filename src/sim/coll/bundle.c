@@ -13,6 +13,7 @@
  * up. A folded run has no members one by one: it is given up, and all ranks are run.
  */
 #include "sim/coll/phases.h"
+#include "sim/interfere.h"
 
 #include <math.h>
 
@@ -181,7 +182,7 @@ static void start_part(sim *s, uint32_t op)
     a->n_open++;
     a->has_started = true;
     b.states = states;
-    net_start_part(s->net, &b);
+    sim_interfere_add_call(s, op, net_start_part(s->net, &b), b.event);
 }
 
 /* All are there. */
@@ -198,7 +199,7 @@ static void start_rest(sim *s, uint32_t op)
     if (a != NULL)
         free_apart(s, op);
     const net_bundle b = describe_op(s, op);
-    net_start_bundle(s->net, &b);
+    sim_interfere_add_call(s, op, net_start_bundle(s->net, &b), b.event);
 }
 
 /* The first, or the first after a part. */
@@ -255,6 +256,7 @@ static void end_bundle(sim *s, uint32_t op, uint32_t member, uint32_t phase, uin
             return;
         free_apart(s, op);
     }
+    sim_interfere_end_calls(s, op);
     for (uint32_t i = 0; i < n && s->status == HALLEY_OK; i++)
         sim_phase_ended(s, op, i);
 }

@@ -80,8 +80,9 @@ static const char *find_option(const sim *s, const halley_sim_opts *opts)
     if (has_custom(system))
         return "collectives have algorithms of their own";
     for (int i = 0; i < CLUSTER_N_KERNELS; i++)
-        if (system->interference[i] != 0)
-            return "kernels that communication slows down are followed rank by rank";
+        if (system->interference[i] != 0 || system->network_interference[i] != 0)
+            return "kernels and communication that slow each other down are followed "
+                   "rank by rank";
     if (system->jitter > 0)
         return "jitter gives every rank its own times";
     return NULL;

@@ -27,8 +27,8 @@ static bool is_rank(const json_t *value)
 }
 
 /* EFORMAT (without a sentence) when an item is no rank. */
-static halley_status add_group(trace_groups *g, const char *name, const json_t *ranks,
-                               halley_error *err)
+static halley_status append_group(trace_groups *g, const char *name, const json_t *ranks,
+                                  halley_error *err)
 {
     assert(name != NULL && ranks != NULL);
     const size_t n = json_array_size(ranks);
@@ -55,7 +55,7 @@ static halley_status add_all(trace_groups *g, json_t *root, halley_error *err)
         if (means_all(name))
             continue;
         const halley_status status =
-            json_is_array(ranks) ? add_group(g, name, ranks, err) : HALLEY_EFORMAT;
+            json_is_array(ranks) ? append_group(g, name, ranks, err) : HALLEY_EFORMAT;
         if (status == HALLEY_EFORMAT)
             return error_set(err, status, "group \"%s\": expected a list of ranks", name);
         TRY(status);
@@ -123,7 +123,7 @@ halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_er
         const json_t *ranks = json_object_get(item, "ranks");
         if (name == NULL || means_all(name) || json_array_size(ranks) == 0)
             continue;
-        status = add_group(g, name, ranks, err);
+        status = append_group(g, name, ranks, err);
         if (status != HALLEY_OK && status != HALLEY_EFORMAT)
             break;
         status = HALLEY_OK;

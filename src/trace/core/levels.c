@@ -31,7 +31,7 @@ typedef struct search {
     ARRAY(frame) stack;
 } search;
 
-static uint64_t add_sat(uint64_t a, uint64_t b)
+static uint64_t add_us_saturated(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -62,7 +62,8 @@ static void leave_node(search *s, uint32_t node)
     if (level + 1 > l->depth)
         l->depth = level + 1;
     if (l->end_us != NULL)
-        l->end_us[node] = add_sat(end_us, halley_node_duration_us(s->trace, node));
+        l->end_us[node] =
+            add_us_saturated(end_us, halley_node_duration_us(s->trace, node));
 }
 
 /* The next dependency of the frame that nobody has looked at, or HALLEY_NO_NODE. */

@@ -121,7 +121,7 @@ static halley_status load_rank(void *context, size_t i, uint32_t worker,
     return trace_load_input(&j->traces[i], &r->kept, j->files->at[i].path, j->opts, err);
 }
 
-static halley_status pair_up(const set_job *j, halley_error *err)
+static halley_status pair_ranks(const set_job *j, halley_error *err)
 {
     map64 first = {0};
     halley_status status = HALLEY_OK;
@@ -157,7 +157,7 @@ static halley_status find_equal(const set_job *j, uint32_t n_threads, halley_err
                  &job, err));
     TRY(find_peers(&job, err));
     TRY(pool_run(n_threads, n, hash_rank, &job, err));
-    return pair_up(&job, err);
+    return pair_ranks(&job, err);
 }
 
 static halley_status load_all(halley_trace_set *set, const trace_files *files,

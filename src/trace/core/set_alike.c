@@ -112,8 +112,8 @@ static halley_status decode_file(alike_job *j, size_t i, const file_input *in, u
     return status;
 }
 
-static halley_status read_rank(void *context, size_t i, uint32_t worker,
-                               halley_error *err)
+static halley_status read_alike_rank(void *context, size_t i, uint32_t worker,
+                                     halley_error *err)
 {
     alike_job *j = context;
     file_input in;
@@ -156,16 +156,16 @@ static halley_status count_distinct(trace_alike *a, halley_error *err)
     return room ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status read_all(alike_job *j, uint32_t n_threads, halley_error *err)
+static halley_status read_all_ranks(alike_job *j, uint32_t n_threads, halley_error *err)
 {
     const uint32_t most = n_threads == 0 ? pool_cores() : n_threads;
     j->buffers = mem_array_zero(most, sizeof *j->buffers);
     j->recent = mem_array_zero(most, sizeof *j->recent);
     halley_status status = j->buffers != NULL && j->recent != NULL
-                               ? read_rank(j, 0, 0, err)
+                               ? read_alike_rank(j, 0, 0, err)
                                : error_nomem(err);
     if (status == HALLEY_OK)
-        status = pool_run(most, j->to->n, read_rank, j, err);
+        status = pool_run(most, j->to->n, read_alike_rank, j, err);
     for (uint32_t i = 0; j->buffers != NULL && i < most; i++)
         file_buffer_fini(&j->buffers[i]);
     free(j->buffers);
@@ -193,7 +193,7 @@ halley_status trace_alike_load(trace_alike **out, halley_trace **traces,
         a->decoded_of[i] = UINT32_MAX;
     pthread_mutex_init(&j.lock, NULL);
     if (status == HALLEY_OK)
-        status = read_all(&j, opts->n_threads, err);
+        status = read_all_ranks(&j, opts->n_threads, err);
     pthread_mutex_destroy(&j.lock);
     if (status == HALLEY_OK)
         status = count_distinct(a, err);

@@ -136,7 +136,7 @@ static bool take_file(const listing *l, const struct dirent *entry, char *path)
 }
 
 /* One entry of a folder; false: no memory. */
-static bool take(const listing *l, const struct dirent *entry)
+static bool take_entry(const listing *l, const struct dirent *entry)
 {
     if (l->folders && entry->d_name[0] == '.')
         return true;
@@ -162,7 +162,7 @@ static halley_status list_folder(const listing *l, halley_error *err)
     bool fine = true;
     const struct dirent *entry;
     while (fine && (entry = readdir(dir)))
-        fine = take(l, entry);
+        fine = take_entry(l, entry);
     closedir(dir);
     return fine ? HALLEY_OK : error_nomem(err);
 }

@@ -45,21 +45,21 @@ static halley_status report_role(const checker *c, uint32_t role)
     return HALLEY_EINVAL;
 }
 
-static uint64_t read_number(const trace_roles *r, trace_role role)
+static uint64_t read_rule_number(const trace_roles *r, trace_role role)
 {
     uint64_t value = 0;
     (void)trace_roles_u64(r, role, &value);
     return value;
 }
 
-static halley_status add_collective(checker *c, uint32_t role, uint32_t node,
-                                    const trace_roles *r)
+static halley_status note_collective(checker *c, uint32_t role, uint32_t node,
+                                     const trace_roles *r)
 {
     const halley_bytes name = trace_roles_group(r);
     role_call call = {.rule = TRACE_TEMPLATE_NONE,
                       .node = node,
-                      .kind = read_number(r, TRACE_ROLE_COMM_TYPE),
-                      .bytes = read_number(r, TRACE_ROLE_COMM_SIZE)};
+                      .kind = read_rule_number(r, TRACE_ROLE_COMM_TYPE),
+                      .bytes = read_rule_number(r, TRACE_ROLE_COMM_SIZE)};
     if (name.n > 0) {
         call.rule = trace_template_find_group(c->t, (str){name.at, name.n});
         if (call.rule == TRACE_TEMPLATE_NONE) {
@@ -71,8 +71,8 @@ static halley_status add_collective(checker *c, uint32_t role, uint32_t node,
     return array_push(&c->roles[role].groups, call) ? HALLEY_OK : error_nomem(c->err);
 }
 
-static halley_status add_message(checker *c, uint32_t role, uint32_t node,
-                                 const trace_roles *r)
+static halley_status note_message(checker *c, uint32_t role, uint32_t node,
+                                  const trace_roles *r)
 {
     const halley_trace *const trace = c->t->roles.at[role].trace;
     const bool send = halley_node_type_of(trace, node) == HALLEY_NODE_SEND;
@@ -87,8 +87,8 @@ static halley_status add_message(checker *c, uint32_t role, uint32_t node,
     const role_call call = {
         .rule = trace_template_find_peer(c->t, (str){a.bytes.at, a.bytes.n}),
         .node = node,
-        .kind = read_number(r, TRACE_ROLE_COMM_TAG),
-        .bytes = read_number(r, TRACE_ROLE_COMM_SIZE)};
+        .kind = read_rule_number(r, TRACE_ROLE_COMM_TAG),
+        .bytes = read_rule_number(r, TRACE_ROLE_COMM_SIZE)};
     if (call.rule == TRACE_TEMPLATE_NONE) {
         error_set(c->err, HALLEY_EINVAL, "node %u: comm_peer \"%.*s\" has no rule", node,
                   (int)a.bytes.n, a.bytes.at);
@@ -97,7 +97,7 @@ static halley_status add_message(checker *c, uint32_t role, uint32_t node,
     return array_push(to, call) ? HALLEY_OK : error_nomem(c->err);
 }
 
-static int compare_groups(const void *a, const void *b)
+static int compare_rule_groups(const void *a, const void *b)
 {
     const role_call *const x = a, *const y = b;
     if (x->rule != y->rule)
@@ -121,7 +121,7 @@ static int compare_messages(const void *a, const void *b)
     return order != 0 ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-static void sort_calls(role_calls *a, int (*compare)(const void *, const void *))
+static void sort_role_calls(role_calls *a, int (*compare)(const void *, const void *))
 {
     if (a->n > 1)
         qsort(a->at, a->n, sizeof *a->at, compare);
@@ -144,13 +144,13 @@ static halley_status summarize_role(checker *c, uint32_t role)
         const uint32_t type = halley_node_type_of(trace, node);
         trace_roles_read(&r, trace, node);
         if (type == HALLEY_NODE_COLL)
-            TRY(add_collective(c, role, node, &r));
+            TRY(note_collective(c, role, node, &r));
         else if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
-            TRY(add_message(c, role, node, &r));
+            TRY(note_message(c, role, node, &r));
     }
-    sort_calls(&c->roles[role].groups, compare_groups);
-    sort_calls(&c->roles[role].sends, compare_messages);
-    sort_calls(&c->roles[role].receives, compare_messages);
+    sort_role_calls(&c->roles[role].groups, compare_rule_groups);
+    sort_role_calls(&c->roles[role].sends, compare_messages);
+    sort_role_calls(&c->roles[role].receives, compare_messages);
     role_summary *const s = &c->roles[role];
     return list_rules(&s->send_rules, &s->sends) &&
                    list_rules(&s->receive_rules, &s->receives)
@@ -159,7 +159,7 @@ static halley_status summarize_role(checker *c, uint32_t role)
 }
 
 /* The calls of one rule: a run of the sorted list. */
-static const role_call *find_calls(const role_calls *a, uint32_t rule, size_t *n)
+static const role_call *find_role_calls(const role_calls *a, uint32_t rule, size_t *n)
 {
     size_t first = 0, last;
     while (first < a->n && a->at[first].rule < rule)
@@ -175,8 +175,8 @@ static halley_status compare_roles(const checker *c, uint32_t rule, uint32_t a,
                                    uint32_t b)
 {
     size_t n, m;
-    const role_call *const x = find_calls(&c->roles[a].groups, rule, &n);
-    const role_call *const y = find_calls(&c->roles[b].groups, rule, &m);
+    const role_call *const x = find_role_calls(&c->roles[a].groups, rule, &n);
+    const role_call *const y = find_role_calls(&c->roles[b].groups, rule, &m);
     const str name =
         rule == TRACE_TEMPLATE_NONE ? STR("of all ranks") : c->t->groups.at[rule].name;
     const str one = c->t->roles.at[a].file, other = c->t->roles.at[b].file;
@@ -208,7 +208,7 @@ static halley_status note_pair(checker *c, map64 *seen, uint32_t rule, uint64_t 
 }
 
 /* By key, the role of the first member; each other role in the group is compared. */
-static halley_status check_group(checker *c, uint32_t rule, uint32_t *first)
+static halley_status check_rule_group(checker *c, uint32_t rule, uint32_t *first)
 {
     const trace_template *const t = c->t;
     const bool all = rule == TRACE_TEMPLATE_NONE;
@@ -216,7 +216,7 @@ static halley_status check_group(checker *c, uint32_t rule, uint32_t *first)
     halley_status status = HALLEY_OK;
     memset(first, 0xff, (all ? 1 : t->groups.at[rule].n_keys) * sizeof *first);
     for (size_t i = 0; i < t->roles.n; i++)
-        (void)find_calls(&c->roles[i].groups, rule, &c->n_calls[i]);
+        (void)find_role_calls(&c->roles[i].groups, rule, &c->n_calls[i]);
     for (uint32_t rank = 0; rank < t->n_ranks && status == HALLEY_OK; rank++) {
         const uint32_t role = c->role_of[rank];
         const uint32_t key = all ? 0 : trace_template_group_of(t, rule, rank);
@@ -244,10 +244,10 @@ static halley_status check_groups(checker *c)
     for (size_t g = 0; g < c->t->groups.n; g++)
         most = c->t->groups.at[g].n_keys > most ? c->t->groups.at[g].n_keys : most;
     uint32_t *const first = mem_array(most, sizeof *first);
-    halley_status status =
-        first != NULL ? check_group(c, TRACE_TEMPLATE_NONE, first) : error_nomem(c->err);
+    halley_status status = first != NULL ? check_rule_group(c, TRACE_TEMPLATE_NONE, first)
+                                         : error_nomem(c->err);
     for (uint32_t g = 0; g < c->t->groups.n && status == HALLEY_OK; g++)
-        status = check_group(c, g, first);
+        status = check_rule_group(c, g, first);
     free(first);
     return status;
 }
@@ -269,7 +269,7 @@ static halley_status collect_channel(const checker *c, role_calls *to,
         if (leads && !array_push(to, call))
             return error_nomem(c->err);
     }
-    sort_calls(to, compare_messages);
+    sort_role_calls(to, compare_messages);
     return HALLEY_OK;
 }
 
@@ -318,7 +318,7 @@ static halley_status check_peers_of(const checker *c, uint32_t rank,
     return HALLEY_OK;
 }
 
-static halley_status check_peers(const checker *c)
+static halley_status check_rule_peers(const checker *c)
 {
     for (uint32_t rank = 0; rank < c->t->n_ranks; rank++) {
         const role_summary *const r = &c->roles[c->role_of[rank]];
@@ -382,7 +382,7 @@ halley_status trace_template_check(const trace_template *t, halley_error *err)
     if (status == HALLEY_OK)
         status = check_groups(&c);
     if (status == HALLEY_OK)
-        status = check_peers(&c);
+        status = check_rule_peers(&c);
     if (status == HALLEY_OK)
         status = check_channels(&c);
     for (size_t i = 0; c.roles != NULL && i < t->roles.n; i++) {

@@ -121,7 +121,7 @@ static halley_status invert_table(trace_template *t, trace_template_group *g,
     return HALLEY_OK;
 }
 
-static halley_status check_values(const trace_template_group *g, halley_error *err)
+static halley_status check_rule_values(const trace_template_group *g, halley_error *err)
 {
     for (uint32_t i = 0; i < g->n_values; i++) {
         if (g->values[i].last >= g->n_along)
@@ -140,8 +140,8 @@ static halley_status check_values(const trace_template_group *g, halley_error *e
     return HALLEY_OK;
 }
 
-static halley_status end_group(trace_template *t, trace_template_group *g,
-                               halley_error *err)
+static halley_status end_rule_group(trace_template *t, trace_template_group *g,
+                                    halley_error *err)
 {
     if (g->table != NULL)
         return invert_table(t, g, err);
@@ -159,7 +159,7 @@ static halley_status end_group(trace_template *t, trace_template_group *g,
                          "group \"%.*s\": every %u does not divide its block of %u ranks",
                          STR_ARG(g->name), g->every, g->block);
     g->n_keys = t->n_ranks / g->n_along * (g->n_along / g->block * g->every);
-    return check_values(g, err);
+    return check_rule_values(g, err);
 }
 
 /* Numbers by which expanded traces call their groups. */
@@ -167,7 +167,7 @@ static halley_status number_groups(trace_template *t, halley_error *err)
 {
     uint64_t next = 1;
     for (size_t i = 0; i < t->groups.n; i++) {
-        TRY(end_group(t, &t->groups.at[i], err));
+        TRY(end_rule_group(t, &t->groups.at[i], err));
         t->groups.at[i].first_id = (uint32_t)next;
         next += t->groups.at[i].n_keys;
         if (next > UINT32_MAX)

@@ -17,7 +17,7 @@ typedef struct naming {
     trace_template_peer peers[64];
 } naming;
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_uint64(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -102,7 +102,7 @@ static bool collect_borders(slot_list *to, const set_roles *s)
     fine = fine && add_fitting(to, &peers);
     array_fini(&peers);
     if (fine)
-        qsort(to->at, to->n, sizeof *to->at, compare_numbers);
+        qsort(to->at, to->n, sizeof *to->at, compare_uint64);
     return fine;
 }
 
@@ -293,7 +293,7 @@ static void write_peer(const role_writer *w, const halley_attr *a)
     write_name(w, HALLEY_ATTR_NAME_COMM_PEER, 'p', w->n->peer_rule[w->r->first_peer + k]);
 }
 
-static void write_group(const role_writer *w, str name)
+static void write_group_rule(const role_writer *w, str name)
 {
     const uint32_t *groups = set_roles_groups(w->s, w->r->rank);
     const uint32_t group =
@@ -315,14 +315,14 @@ static void write_attr(const role_writer *w, uint32_t type, const halley_attr *a
         write_peer(w, a);
     else if (role == TRACE_ROLE_PG_NAME && a->kind == HALLEY_ATTR_STRING && value.n > 0 &&
              !str_eq(value, STR("0")))
-        write_group(w, value);
+        write_group_rule(w, value);
     else if (!message || (role != TRACE_ROLE_COMM_SRC && role != TRACE_ROLE_COMM_DST))
         (void)halley_builder_attr(w->b, a);
 }
 
 /* A role's trace with the names of rules. */
-static halley_status write_role(halley_trace **out, const set_roles *s, uint32_t role,
-                                const naming *n, halley_error *err)
+static halley_status write_role_rule(halley_trace **out, const set_roles *s,
+                                     uint32_t role, const naming *n, halley_error *err)
 {
     role_writer w = {.s = s, .r = &s->roles.at[role], .n = n};
     const halley_trace *t = halley_trace_set_get(s->set, w.r->rank);
@@ -353,7 +353,7 @@ static halley_status add_role_traces(trace_template *t, const set_roles *s,
             *fits = find_when(t, s, i, when, ranges, &role.n_when);
         if (!*fits)
             break;
-        status = write_role(&role.trace, s, i, n, err);
+        status = write_role_rule(&role.trace, s, i, n, err);
         if (status == HALLEY_OK)
             status = trace_template_add_role(t, &role, err);
     }

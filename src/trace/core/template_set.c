@@ -11,19 +11,19 @@
 #include <assert.h>
 #include <string.h>
 
-static void put_number(strbuf *to, uint64_t value)
+static void put_role_number(strbuf *to, uint64_t value)
 {
     strbuf_add(to, (str){(const char *)&value, sizeof value});
 }
 
-static void put_bytes(strbuf *to, halley_bytes b)
+static void put_role_bytes(strbuf *to, halley_bytes b)
 {
-    put_number(to, b.n);
+    put_role_number(to, b.n);
     strbuf_add(to, (str){b.at, b.n});
 }
 
 /* The slot of a value, by first use. */
-static uint32_t find_slot(slot_list *slots, uint32_t value, bool *failed)
+static uint32_t find_role_slot(slot_list *slots, uint32_t value, bool *failed)
 {
     for (uint32_t i = 0; i < slots->n; i++)
         if (slots->at[i] == value)
@@ -43,11 +43,11 @@ typedef struct rank_writer {
     halley_error *err;
 } rank_writer;
 
-static halley_status put_group(rank_writer *w, const halley_attr *a)
+static halley_status put_role_group(rank_writer *w, const halley_attr *a)
 {
     const str name = {a->bytes.at, a->bytes.n};
     if (name.n == 0 || str_eq(name, STR("0"))) {
-        put_number(&w->text, UINT64_MAX);
+        put_role_number(&w->text, UINT64_MAX);
         return HALLEY_OK;
     }
     const uint32_t group =
@@ -56,7 +56,7 @@ static halley_status put_group(rank_writer *w, const halley_attr *a)
         return error_set(w->err, HALLEY_EINVAL,
                          "rank %u calls group \"%.*s\", which no file of groups lists",
                          w->rank, STR_ARG(name));
-    put_number(&w->text, find_slot(&w->groups, group, &w->failed));
+    put_role_number(&w->text, find_role_slot(&w->groups, group, &w->failed));
     return HALLEY_OK;
 }
 
@@ -72,56 +72,56 @@ static halley_status put_peer(rank_writer *w, const halley_attr *a, bool source,
         return error_set(w->err, HALLEY_EINVAL,
                          "rank %u has a message of rank %lld, not of its own", w->rank,
                          (long long)rank);
-    put_number(&w->text, source == send
-                             ? UINT64_MAX
-                             : find_slot(&w->peers, (uint32_t)rank, &w->failed));
+    put_role_number(
+        &w->text, source == send ? UINT64_MAX
+                                 : find_role_slot(&w->peers, (uint32_t)rank, &w->failed));
     return HALLEY_OK;
 }
 
-static halley_status put_attr(rank_writer *w, uint32_t node, const halley_attr *a)
+static halley_status put_role_attr(rank_writer *w, uint32_t node, const halley_attr *a)
 {
     const uint32_t type = halley_node_type_of(w->t, node);
     const bool message = type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
     const trace_role role = trace_role_of(a->name);
-    put_bytes(&w->text, a->name);
-    put_number(&w->text, a->kind);
+    put_role_bytes(&w->text, a->name);
+    put_role_number(&w->text, a->kind);
     if (role == TRACE_ROLE_PG_NAME && a->kind == HALLEY_ATTR_STRING)
-        return put_group(w, a);
+        return put_role_group(w, a);
     if (message && (role == TRACE_ROLE_COMM_SRC || role == TRACE_ROLE_COMM_DST))
         return put_peer(w, a, role == TRACE_ROLE_COMM_SRC, type == HALLEY_NODE_SEND);
-    put_number(&w->text, a->bits);
-    put_bytes(&w->text, a->bytes);
-    put_bytes(&w->text, a->unknown);
+    put_role_number(&w->text, a->bits);
+    put_role_bytes(&w->text, a->bytes);
+    put_role_bytes(&w->text, a->unknown);
     return HALLEY_OK;
 }
 
-static void put_io(strbuf *to, halley_io io)
+static void put_role_io(strbuf *to, halley_io io)
 {
-    put_number(to, io.present);
-    put_bytes(to, io.values);
-    put_bytes(to, io.shapes);
-    put_bytes(to, io.types);
+    put_role_number(to, io.present);
+    put_role_bytes(to, io.values);
+    put_role_bytes(to, io.shapes);
+    put_role_bytes(to, io.types);
 }
 
-static halley_status put_node(rank_writer *w, uint32_t node)
+static halley_status put_role_node(rank_writer *w, uint32_t node)
 {
     const halley_trace *t = w->t;
-    put_number(&w->text, halley_node_type_of(t, node));
-    put_number(&w->text, halley_node_start_us(t, node));
-    put_number(&w->text, halley_node_duration_us(t, node));
-    put_number(&w->text, halley_node_data_count(t, node));
+    put_role_number(&w->text, halley_node_type_of(t, node));
+    put_role_number(&w->text, halley_node_start_us(t, node));
+    put_role_number(&w->text, halley_node_duration_us(t, node));
+    put_role_number(&w->text, halley_node_data_count(t, node));
     for (uint32_t i = 0; i < halley_node_data_count(t, node); i++)
-        put_number(&w->text, halley_node_data(t, node, i).index);
-    put_number(&w->text, halley_node_ctrl_count(t, node));
+        put_role_number(&w->text, halley_node_data(t, node, i).index);
+    put_role_number(&w->text, halley_node_ctrl_count(t, node));
     for (uint32_t i = 0; i < halley_node_ctrl_count(t, node); i++)
-        put_number(&w->text, halley_node_ctrl(t, node, i).index);
-    put_io(&w->text, halley_node_inputs(t, node));
-    put_io(&w->text, halley_node_outputs(t, node));
-    put_bytes(&w->text, halley_node_unknown(t, node));
-    put_number(&w->text, halley_node_attr_count(t, node));
+        put_role_number(&w->text, halley_node_ctrl(t, node, i).index);
+    put_role_io(&w->text, halley_node_inputs(t, node));
+    put_role_io(&w->text, halley_node_outputs(t, node));
+    put_role_bytes(&w->text, halley_node_unknown(t, node));
+    put_role_number(&w->text, halley_node_attr_count(t, node));
     for (uint32_t i = 0; i < halley_node_attr_count(t, node); i++) {
         const halley_attr a = halley_node_attr(t, node, i);
-        TRY(put_attr(w, node, &a));
+        TRY(put_role_attr(w, node, &a));
     }
     return HALLEY_OK;
 }
@@ -153,14 +153,14 @@ static bool place_rank(set_roles *s, rank_writer *w, map64 *seen)
     return array_push(&s->roles, made);
 }
 
-static halley_status read_rank(set_roles *s, uint32_t rank, map64 *seen,
-                               halley_error *err)
+static halley_status read_role_rank(set_roles *s, uint32_t rank, map64 *seen,
+                                    halley_error *err)
 {
     rank_writer w = {
         .s = s, .t = halley_trace_set_get(s->set, rank), .rank = rank, .err = err};
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; i < halley_trace_count(w.t) && status == HALLEY_OK; i++)
-        status = put_node(&w, i);
+        status = put_role_node(&w, i);
     w.failed |= w.text.failed;
     if (status == HALLEY_OK && (w.failed || !place_rank(s, &w, seen)))
         status = error_nomem(err);
@@ -177,7 +177,7 @@ static halley_status read_rank(set_roles *s, uint32_t rank, map64 *seen,
     return status == HALLEY_OK && !fine ? error_nomem(err) : status;
 }
 
-static uint32_t find_root(uint32_t *parent, uint32_t i)
+static uint32_t find_role_root(uint32_t *parent, uint32_t i)
 {
     while (parent[i] != i)
         i = parent[i] = parent[parent[i]];
@@ -197,17 +197,18 @@ static halley_status join_slots(set_roles *s, uint32_t *parent, uint32_t *first,
             uint32_t *const f = &first[set_roles_groups(s, rank)[k]];
             if (*f == UINT32_MAX)
                 *f = r->first_group + k;
-            parent[find_root(parent, r->first_group + k)] = find_root(parent, *f);
+            parent[find_role_root(parent, r->first_group + k)] =
+                find_role_root(parent, *f);
         }
     }
     for (uint32_t i = 0; i < s->n_group_slots; i++) {
         s->class_of[i] = UINT32_MAX;
-        const uint32_t root = find_root(parent, i);
+        const uint32_t root = find_role_root(parent, i);
         if (root == i)
             s->class_of[i] = s->n_classes++;
     }
     for (uint32_t i = 0; i < s->n_group_slots; i++)
-        s->class_of[i] = s->class_of[find_root(parent, i)];
+        s->class_of[i] = s->class_of[find_role_root(parent, i)];
     for (size_t i = 0; i < s->roles.n; i++)
         for (uint32_t a = 0; a < s->roles.at[i].n_groups; a++)
             for (uint32_t b = 0; b < a; b++)
@@ -263,7 +264,7 @@ halley_status set_roles_init(set_roles *s, const halley_trace_set *set,
                                ? load_groups(s, groups, err)
                                : error_nomem(err);
     for (uint32_t rank = 0; rank < s->n_ranks && status == HALLEY_OK; rank++)
-        status = read_rank(s, rank, &seen, err);
+        status = read_role_rank(s, rank, &seen, err);
     map64_fini(&seen);
     if (status == HALLEY_OK)
         status = classify_slots(s, err);

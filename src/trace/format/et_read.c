@@ -491,8 +491,8 @@ halley_status et_read_first(const et_decoder *d, const uint8_t **at, const uint8
     return HALLEY_OK;
 }
 
-static halley_status read_all(const et_decoder *d, const file_input *in,
-                              const halley_load_opts *opts)
+static halley_status read_all_nodes(const et_decoder *d, const file_input *in,
+                                    const halley_load_opts *opts)
 {
     const uint8_t *at = in->at, *const end = in->at + in->n;
     const uint32_t max_nodes = opts->max_nodes ? opts->max_nodes : UINT32_MAX - 1;
@@ -520,7 +520,7 @@ halley_status et_read(halley_trace **out, file_input *in, const char *path,
     halley_status status = trace_store_init(&s) ? HALLEY_OK : error_nomem(err);
     s.base = in->at;
     if (!status)
-        status = read_all(&d, in, opts);
+        status = read_all_nodes(&d, in, opts);
     if (!status && d.copies) {
         file_input_close(in);
         s.base = NULL;

@@ -36,8 +36,8 @@ static halley_attr_kind kind_of_number(str text)
 }
 
 /* The value of the key just read, of its own type or of the one the key is known for. */
-static halley_status take_attr(json_trace *j,
-                               halley_status add(halley_builder *, const halley_attr *))
+static halley_status
+take_graph_attr(json_trace *j, halley_status add(halley_builder *, const halley_attr *))
 {
     halley_attr a = {.kind = HALLEY_ATTR_NONE};
     TRY(json_text(j, &a.name, &j->name));
@@ -95,7 +95,7 @@ static halley_status take_key(json_trace *j, graph_node *n, bool fields)
         !is_field(key, "NodeType", "type") && !is_field(key, "ctrlDeps", "ctrl_deps") &&
         !is_field(key, "data_deps", "dataDeps") && !is_field(key, "runtime", "Runtime");
     if (is_attr && !fields)
-        return take_attr(j, halley_builder_attr);
+        return take_graph_attr(j, halley_builder_attr);
     if (is_attr || !fields)
         return json_skip(&j->r, json_next(&j->r)) ? HALLEY_OK : json_bad(j, NULL);
     if (is_field(key, "Id", "id"))
@@ -117,7 +117,7 @@ static halley_status walk_node(json_trace *j, graph_node *n, bool fields)
     return token == JSON_OBJECT_END ? HALLEY_OK : json_bad(j, NULL);
 }
 
-static halley_status take_node(json_trace *j)
+static halley_status take_graph_node(json_trace *j)
 {
     graph_node n = {.name = {"", 0}};
     const json_reader start = j->r;
@@ -139,7 +139,7 @@ halley_status json_take_graph(json_trace *j)
     builder_set_metadata(j->b, true);
     for (; token == JSON_KEY; token = json_next(&j->r)) {
         if (!str_eq(j->r.text, STR("workload_graph"))) {
-            TRY(take_attr(j, halley_builder_metadata));
+            TRY(take_graph_attr(j, halley_builder_metadata));
             continue;
         }
         token = json_next(&j->r);
@@ -147,7 +147,7 @@ halley_status json_take_graph(json_trace *j)
             return json_bad(
                 j, token == JSON_ERROR ? NULL : "workload_graph is an array of nodes");
         while ((token = json_next(&j->r)) == JSON_OBJECT)
-            TRY(take_node(j));
+            TRY(take_graph_node(j));
         if (token != JSON_ARRAY_END)
             return json_bad(j, token == JSON_ERROR ? NULL : "a node is an object");
     }

@@ -187,7 +187,7 @@ static halley_status take_scalar(json_trace *j, halley_attr_kind kind,
 }
 
 /* "values": [ … ] of a list message. */
-static halley_status take_elements(json_trace *j, et_list_writer *w)
+static halley_status take_json_elements(json_trace *j, et_list_writer *w)
 {
     const json_token token = json_next(&j->r);
     if (token != JSON_ARRAY)
@@ -212,7 +212,7 @@ static halley_status take_list(json_trace *j, et_list_writer *w)
             return json_bad(j, "a list has no key but \"values\"");
         TRY(json_once(j, &seen, 0));
         if (!json_take_null(&j->r))
-            TRY(take_elements(j, w));
+            TRY(take_json_elements(j, w));
     }
     if (token != JSON_OBJECT_END)
         return json_bad(j, NULL);
@@ -292,8 +292,8 @@ static halley_status take_attr_key(json_trace *j, uint32_t *seen, halley_attr *a
 }
 
 /* An attribute object, whose '{' has been read, given to `add`. */
-static halley_status take_attr(json_trace *j,
-                               halley_status add(halley_builder *, const halley_attr *))
+static halley_status take_json_attr(json_trace *j, halley_status add(halley_builder *,
+                                                                     const halley_attr *))
 {
     halley_attr a = {.name = {"", 0}, .doc = {"", 0}};
     et_list_writer list = {0};
@@ -318,7 +318,7 @@ static halley_status take_attrs(json_trace *j,
         return json_bad(j, token == JSON_ERROR ? NULL
                                                : "an array of attributes is wanted here");
     while ((token = json_next(&j->r)) == JSON_OBJECT)
-        TRY(take_attr(j, add));
+        TRY(take_json_attr(j, add));
     return token == JSON_ARRAY_END
                ? HALLEY_OK
                : json_bad(j, token == JSON_ERROR ? NULL : "an attribute is an object");
@@ -342,7 +342,7 @@ halley_status json_take_ids(json_trace *j, u64_array *to)
                : json_bad(j, token == JSON_ERROR ? NULL : "a node id is a number");
 }
 
-static halley_status take_io(json_trace *j, halley_io *io, strbuf *texts)
+static halley_status take_json_io(json_trace *j, halley_io *io, strbuf *texts)
 {
     json_token token = json_next(&j->r);
     if (token != JSON_OBJECT)
@@ -428,9 +428,9 @@ static halley_status take_node_value(json_trace *j, node_parts *p, uint32_t key)
     case 7:
         return json_take_integer(j, HALLEY_ATTR_UINT64, &p->duration);
     case 8:
-        return take_io(j, &p->inputs, j->io);
+        return take_json_io(j, &p->inputs, j->io);
     case 9:
-        return take_io(j, &p->outputs, j->io + 3);
+        return take_json_io(j, &p->outputs, j->io + 3);
     case KEY_ATTR:
         p->attrs = j->r;
         p->has_attrs = true;
@@ -453,7 +453,7 @@ static halley_status take_node_key(json_trace *j, node_parts *p, bool may_be_met
     return json_take_null(&j->r) ? HALLEY_OK : take_node_value(j, p, key);
 }
 
-static halley_status add_node(json_trace *j, const node_parts *p)
+static halley_status add_json_node(json_trace *j, const node_parts *p)
 {
     TRY(halley_builder_node(j->b, p->id, p->type, p->name));
     TRY(halley_builder_time(j->b, p->start, p->duration));
@@ -503,7 +503,7 @@ static halley_status take_object(json_trace *j, json_token token, object_kind ki
     const bool has_more = p.seen & ~(1u << KEY_VERSION | 1u << KEY_ATTR);
     if (has_more && (has_version || kind == OBJECT_META))
         return json_bad(j, "metadata has a version and attributes only");
-    return kind == OBJECT_NODE || has_more ? add_node(j, &p) : add_meta(j, &p);
+    return kind == OBJECT_NODE || has_more ? add_json_node(j, &p) : add_meta(j, &p);
 }
 
 /* {"metadata": {…}, "nodes": […]}, whose first key has been read. */
@@ -550,7 +550,7 @@ static bool is_graph(const json_trace *j)
 }
 
 /* Whatever the first object turns out to be. */
-static halley_status take_all(json_trace *j)
+static halley_status take_json_nodes(json_trace *j)
 {
     bool first = true, whole = false;
     json_token token = json_next(&j->r);
@@ -595,7 +595,7 @@ halley_status json_trace_read(halley_trace **out, file_input *in, const char *pa
         builder_set_max_nodes(j.b, opts->max_nodes);
         halley_error first = {0};
         j.err = &first;
-        status = take_all(&j);
+        status = take_json_nodes(&j);
         halley_error built = {0};
         const halley_status finished =
             builder_finish_as(&trace, j.b, path, j.form, &built);

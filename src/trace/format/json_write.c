@@ -128,17 +128,8 @@ static void put_text(json_writer *w, halley_bytes bytes, const char *what)
 
 static void put_base64(json_writer *w, halley_bytes bytes)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     strbuf_add_char(&w->out, '"');
-    for (size_t i = 0; i < bytes.n; i += 3) {
-        uint32_t group = 0;
-        for (size_t k = 0; k < 3; k++)
-            group = group << 8 | (i + k < bytes.n ? (uint8_t)bytes.at[i + k] : 0);
-        for (size_t k = 0; k < 4; k++)
-            strbuf_add_char(&w->out,
-                            i + k > bytes.n ? '=' : digits[group >> (18 - 6 * k) & 63]);
-    }
+    strbuf_base64(&w->out, (str){bytes.at, bytes.n});
     strbuf_add_char(&w->out, '"');
 }
 
@@ -262,7 +253,7 @@ static void put_list(json_writer *w, const halley_attr *a)
     close_scope(w, '}');
 }
 
-static void put_attr(json_writer *w, const halley_attr *a)
+static void put_json_attr(json_writer *w, const halley_attr *a)
 {
     next_item(w);
     open_scope(w, '{');
@@ -304,7 +295,7 @@ static void put_named_text(json_writer *w, const char *key, halley_bytes text,
     put_text(w, text, what);
 }
 
-static void put_io(json_writer *w, const char *key, halley_io io)
+static void put_json_io(json_writer *w, const char *key, halley_io io)
 {
     if (!io.present)
         return;
@@ -318,8 +309,8 @@ static void put_io(json_writer *w, const char *key, halley_io io)
     close_scope(w, '}');
 }
 
-static void put_deps(json_writer *w, const char *key, uint32_t node, uint32_t n,
-                     halley_dep (*get)(const halley_trace *, uint32_t, uint32_t))
+static void put_json_deps(json_writer *w, const char *key, uint32_t node, uint32_t n,
+                          halley_dep (*get)(const halley_trace *, uint32_t, uint32_t))
 {
     if (n == 0)
         return;
@@ -332,7 +323,7 @@ static void put_deps(json_writer *w, const char *key, uint32_t node, uint32_t n,
     close_scope(w, ']');
 }
 
-static void put_type(json_writer *w, uint32_t type)
+static void put_json_type(json_writer *w, uint32_t type)
 {
     if (type == 0)
         return;
@@ -343,7 +334,7 @@ static void put_type(json_writer *w, uint32_t type)
         strbuf_printf(&w->out, "%d", (int)(int32_t)type);
 }
 
-static void put_node(json_writer *w, uint32_t i)
+static void put_json_node(json_writer *w, uint32_t i)
 {
     const halley_trace *const t = w->t;
     open_scope(w, '{');
@@ -354,20 +345,20 @@ static void put_node(json_writer *w, uint32_t i)
     }
     put_u64(w, "id", halley_node_id(t, i));
     put_named_text(w, "name", halley_node_name(t, i), "the name is not UTF-8");
-    put_type(w, halley_node_type_of(t, i));
-    put_deps(w, "ctrlDeps", i, halley_node_ctrl_count(t, i), halley_node_ctrl);
-    put_deps(w, "dataDeps", i, halley_node_data_count(t, i), halley_node_data);
+    put_json_type(w, halley_node_type_of(t, i));
+    put_json_deps(w, "ctrlDeps", i, halley_node_ctrl_count(t, i), halley_node_ctrl);
+    put_json_deps(w, "dataDeps", i, halley_node_data_count(t, i), halley_node_data);
     put_u64(w, "startTimeMicros", halley_node_start_us(t, i));
     put_u64(w, "durationMicros", halley_node_duration_us(t, i));
-    put_io(w, "inputs", halley_node_inputs(t, i));
-    put_io(w, "outputs", halley_node_outputs(t, i));
+    put_json_io(w, "inputs", halley_node_inputs(t, i));
+    put_json_io(w, "outputs", halley_node_outputs(t, i));
     const uint32_t n = halley_node_attr_count(t, i);
     if (n) {
         put_key(w, "attr");
         open_scope(w, '[');
         for (uint32_t k = 0; k < n; k++) {
             const halley_attr a = halley_node_attr(t, i, k);
-            put_attr(w, &a);
+            put_json_attr(w, &a);
         }
         close_scope(w, ']');
     }
@@ -376,7 +367,7 @@ static void put_node(json_writer *w, uint32_t i)
     close_scope(w, '}');
 }
 
-static void put_meta(json_writer *w)
+static void put_json_meta(json_writer *w)
 {
     const halley_trace *const t = w->t;
     open_scope(w, '{');
@@ -387,7 +378,7 @@ static void put_meta(json_writer *w)
         open_scope(w, '[');
         for (uint32_t i = 0; i < n; i++) {
             const halley_attr a = halley_trace_metadata(t, i);
-            put_attr(w, &a);
+            put_json_attr(w, &a);
         }
         close_scope(w, ']');
     }
@@ -404,7 +395,7 @@ static void flush_json(json_writer *w, size_t at_least)
     w->out.n = 0;
 }
 
-static halley_status write_all(json_writer *w, halley_json_style style)
+static halley_status write_json_nodes(json_writer *w, halley_json_style style)
 {
     const halley_trace *const t = w->t;
     const bool document = style == HALLEY_JSON_DOCUMENT;
@@ -414,7 +405,7 @@ static halley_status write_all(json_writer *w, halley_json_style style)
     if (halley_trace_has_metadata(t)) {
         if (document)
             strbuf_add(&w->out, STR("\"metadata\": "));
-        put_meta(w);
+        put_json_meta(w);
         strbuf_add(&w->out, document ? STR(",\n") : after);
     }
     if (document)
@@ -422,7 +413,7 @@ static halley_status write_all(json_writer *w, halley_json_style style)
     for (uint32_t i = 0; i < halley_trace_count(t) && !w->status; i++) {
         if (document)
             strbuf_add(&w->out, i ? STR(",\n") : STR("\n"));
-        put_node(w, i);
+        put_json_node(w, i);
         if (!document)
             strbuf_add(&w->out, after);
         if (w->status)
@@ -443,7 +434,7 @@ halley_status json_trace_encode(strbuf *out, const halley_trace *trace,
 {
     json_writer w = {
         .t = trace, .indented = style == HALLEY_JSON_CHAKRA, .lossy = lossy, .err = err};
-    const halley_status status = write_all(&w, style);
+    const halley_status status = write_json_nodes(&w, style);
     if (status) {
         strbuf_fini(&w.out);
         return status;
@@ -461,7 +452,7 @@ halley_status halley_trace_save_json(const halley_trace *trace, const char *path
     json_writer w = {
         .t = trace, .indented = style == HALLEY_JSON_CHAKRA, .lossy = lossy, .err = err};
     TRY(file_output_open(&w.to, path, err));
-    halley_status status = write_all(&w, style);
+    halley_status status = write_json_nodes(&w, style);
     if (status) {
         file_output_abort(w.to);
         error_at_file(err, halley_trace_path(trace));

@@ -118,7 +118,7 @@ typedef struct old_reader {
 } old_reader;
 
 /* Pass on whether something could be kept, and remember when not. */
-static bool is_kept(old_reader *r, bool fine)
+static bool is_kept_field(old_reader *r, bool fine)
 {
     r->nomem |= !fine;
     return fine;
@@ -134,8 +134,8 @@ static bool take_len(const uint8_t **at, const uint8_t *end, halley_bytes *out)
 }
 
 /* One element or value of this kind; the schemas did not pack lists. */
-static bool take_value(old_reader *r, const old_value *v, wire_type type,
-                       const uint8_t **at, const uint8_t *end, old_attr *to)
+static bool take_old_value(old_reader *r, const old_value *v, wire_type type,
+                           const uint8_t **at, const uint8_t *end, old_attr *to)
 {
     halley_attr_item item = {0};
     uint32_t low = 0;
@@ -154,7 +154,8 @@ static bool take_value(old_reader *r, const old_value *v, wire_type type,
         return false;
     to->a.bits = item.bits;
     to->a.bytes = item.bytes;
-    return !halley_attr_is_list(v->kind) || is_kept(r, et_list_add(&to->list, &item));
+    return !halley_attr_is_list(v->kind) ||
+           is_kept_field(r, et_list_add(&to->list, &item));
 }
 
 /* Kind of an attribute from its type tag; the value field must be the tag's. */
@@ -185,14 +186,14 @@ static bool parse_attr(old_reader *r, halley_bytes message, old_attr *out)
             if (!take_len(&at, end, &out->a.doc))
                 return false;
         } else if (!out->has_tag || field != s->values[out->tag].field ||
-                   !take_value(r, &s->values[out->tag], type, &at, end, out)) {
+                   !take_old_value(r, &s->values[out->tag], type, &at, end, out)) {
             return false;
         }
     }
     if (!has_name || !out->has_tag)
         return false;
     if (halley_attr_is_list(out->a.kind)) {
-        if (!is_kept(r, et_list_finish(&out->list)))
+        if (!is_kept_field(r, et_list_finish(&out->list)))
             return false;
         out->a.bytes =
             (halley_bytes){(const char *)out->list.bytes.at, out->list.bytes.n};
@@ -216,7 +217,7 @@ static bool name_is(halley_bytes name, const char *what)
 }
 
 /* An attribute message: checked, and added when there is a builder. */
-static bool take_attr(old_reader *r, halley_bytes message, bool meta)
+static bool take_old_attr(old_reader *r, halley_bytes message, bool meta)
 {
     halley_builder *const b = r->b;
     old_attr attr = {0};
@@ -242,12 +243,12 @@ static bool take_attr(old_reader *r, halley_bytes message, bool meta)
 static bool take_dims(old_reader *r, const old_value *v, wire_type type,
                       const uint8_t **at, const uint8_t *end, old_attr *attr)
 {
-    bool fine = take_value(r, v, type, at, end, attr);
+    bool fine = take_old_value(r, v, type, at, end, attr);
     while (fine && *at < end && **at == (14 << 3 | WIRE_VARINT)) {
         (*at)++;
-        fine = take_value(r, v, WIRE_VARINT, at, end, attr);
+        fine = take_old_value(r, v, WIRE_VARINT, at, end, attr);
     }
-    fine = fine && is_kept(r, et_list_finish(&attr->list));
+    fine = fine && is_kept_field(r, et_list_finish(&attr->list));
     attr->a.bytes = (halley_bytes){(const char *)attr->list.bytes.at, attr->list.bytes.n};
     return fine;
 }
@@ -267,7 +268,7 @@ static bool take_flat(old_reader *r, uint32_t field, wire_type type, const uint8
     char number[24];
     bool fine = f->kind == HALLEY_ATTR_BOOL_LIST
                     ? take_dims(r, &v, type, at, end, &attr)
-                    : take_value(r, &v, type, at, end, &attr);
+                    : take_old_value(r, &v, type, at, end, &attr);
     const uint64_t bits = attr.a.bits;
     if (number_as_text) {
         const int n = snprintf(number, sizeof number, "%llu", (unsigned long long)bits);
@@ -303,7 +304,7 @@ static bool parse_head(old_reader *r, old_node *n, const uint8_t *at, const uint
         } else if ((field == 1 || field == 3 || field == 4) && type == WIRE_VARINT) {
             if (!wire_varint(&at, end, &value))
                 return false;
-            if (field == 4 && !is_kept(r, array_push(&r->parents, value)))
+            if (field == 4 && !is_kept_field(r, array_push(&r->parents, value)))
                 return false;
             n->has_id |= field == 1;
             n->has_type |= field == 3;
@@ -335,7 +336,7 @@ static bool walk_rest(old_reader *r, const uint8_t *at, const uint8_t *end)
             if (!take_flat(r, field, type, &at, end))
                 return false;
         } else if (field != 11 || type != WIRE_LEN || !take_len(&at, end, &message) ||
-                   !take_attr(r, message, false)) {
+                   !take_old_attr(r, message, false)) {
             return false;
         }
     }
@@ -359,7 +360,7 @@ static halley_status open_node(const old_reader *r, const old_node *n)
 }
 
 /* A node message; with a builder it is added, without only checked. */
-static bool take_node(old_reader *r, const uint8_t *at, size_t n)
+static bool take_old_node(old_reader *r, const uint8_t *at, size_t n)
 {
     old_node node = {0};
     r->parents.n = 0;
@@ -368,7 +369,7 @@ static bool take_node(old_reader *r, const uint8_t *at, size_t n)
 }
 
 /* GlobalMetadata { repeated attribute = 1 } of late v0.0.3. */
-static bool take_meta(old_reader *r, const uint8_t *at, size_t n)
+static bool take_old_meta(old_reader *r, const uint8_t *at, size_t n)
 {
     const uint8_t *const end = at + n;
     if (r->schema->flat || !r->schema->has_meta_type)
@@ -378,7 +379,7 @@ static bool take_meta(old_reader *r, const uint8_t *at, size_t n)
         wire_type type;
         halley_bytes message;
         if (!wire_tag(&at, end, &field, &type) || field != 1 || type != WIRE_LEN ||
-            !take_len(&at, end, &message) || !take_attr(r, message, true))
+            !take_len(&at, end, &message) || !take_old_attr(r, message, true))
             return false;
     }
     return true;
@@ -398,9 +399,9 @@ static bool fits_schema(old_reader *r, const uint8_t *at, const uint8_t *end)
     bool fine = true, any = false;
     for (int i = 0; i < ET_OLD_SAMPLE && fine && next_message(&at, end, &bytes, &n);
          i++) {
-        if (i == 0 && take_meta(r, bytes, n))
+        if (i == 0 && take_old_meta(r, bytes, n))
             continue;
-        fine = n > 0 && take_node(r, bytes, n);
+        fine = n > 0 && take_old_node(r, bytes, n);
         any = true;
     }
     /* A flat node without a property could as well be of another schema. */
@@ -413,7 +414,7 @@ static bool is_old_meta(const uint8_t *at, size_t n, bool *nomem)
     bool is = false;
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas && !is; i++) {
         old_reader r = {.schema = &schemas[i]};
-        is = take_meta(&r, at, n);
+        is = take_old_meta(&r, at, n);
         *nomem |= r.nomem;
     }
     return is;
@@ -496,7 +497,8 @@ halley_status et_old_recognise(const et_old_schema **out, const uint8_t *at, siz
     return status ? error_nomem(err) : HALLEY_OK;
 }
 
-static halley_status read_messages(old_reader *r, const file_input *in, halley_error *err)
+static halley_status read_old_messages(old_reader *r, const file_input *in,
+                                       halley_error *err)
 {
     const et_decoder d = {.base = in->at, .err = err};
     const uint8_t *at = in->at, *const end = at + in->n;
@@ -506,9 +508,9 @@ static halley_status read_messages(old_reader *r, const file_input *in, halley_e
         size_t n = 0;
         TRY(et_read_length(&d, &at, end, &n));
         r->b = NULL;
-        const bool is_meta = first && take_meta(r, at, n);
+        const bool is_meta = first && take_old_meta(r, at, n);
         r->b = b;
-        if (!(is_meta ? take_meta(r, at, n) : take_node(r, at, n)))
+        if (!(is_meta ? take_old_meta(r, at, n) : take_old_node(r, at, n)))
             return r->nomem ? error_nomem(err)
                             : et_bad(&d, start, "this message is no node of %s",
                                      halley_trace_form_name(r->schema->form));
@@ -527,7 +529,7 @@ halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_
     if (!status) {
         halley_error first = {0}, built = {0};
         builder_set_max_nodes(r.b, opts->max_nodes);
-        status = read_messages(&r, in, &first);
+        status = read_old_messages(&r, in, &first);
         const halley_status finished =
             builder_finish_as(&trace, r.b, path, schema->form, &built);
         if (finished) { /* memory or a limit ended it on the way: that is the cause */

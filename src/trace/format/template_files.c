@@ -104,7 +104,8 @@ static void write_ranges(strbuf *to, const trace_range *ranges, uint32_t n)
     strbuf_printf(to, n > 1 ? "]" : "");
 }
 
-static void write_role(strbuf *to, const trace_template *t, size_t i, const char *name)
+static void write_role_file(strbuf *to, const trace_template *t, size_t i,
+                            const char *name)
 {
     const trace_template_role *r = &t->roles.at[i];
     strbuf_printf(to, "  - {file: ");
@@ -117,8 +118,8 @@ static void write_role(strbuf *to, const trace_template *t, size_t i, const char
     strbuf_printf(to, "%s}\n", r->n_when > 0 ? "}" : "");
 }
 
-static void write_group(strbuf *to, const trace_template *t,
-                        const trace_template_group *g)
+static void write_group_file(strbuf *to, const trace_template *t,
+                             const trace_template_group *g)
 {
     bool first = true;
     strbuf_printf(to, "  %.*s: {along: [", STR_ARG(g->name));
@@ -144,7 +145,7 @@ static void write_rules(strbuf *to, const trace_template *t)
 {
     strbuf_printf(to, t->groups.n > 0 ? "groups:\n" : "");
     for (size_t i = 0; i < t->groups.n; i++)
-        write_group(to, t, &t->groups.at[i]);
+        write_group_file(to, t, &t->groups.at[i]);
     strbuf_printf(to, t->peers.n > 0 ? "peers:\n" : "");
     for (size_t i = 0; i < t->peers.n; i++) {
         const trace_template_peer *p = &t->peers.at[i];
@@ -192,7 +193,8 @@ static void name_role(char *to, size_t size, const saving *s, size_t i)
         snprintf(to, size, "%u.et", r->rank);
 }
 
-static halley_status put_bytes(saving *s, const char *ending, const void *at, size_t n)
+static halley_status put_column_bytes(saving *s, const char *ending, const void *at,
+                                      size_t n)
 {
     strbuf path = {0};
     strbuf_printf(&path, "%s.%s", s->prefix, ending);
@@ -222,7 +224,7 @@ static void write_index(strbuf *to, const saving *s)
         if (i == n_plain)
             strbuf_printf(to, "exceptions:\n");
         if (i < n_plain) {
-            write_role(to, t, i, name.at);
+            write_role_file(to, t, i, name.at);
             continue;
         }
         strbuf_printf(to, "  - {rank: %u, file: ", t->roles.at[i].rank);
@@ -240,7 +242,7 @@ static void write_index(strbuf *to, const saving *s)
     strbuf_printf(to, "%s.bind.zst\n", s->base);
 }
 
-static void add_column(strbuf *to, const uint32_t *column, uint32_t n)
+static void add_role_column(strbuf *to, const uint32_t *column, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         for (int k = 0; k < 4; k++)
@@ -256,22 +258,22 @@ static halley_status save_table(saving *s)
     if (t->role_table == NULL)
         return HALLEY_OK;
     strbuf_add(&bytes, (str){"halley-bind 1\n\0", 16});
-    add_column(&bytes, t->role_table, t->n_ranks);
+    add_role_column(&bytes, t->role_table, t->n_ranks);
     for (size_t i = 0; i < t->groups.n; i++)
-        add_column(&bytes, t->groups.at[i].table, t->n_ranks);
+        add_role_column(&bytes, t->groups.at[i].table, t->n_ranks);
     for (size_t i = 0; i < t->peers.n; i++)
-        add_column(&bytes, t->peers.at[i].table, t->n_ranks);
+        add_role_column(&bytes, t->peers.at[i].table, t->n_ranks);
     halley_status status = bytes.failed
                                ? error_nomem(s->err)
                                : file_zstd(&packed, &n, bytes.at, bytes.n, s->err);
     strbuf_fini(&bytes);
     if (status == HALLEY_OK)
-        status = put_bytes(s, "bind.zst", packed, n);
+        status = put_column_bytes(s, "bind.zst", packed, n);
     free(packed);
     return status;
 }
 
-static halley_status save_files(saving *s)
+static halley_status save_role_files(saving *s)
 {
     char ending[32];
     for (size_t i = 0; i < s->t->roles.n; i++) {
@@ -280,7 +282,7 @@ static halley_status save_files(saving *s)
         size_t n = 0;
         TRY(halley_trace_encode_et(&bytes, &n, trace, s->err));
         name_role(ending, sizeof ending, s, i);
-        const halley_status status = put_bytes(s, ending, bytes, n);
+        const halley_status status = put_column_bytes(s, ending, bytes, n);
         free(bytes);
         TRY(status);
         s->sum.n_nodes += halley_trace_count(trace);
@@ -290,7 +292,7 @@ static halley_status save_files(saving *s)
     write_index(&index, s);
     const halley_status status =
         index.failed ? error_nomem(s->err)
-                     : put_bytes(s, &TRACE_TEMPLATE_ENDING[1], index.at, index.n);
+                     : put_column_bytes(s, &TRACE_TEMPLATE_ENDING[1], index.at, index.n);
     strbuf_fini(&index);
     return status;
 }
@@ -302,7 +304,7 @@ halley_status halley_template_save(const halley_template *t, const char *prefix,
     saving s = {
         .t = t, .prefix = prefix, .base = slash != NULL ? slash + 1 : prefix, .err = err};
     TRY(file_set_open(&s.files, err));
-    const halley_status status = save_files(&s);
+    const halley_status status = save_role_files(&s);
     if (status != HALLEY_OK) {
         file_set_abort(s.files);
         return status;

@@ -32,8 +32,8 @@ static halley_status place_error(const reader *r, const conf_node *at,
     return conf_error(r->f, at, r->err, status, "%s", text);
 }
 
-static halley_status read_number(const reader *r, const conf_node *node, const char *key,
-                                 uint32_t *out)
+static halley_status read_role_number(const reader *r, const conf_node *node,
+                                      const char *key, uint32_t *out)
 {
     int64_t value;
     TRY(conf_to_i64(&value, r->f, node, key, r->err));
@@ -52,7 +52,8 @@ static halley_status expect_kind(const reader *r, const conf_node *node, conf_ki
 }
 
 /* 3 or 1-14. */
-static halley_status read_range(const reader *r, const conf_node *node, range_list *to)
+static halley_status read_role_range(const reader *r, const conf_node *node,
+                                     range_list *to)
 {
     static const char wanted[] = "expected a number or a range such as 1-14";
     uint64_t first, last;
@@ -73,9 +74,9 @@ static halley_status read_range(const reader *r, const conf_node *node, range_li
 static halley_status read_ranges(const reader *r, const conf_node *node, range_list *to)
 {
     if (node->kind != CONF_LIST)
-        return read_range(r, node, to);
+        return read_role_range(r, node, to);
     for (uint32_t i = 0; i < node->n; i++)
-        TRY(read_range(r, node->items[i], to));
+        TRY(read_role_range(r, node->items[i], to));
     return HALLEY_OK;
 }
 
@@ -98,7 +99,7 @@ static halley_status read_axes(reader *r, const conf_node *axes)
         uint32_t size = 0;
         if (item->kind != CONF_MAP || item->n != 1)
             return refuse_node(r, item, wanted);
-        TRY(read_number(r, item->items[0], "the size of an axis", &size));
+        TRY(read_role_number(r, item->items[0], "the size of an axis", &size));
         TRY(place_error(r, item,
                         trace_template_add_axis(r->t, item->keys[0], size, r->err)));
     }
@@ -124,8 +125,8 @@ static halley_status read_when(const reader *r, const conf_node *map, trace_when
     return HALLEY_OK;
 }
 
-static halley_status check_keys(const reader *r, const conf_node *map,
-                                const char *const *known)
+static halley_status check_role_keys(const reader *r, const conf_node *map,
+                                     const char *const *known)
 {
     for (uint32_t i = 0; i < map->n; i++) {
         size_t n = 0;
@@ -143,7 +144,8 @@ static halley_status check_keys(const reader *r, const conf_node *map,
     return HALLEY_OK;
 }
 
-static halley_status add_file(reader *r, const conf_node *item, trace_template_role *role)
+static halley_status add_role_file(reader *r, const conf_node *item,
+                                   trace_template_role *role)
 {
     const conf_node *file = conf_find(item, "file");
     if (file == NULL || file->kind != CONF_SCALAR || file->text.n == 0)
@@ -160,7 +162,7 @@ static halley_status read_role(reader *r, const conf_node *item)
     range_list ranges = {0};
     trace_template_role role = {.when = when, .rank = TRACE_TEMPLATE_NONE};
     TRY(expect_kind(r, item, CONF_MAP, "a role is a map: {file: ..., when: ...}"));
-    TRY(check_keys(r, item, known));
+    TRY(check_role_keys(r, item, known));
     const conf_node *map = conf_find(item, "when");
     halley_status status = HALLEY_OK;
     if (map != NULL) {
@@ -168,7 +170,7 @@ static halley_status read_role(reader *r, const conf_node *item)
         role.n_when = map->kind == CONF_MAP ? map->n : 0;
     }
     if (status == HALLEY_OK)
-        status = add_file(r, item, &role);
+        status = add_role_file(r, item, &role);
     array_fini(&ranges);
     return status;
 }
@@ -178,12 +180,12 @@ static halley_status read_exception(reader *r, const conf_node *item)
     static const char *const known[] = {"rank", "file", NULL};
     trace_template_role role = {0};
     TRY(expect_kind(r, item, CONF_MAP, "an exception is a map: {rank: 7, file: ...}"));
-    TRY(check_keys(r, item, known));
+    TRY(check_role_keys(r, item, known));
     const conf_node *rank = conf_find(item, "rank");
     if (rank == NULL)
         return refuse_node(r, item, "an exception needs its rank");
-    TRY(read_number(r, rank, "rank", &role.rank));
-    return add_file(r, item, &role);
+    TRY(read_role_number(r, rank, "rank", &role.rank));
+    return add_role_file(r, item, &role);
 }
 
 static halley_status read_along(const reader *r, const conf_node *list, uint32_t *axes)
@@ -198,22 +200,22 @@ static halley_status read_along(const reader *r, const conf_node *list, uint32_t
     return HALLEY_OK;
 }
 
-static halley_status read_group(reader *r, str name, const conf_node *map)
+static halley_status read_role_group(reader *r, str name, const conf_node *map)
 {
     static const char *const known[] = {"along", "block", "every", "values", NULL};
     trace_template_group g = {.name = name, .every = 1};
     range_list values = {0};
     TRY(expect_kind(r, map, CONF_MAP, "a group is a map such as {along: [dp]}"));
-    TRY(check_keys(r, map, known));
+    TRY(check_role_keys(r, map, known));
     const conf_node *along = conf_find(map, "along"), *block = conf_find(map, "block");
     const conf_node *every = conf_find(map, "every"), *list = conf_find(map, "values");
     if (along == NULL)
         return refuse_node(r, map, "a group needs the axes along which it extends");
     TRY(read_along(r, along, &g.axes));
     if (block != NULL)
-        TRY(read_number(r, block, "block", &g.block));
+        TRY(read_role_number(r, block, "block", &g.block));
     if (every != NULL)
-        TRY(read_number(r, every, "every", &g.every));
+        TRY(read_role_number(r, every, "every", &g.every));
     halley_status status = list != NULL ? read_ranges(r, list, &values) : HALLEY_OK;
     g.values = values.at;
     g.n_values = (uint32_t)values.n;
@@ -223,7 +225,7 @@ static halley_status read_group(reader *r, str name, const conf_node *map)
     return status;
 }
 
-static halley_status read_peer(reader *r, str name, const conf_node *map)
+static halley_status read_role_peer(reader *r, str name, const conf_node *map)
 {
     static const char wanted[] = "a peer is a map such as {pp: +1, wrap: yes}";
     trace_template_peer p = {.name = name};
@@ -249,8 +251,8 @@ static halley_status read_peer(reader *r, str name, const conf_node *map)
 }
 
 /* Names in a list, or rules in a map, by whether there is a table. */
-static halley_status read_rules(reader *r, const conf_node *rules, const uint32_t *table,
-                                uint32_t *column, bool groups)
+static halley_status read_role_rules(reader *r, const conf_node *rules,
+                                     const uint32_t *table, uint32_t *column, bool groups)
 {
     const bool is_list = table != NULL;
     if (rules == NULL || (rules->kind == CONF_NULL && rules->n == 0))
@@ -261,8 +263,8 @@ static halley_status read_rules(reader *r, const conf_node *rules, const uint32_
     for (uint32_t i = 0; i < rules->n; i++) {
         const conf_node *item = rules->items[i];
         if (!is_list) {
-            TRY(groups ? read_group(r, rules->keys[i], item)
-                       : read_peer(r, rules->keys[i], item));
+            TRY(groups ? read_role_group(r, rules->keys[i], item)
+                       : read_role_peer(r, rules->keys[i], item));
             continue;
         }
         TRY(expect_kind(r, item, CONF_SCALAR, "expected a name"));
@@ -276,7 +278,7 @@ static halley_status read_rules(reader *r, const conf_node *rules, const uint32_
     return HALLEY_OK;
 }
 
-static halley_status check_format(const reader *r, const conf_node *root)
+static halley_status check_role_format(const reader *r, const conf_node *root)
 {
     const conf_node *format = conf_find(root, "format");
     if (format == NULL || format->kind != CONF_SCALAR ||
@@ -323,7 +325,8 @@ static halley_status load_columns(const reader *r, const conf_node *root,
     return columns != NULL ? HALLEY_OK : error_nomem(r->err);
 }
 
-static halley_status read_lists(reader *r, const conf_node *root, const uint32_t *columns)
+static halley_status read_role_lists(reader *r, const conf_node *root,
+                                     const uint32_t *columns)
 {
     const conf_node *roles = conf_find(root, "roles");
     const conf_node *exceptions = conf_find(root, "exceptions");
@@ -337,8 +340,8 @@ static halley_status read_lists(reader *r, const conf_node *root, const uint32_t
         TRY(expect_kind(r, exceptions, CONF_LIST, "exceptions are a list"));
     for (uint32_t i = 0; exceptions != NULL && i < exceptions->n; i++)
         TRY(read_exception(r, exceptions->items[i]));
-    TRY(read_rules(r, conf_find(root, "groups"), columns, &column, true));
-    TRY(read_rules(r, conf_find(root, "peers"), columns, &column, false));
+    TRY(read_role_rules(r, conf_find(root, "groups"), columns, &column, true));
+    TRY(read_role_rules(r, conf_find(root, "peers"), columns, &column, false));
     if (columns == NULL)
         return HALLEY_OK;
     uint32_t *by_rank = arena_array(&r->t->memory, r->t->n_ranks, sizeof *by_rank);
@@ -359,20 +362,20 @@ halley_status trace_template_parse(trace_template *t, const conf_file *index,
     const conf_node *root = index->root;
     uint32_t *columns = NULL;
     TRY(expect_kind(&r, root, CONF_MAP, "not an index of a template set"));
-    TRY(check_format(&r, root));
-    TRY(check_keys(&r, root, known));
+    TRY(check_role_format(&r, root));
+    TRY(check_role_keys(&r, root, known));
     const conf_node *ranks = conf_find(root, "ranks"), *axes = conf_find(root, "axes");
     const conf_node *table = conf_find(root, "table");
     if (ranks == NULL)
         return refuse_node(&r, root, "an index needs the number of ranks");
-    TRY(read_number(&r, ranks, "ranks", &t->n_ranks));
+    TRY(read_role_number(&r, ranks, "ranks", &t->n_ranks));
     if ((axes != NULL) == (table != NULL))
         return refuse_node(&r, root, "an index needs axes, or a table, and not both");
     if (axes != NULL)
         TRY(read_axes(&r, axes));
     else
         TRY(load_columns(&r, root, table, &columns));
-    halley_status status = read_lists(&r, root, columns);
+    halley_status status = read_role_lists(&r, root, columns);
     free(columns);
     if (status == HALLEY_OK)
         status = place_error(&r, root, trace_template_end(t, err));

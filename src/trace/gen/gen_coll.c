@@ -15,7 +15,8 @@ halley_status gen_coll_check(halley_gen *gen, halley_error *err)
 }
 
 /* One collective, after computing if asked for; gives its id. */
-static uint64_t add_step(gen_out *o, const halley_gen *gen, uint64_t prev, uint32_t group)
+static uint64_t add_coll_step(gen_out *o, const halley_gen *gen, uint64_t prev,
+                              uint32_t group)
 {
     const uint32_t type = gen->pattern->detail;
     if (gen->value[GEN_COMPUTE] || gen->value[GEN_FLOPS] || gen->value[GEN_TENSOR]) {
@@ -37,12 +38,12 @@ void gen_coll_make(gen_out *o, const halley_gen *gen, uint32_t rank)
     for (uint64_t k = 0; k < gen->value[GEN_REPEAT]; k++) {
         bool member = gen->groups.n == 0;
         if (member)
-            prev = add_step(o, gen, chained ? prev : GEN_NO_ID, 0);
+            prev = add_coll_step(o, gen, chained ? prev : GEN_NO_ID, 0);
         for (uint32_t g = 0; g < gen->groups.n; g++) {
             if (!gen_group_has(&gen->groups.at[g], rank))
                 continue;
             member = true;
-            prev = add_step(o, gen, chained ? prev : GEN_NO_ID, g + 1);
+            prev = add_coll_step(o, gen, chained ? prev : GEN_NO_ID, g + 1);
         }
         if (!member) {
             (void)gen_comp(o, "IDLE", 1, 0, 0);

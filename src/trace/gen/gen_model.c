@@ -18,8 +18,8 @@ bool gen_all_same(const halley_gen *gen, uint32_t *same)
 }
 
 /* A compute node of layer l, `work` times the forward work. */
-static uint64_t add_layer(gen_out *o, const halley_gen *gen, const char *what, uint64_t l,
-                          uint64_t work)
+static uint64_t add_model_layer(gen_out *o, const halley_gen *gen, const char *what,
+                                uint64_t l, uint64_t work)
 {
     char name[64];
     snprintf(name, sizeof name, "LAYER %" PRIu64 " %s", l, what);
@@ -41,14 +41,14 @@ static uint64_t add_dp_step(gen_out *o, const halley_gen *gen, uint64_t prev,
     /* The updates of the last step were made in backward order, at even distance. */
     const uint64_t stride = zero ? 3 : 2;
     for (uint64_t l = 0; l < n; l++) {
-        const uint64_t id = add_layer(o, gen, "FORWARD", l, 1);
+        const uint64_t id = add_model_layer(o, gen, "FORWARD", l, 1);
         gen_after(o, prev);
         if (*first_update != GEN_NO_ID)
             gen_after(o, *first_update + stride * (n - 1 - l));
         prev = id;
     }
     for (uint64_t l = n; l-- > 0;) {
-        const uint64_t id = add_layer(o, gen, "BACKWARD", l, 2);
+        const uint64_t id = add_model_layer(o, gen, "BACKWARD", l, 2);
         gen_after(o, prev);
         prev = id;
         uint64_t update =
@@ -77,8 +77,8 @@ void gen_dp_make(gen_out *o, const halley_gen *gen, uint32_t rank)
 }
 
 /* n ranks from `first` at equal distance, as a new group of the generator. */
-static halley_status add_group(halley_gen *gen, uint64_t first, uint64_t stride,
-                               uint64_t n, halley_error *err)
+static halley_status add_model_group(halley_gen *gen, uint64_t first, uint64_t stride,
+                                     uint64_t n, halley_error *err)
 {
     gen_group group = {mem_array(n, sizeof *group.ranks), (uint32_t)n};
     if (!group.ranks)
@@ -88,17 +88,17 @@ static halley_status add_group(halley_gen *gen, uint64_t first, uint64_t stride,
     return gen_group_add(gen, group, err);
 }
 
-static halley_status make_groups(halley_gen *gen, halley_error *err)
+static halley_status make_model_groups(halley_gen *gen, halley_error *err)
 {
     const uint64_t tp = gen->value[GEN_TP], dp = gen->value[GEN_DP],
                    pp = gen->value[GEN_PP];
     gen_groups_clear(gen);
     gen->made_groups = true;
     for (uint64_t sd = 0; tp > 1 && sd < pp * dp; sd++)
-        TRY(add_group(gen, tp * sd, 1, tp, err));
+        TRY(add_model_group(gen, tp * sd, 1, tp, err));
     for (uint64_t s = 0; dp > 1 && s < pp; s++)
         for (uint64_t t = 0; t < tp; t++)
-            TRY(add_group(gen, t + tp * dp * s, tp, dp, err));
+            TRY(add_model_group(gen, t + tp * dp * s, tp, dp, err));
     return HALLEY_OK;
 }
 
@@ -119,7 +119,7 @@ halley_status gen_transformer_check(halley_gen *gen, halley_error *err)
                          " stages, is %" PRIu64,
                          pp, v[GEN_LAYERS]);
     TRY(gen_limit(v[GEN_MICRO_BATCHES] * (9 * v[GEN_LAYERS] / pp + 4), err));
-    return make_groups(gen, err);
+    return make_model_groups(gen, err);
 }
 
 /* Where a rank stands, and the numbers of its groups (0 = none). */
@@ -146,8 +146,8 @@ static uint64_t add_block(gen_out *o, const halley_gen *gen, const place *p, uin
     static const char *const backward_names[] = {"MLP BACKWARD", "ATTENTION BACKWARD"};
     for (uint32_t half = 0; half < 2; half++) {
         const uint64_t comp =
-            add_layer(o, gen, backward ? backward_names[half] : forward_names[half], l,
-                      backward ? 2 : 1);
+            add_model_layer(o, gen, backward ? backward_names[half] : forward_names[half],
+                            l, backward ? 2 : 1);
         gen_after(o, prev);
         if (half == 0)
             gen_after(o, also);
@@ -163,8 +163,8 @@ static uint64_t add_block(gen_out *o, const halley_gen *gen, const place *p, uin
 
 /* One micro-batch through this stage, from one neighbour to the other; peers equal to the
  * rank are none. */
-static uint64_t add_pass(gen_out *o, const halley_gen *gen, const place *p,
-                         uint32_t micro_batch, bool backward, uint64_t prev)
+static uint64_t add_model_pass(gen_out *o, const halley_gen *gen, const place *p,
+                               uint32_t micro_batch, bool backward, uint64_t prev)
 {
     const uint32_t n_micro = (uint32_t)gen->value[GEN_MICRO_BATCHES];
     const uint32_t step = (uint32_t)(gen->value[GEN_TP] * gen->value[GEN_DP]);
@@ -202,9 +202,9 @@ void gen_transformer_make(gen_out *o, const halley_gen *gen, uint32_t rank)
     const uint32_t n = (uint32_t)gen->value[GEN_MICRO_BATCHES];
     uint64_t prev = GEN_NO_ID;
     for (uint32_t m = 0; m < n; m++)
-        prev = add_pass(o, gen, &p, m, false, prev);
+        prev = add_model_pass(o, gen, &p, m, false, prev);
     for (uint32_t m = 0; gen->value[GEN_BACKWARD] && m < n; m++)
-        prev = add_pass(o, gen, &p, m, true, prev);
+        prev = add_model_pass(o, gen, &p, m, true, prev);
 }
 
 /* Without stages, ranks of the same groups are the same; messages make them differ. */

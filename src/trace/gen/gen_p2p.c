@@ -52,7 +52,7 @@ static void add_shift(gen_out *o, const halley_gen *gen, uint32_t rank, uint32_t
 
 /* The compute node between two rounds, if asked for, takes the place of what it awaits.
  */
-static void add_compute(gen_out *o, const halley_gen *gen, uint64_t after[2])
+static void add_compute_node(gen_out *o, const halley_gen *gen, uint64_t after[2])
 {
     if (!gen->value[GEN_COMPUTE] && !gen->value[GEN_FLOPS] && !gen->value[GEN_TENSOR])
         return;
@@ -81,7 +81,7 @@ void gen_ring_make(gen_out *o, const halley_gen *gen, uint32_t rank)
             continue;
         after[0] = ids[0];
         after[1] = ids[1];
-        add_compute(o, gen, after);
+        add_compute_node(o, gen, after);
     }
 }
 

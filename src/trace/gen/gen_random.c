@@ -56,7 +56,7 @@ static const uint32_t collectives[] = {HALLEY_COLL_ALL_REDUCE, HALLEY_COLL_ALL_G
                                        HALLEY_COLL_ALL_TO_ALL};
 
 /* Whether the node added is a communication. All ranks draw the same from `shared`. */
-static bool add_coll(random_rank *x)
+static bool draw_coll(random_rank *x)
 {
     const halley_gen *gen = x->gen;
     const uint32_t type = collectives[rng_below(&x->shared, 4)];
@@ -75,7 +75,7 @@ static bool add_coll(random_rank *x)
     return true;
 }
 
-static bool add_message(random_rank *x, uint32_t round)
+static bool draw_message(random_rank *x, uint32_t round)
 {
     const uint32_t n = x->gen->n_npus;
     const uint32_t c = (uint32_t)rng_below(&x->shared, n);
@@ -95,16 +95,16 @@ static bool add_message(random_rank *x, uint32_t round)
     return true;
 }
 
-static bool add_node(random_rank *x, uint32_t round)
+static bool draw_node(random_rank *x, uint32_t round)
 {
     const uint64_t *v = x->gen->value;
     uint64_t pick = rng_below(&x->shared, v[GEN_W_COMP] + v[GEN_W_COLL] + v[GEN_W_P2P] +
                                               v[GEN_W_MEM]);
     if (pick < v[GEN_W_COLL])
-        return add_coll(x);
+        return draw_coll(x);
     pick -= v[GEN_W_COLL];
     if (pick < v[GEN_W_P2P])
-        return add_message(x, round);
+        return draw_message(x, round);
     pick -= v[GEN_W_P2P];
     if (pick < v[GEN_W_MEM])
         add_mem(x);
@@ -143,7 +143,7 @@ void gen_random_make(gen_out *o, const halley_gen *gen, uint32_t rank)
                      .own = rng_seed(hash_u64(hash_u64(seed) + 1 + rank)),
                      .last_comm = GEN_NO_ID};
     for (uint32_t round = 0; round < gen->value[GEN_NODES]; round++) {
-        const bool comm = add_node(&x, round);
+        const bool comm = draw_node(&x, round);
         add_edges(&x, round);
         if (!comm)
             continue;

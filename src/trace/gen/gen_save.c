@@ -74,8 +74,8 @@ halley_status halley_gen_traces(halley_trace_set **out, halley_gen *gen,
 }
 
 /* One file of the set: PREFIX.ENDING. */
-static halley_status put_file(file_set *files, const char *prefix, const char *ending,
-                              str bytes, halley_error *err)
+static halley_status put_rank_file(file_set *files, const char *prefix,
+                                   const char *ending, str bytes, halley_error *err)
 {
     strbuf path = {0};
     strbuf_printf(&path, "%s.%s", prefix, ending);
@@ -105,8 +105,8 @@ static halley_status write_class(saving *to, halley_gen *gen, const classes *c,
     for (uint32_t r = first; status == HALLEY_OK && r != HALLEY_NO_NODE; r = c->next[r]) {
         char ending[16];
         snprintf(ending, sizeof ending, "%u.et", r);
-        status =
-            put_file(to->files, to->prefix, ending, (str){(const char *)bytes, n}, err);
+        status = put_rank_file(to->files, to->prefix, ending,
+                               (str){(const char *)bytes, n}, err);
         to->sum.n_files++;
         to->sum.n_bytes += n;
         to->sum.n_nodes += halley_trace_count(trace);
@@ -130,15 +130,15 @@ static halley_status write_groups(saving *to, const halley_gen *gen, halley_erro
     }
     trace_groups_text_end(&text);
     const halley_status status =
-        text.failed
-            ? error_nomem(err)
-            : put_file(to->files, to->prefix, "comm_group.json", strbuf_str(&text), err);
+        text.failed ? error_nomem(err)
+                    : put_rank_file(to->files, to->prefix, "comm_group.json",
+                                    strbuf_str(&text), err);
     strbuf_fini(&text);
     return status;
 }
 
-static halley_status write_all(saving *to, halley_gen *gen, const classes *c,
-                               halley_error *err)
+static halley_status write_rank_files(saving *to, halley_gen *gen, const classes *c,
+                                      halley_error *err)
 {
     for (uint32_t r = 0; r < gen->n_npus; r++)
         if (c->same[r] == r)
@@ -156,7 +156,7 @@ halley_status halley_gen_save(halley_gen *gen, const char *prefix,
     saving to = {.prefix = prefix, .sum = {.size = sizeof to.sum}};
     halley_status status = file_set_open(&to.files, err);
     if (status == HALLEY_OK) {
-        status = write_all(&to, gen, &c, err);
+        status = write_rank_files(&to, gen, &c, err);
         if (status == HALLEY_OK)
             status = file_set_commit(to.files, err);
         else

@@ -57,7 +57,7 @@ static halley_status sort_by_level(uint32_t **out, const halley_trace *trace,
     return HALLEY_OK;
 }
 
-static bool take_dep(bridge *b, uint32_t node, uint32_t dep)
+static bool take_parent(bridge *b, uint32_t node, uint32_t dep)
 {
     if (b->seen[dep] == node + 1)
         return true;
@@ -66,17 +66,17 @@ static bool take_dep(bridge *b, uint32_t node, uint32_t dep)
 }
 
 /* Add what `dep` represents to the list at the end of `lists`. */
-static bool take_all(bridge *b, uint32_t node, uint32_t dep)
+static bool take_all_parents(bridge *b, uint32_t node, uint32_t dep)
 {
     if (b->fate[dep] == NO_LIST) {
         b->n_lost++;
         return true;
     }
     if (b->fate[dep] != BRIDGE_REMOVED)
-        return take_dep(b, node, dep);
+        return take_parent(b, node, dep);
     const bridge_list list = b->nearest[dep];
     for (uint32_t i = 0; i < list.n; i++)
-        if (!take_dep(b, node, b->lists.at[list.first + i]))
+        if (!take_parent(b, node, b->lists.at[list.first + i]))
             return false;
     return true;
 }
@@ -91,7 +91,7 @@ static bool find_nearest(bridge *b, uint32_t node)
         const uint32_t dep = trace_deps_index(b->trace, node, i);
         if (dep == HALLEY_NO_NODE || dep == node)
             continue;
-        if (!take_all(b, node, dep))
+        if (!take_all_parents(b, node, dep))
             return false;
         n_used++;
         if (b->fate[dep] == BRIDGE_REMOVED)

@@ -57,24 +57,24 @@ static bool waits_for_nothing(const halley_trace *part, uint32_t node)
 /* A dangling dependency is left out: shifted, its id could be that of another part's
  * node.
  */
-static halley_status add_dep(halley_builder *b, halley_dep dep, const seam *s,
-                             halley_status add(halley_builder *, uint64_t))
+static halley_status add_chain_dep(halley_builder *b, halley_dep dep, const seam *s,
+                                   halley_status add(halley_builder *, uint64_t))
 {
     return dep.index == HALLEY_NO_NODE ? HALLEY_OK : add(b, dep.id + s->shift_id);
 }
 
-static halley_status add_node(halley_builder *b, const halley_trace *part, uint32_t node,
-                              const seam *s, uint64_t shift_us)
+static halley_status add_chain_node(halley_builder *b, const halley_trace *part,
+                                    uint32_t node, const seam *s, uint64_t shift_us)
 {
     TRY(halley_builder_node(b, halley_node_id(part, node) + s->shift_id,
                             halley_node_type_of(part, node),
                             halley_node_name(part, node)));
     const uint32_t n_ctrl = halley_node_ctrl_count(part, node);
     for (uint32_t i = 0; i < n_ctrl; i++)
-        TRY(add_dep(b, halley_node_ctrl(part, node, i), s, halley_builder_ctrl));
+        TRY(add_chain_dep(b, halley_node_ctrl(part, node, i), s, halley_builder_ctrl));
     const uint32_t n_data = halley_node_data_count(part, node);
     for (uint32_t i = 0; i < n_data; i++)
-        TRY(add_dep(b, halley_node_data(part, node, i), s, halley_builder_data));
+        TRY(add_chain_dep(b, halley_node_data(part, node, i), s, halley_builder_data));
     if (s->has_joint && waits_for_nothing(part, node))
         TRY(halley_builder_data(b, s->joint_id));
     TRY(halley_builder_copy_rest(b, part, node));
@@ -126,7 +126,7 @@ static halley_status add_part(halley_builder *b, const halley_trace *part, seam 
         return error_set(err, HALLEY_ELIMIT, "starts do not fit after those before");
     const uint32_t n = halley_trace_count(part);
     for (uint32_t node = 0; node < n; node++)
-        TRY(add_node(b, part, node, s, shift_us));
+        TRY(add_chain_node(b, part, node, s, shift_us));
     if (last)
         return HALLEY_OK;
     TRY(add_joint(b, part, s, top + 1, err));

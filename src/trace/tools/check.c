@@ -16,7 +16,7 @@ check_place check_place_of(const check_set *s, uint32_t rank)
 }
 
 /* The trace that an equal one was looked at for, or itself. */
-static uint32_t is_like(const check_set *s, size_t i)
+static uint32_t is_like_name(const check_set *s, size_t i)
 {
     const uint32_t rank = s->distinct->first_rank[i];
     return s->distinct->which[s->twins == NULL ? rank : s->twins->first[rank]];
@@ -37,7 +37,7 @@ static halley_status twin_task(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     check_set *s = context;
-    const uint32_t first = is_like(s, i);
+    const uint32_t first = is_like_name(s, i);
     if (first == i)
         return HALLEY_OK;
     if (s->ones[first].found.list.n == 0 && names_valid(s, s->distinct->first_rank[i]))
@@ -52,7 +52,7 @@ static halley_status check_task(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     check_set *s = context;
-    if (is_like(s, i) != i)
+    if (is_like_name(s, i) != i)
         return HALLEY_OK;
     check_place at = check_place_of(s, s->distinct->first_rank[i]);
     at.n_ranks = s->distinct->n_sharing[i];
@@ -81,8 +81,8 @@ static halley_status run_check(check_set *s, uint32_t n_threads, halley_error *e
 }
 
 /* Turn the list into a report, which takes over its memory. */
-static halley_status make_report(halley_check_report **out, check_list *l,
-                                 halley_error *err)
+static halley_status make_check_report(halley_check_report **out, check_list *l,
+                                       halley_error *err)
 {
     halley_check_report *r = calloc(1, sizeof *r);
     check_list *memory = malloc(sizeof *memory);
@@ -147,7 +147,7 @@ halley_status check_with_groups(halley_check_report **out, const halley_trace_se
                    .twins = twins};
     halley_status status = run_check(&s, o.n_threads, err);
     if (status == HALLEY_OK)
-        status = make_report(out, &found, err);
+        status = make_check_report(out, &found, err);
     if (status == HALLEY_OK)
         (*out)->compared_ranks = distinct.n_ranks > 1;
     for (uint32_t i = 0; s.ones != NULL && i < distinct.n; i++)
@@ -185,7 +185,7 @@ halley_status halley_check_load_errors(halley_check_report **out,
     for (uint32_t i = 0; i < n && i < most; i++)
         add_unreadable(&found, &load_errors[i]);
     found.n[CHECK_UNREADABLE] = n;
-    const halley_status status = make_report(out, &found, err);
+    const halley_status status = make_check_report(out, &found, err);
     check_list_fini(&found);
     return status;
 }

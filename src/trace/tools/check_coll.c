@@ -98,7 +98,7 @@ static bool list_ranks(groups *g)
     return true;
 }
 
-static span find_span(const groups *g, uint32_t which, uint32_t group_id)
+static span find_call_span(const groups *g, uint32_t which, uint32_t group_id)
 {
     const span_array *spans = &g->spans[which];
     size_t low = 0, high = spans->n;
@@ -114,7 +114,7 @@ static span find_span(const groups *g, uint32_t which, uint32_t group_id)
     return (span){group_id, 0, 0};
 }
 
-static const char *name_of(groups *g, check_code code, uint32_t group_id)
+static const char *get_call_name(groups *g, check_code code, uint32_t group_id)
 {
     const str name = intern_text(&g->names, group_id);
     return check_quote(g->s->found, code, (halley_bytes){name.at, name.n});
@@ -128,7 +128,7 @@ static const char *group_words(groups *g, check_code code, uint32_t group_id)
     if (intern_text(&g->names, group_id).n == 0)
         return "the group of all ranks";
     const char *words =
-        arena_printf(&g->s->found->memory, "group %s", name_of(g, code, group_id));
+        arena_printf(&g->s->found->memory, "group %s", get_call_name(g, code, group_id));
     return words == NULL ? "group" : words;
 }
 
@@ -143,7 +143,7 @@ typedef struct side {
 static side side_of(const groups *g, uint32_t rank, uint32_t group_id)
 {
     const uint32_t which = g->s->distinct->which[rank];
-    const span sp = find_span(g, which, group_id);
+    const span sp = find_call_span(g, which, group_id);
     const check_one *one = &g->s->ones[which];
     return (side){rank, which, g->s->distinct->trace[which],
                   sp.n == 0 ? NULL : one->collectives.at + sp.first, sp.n};
@@ -237,7 +237,7 @@ static uint32_t find_from(const side *s, uint32_t i, const check_collective *wan
     return i;
 }
 
-static const char *words_of(groups *g, check_code code, const check_collective *c)
+static const char *describe_call(groups *g, check_code code, const check_collective *c)
 {
     if (g->s->found->n[code] >= g->s->found->max_per_code)
         return "";
@@ -261,8 +261,8 @@ static bool tell_order(groups *g, const check_place *at, const side *ref,
                    : "give all ranks the same order to be sure",
               "collective %" PRIu32 " of %s is %s, but on rank %" PRIu32 " %s", p + 1,
               group_words(g, code, other->at[p].group_id),
-              words_of(g, code, &other->at[p]), ref->rank,
-              words_of(g, code, &ref->at[p]));
+              describe_call(g, code, &other->at[p]), ref->rank,
+              describe_call(g, code, &ref->at[p]));
     return ok && ok_too;
 }
 
@@ -274,14 +274,14 @@ static void tell_count(groups *g, const check_place *at, const side *ref,
         extra = arena_printf(&g->s->found->memory,
                              "; the first that differs is number %" PRIu32
                              ", %s here and %s there",
-                             p + 1, words_of(g, CHECK_COLL_COUNT, &other->at[p]),
-                             words_of(g, CHECK_COLL_COUNT, &ref->at[p]));
+                             p + 1, describe_call(g, CHECK_COLL_COUNT, &other->at[p]),
+                             describe_call(g, CHECK_COLL_COUNT, &ref->at[p]));
     else if (p < other->n)
         extra = arena_printf(&g->s->found->memory, "; the first too many is %s",
-                             words_of(g, CHECK_COLL_COUNT, &other->at[p]));
+                             describe_call(g, CHECK_COLL_COUNT, &other->at[p]));
     else if (p < ref->n)
         extra = arena_printf(&g->s->found->memory, "; the first missing is %s",
-                             words_of(g, CHECK_COLL_COUNT, &ref->at[p]));
+                             describe_call(g, CHECK_COLL_COUNT, &ref->at[p]));
     check_add(g->s->found, CHECK_COLL_COUNT, at,
               p < other->n ? other->at[p].node : HALLEY_NO_NODE,
               "the others wait for ever: every rank of a group takes part in each",
@@ -306,12 +306,12 @@ static void tell_kind(groups *g, const check_place *at, const side *ref,
                    : "give all ranks of the group the same comm_size",
               "collective %" PRIu32 " of %s is %s, but on rank %" PRIu32 " %s%s", p + 1,
               group_words(g, code, other->at[p].group_id),
-              words_of(g, code, &other->at[p]), ref->rank, words_of(g, code, &ref->at[p]),
-              more);
+              describe_call(g, code, &other->at[p]), ref->rank,
+              describe_call(g, code, &ref->at[p]), more);
 }
 
 /* How many members have the same trace as this one. */
-static uint32_t count_alike(const groups *g, uint32_t which)
+static uint32_t count_alike_calls(const groups *g, uint32_t which)
 {
     uint32_t n = 0;
     for (uint32_t rank = 0; rank < g->s->distinct->n_ranks; rank++)
@@ -326,7 +326,7 @@ static bool compare_calls(groups *g, const side *ref, const side *other,
     if (p == ref->n && p == other->n)
         return true;
     check_place at = check_place_of(g->s, other->rank);
-    at.n_ranks = count_alike(g, other->which);
+    at.n_ranks = count_alike_calls(g, other->which);
     bool ok = true;
     if (ref->n != other->n)
         tell_count(g, &at, ref, other, p, group_id);
@@ -386,13 +386,13 @@ static void check_declared(groups *g, uint32_t group_id, uint32_t n_members)
         if (g->s->groups_path != NULL || g->s->groups != NULL)
             check_add(g->s->found, CHECK_GROUP_UNKNOWN, &at, HALLEY_NO_NODE,
                       "add it with its ranks", "group %s is not in %s",
-                      name_of(g, CHECK_GROUP_UNKNOWN, group_id),
+                      get_call_name(g, CHECK_GROUP_UNKNOWN, group_id),
                       g->s->groups ? "the list of groups" : g->s->groups_path);
         else if (n_members == 1)
             check_add(g->s->found, CHECK_GROUP_ALONE, &at, HALLEY_NO_NODE,
                       "a collective needs two",
                       "only rank %" PRIu32 " has collectives of group %s", at.rank,
-                      name_of(g, CHECK_GROUP_ALONE, group_id));
+                      get_call_name(g, CHECK_GROUP_ALONE, group_id));
         return;
     }
     const trace_group *group = &g->declared.list.at[declaration];
@@ -402,13 +402,13 @@ static void check_declared(groups *g, uint32_t group_id, uint32_t n_members)
                       "add the traces of the other ranks, or correct the group",
                       "group %s has rank %" PRIu32 ", but there are ranks 0 to %" PRIu32
                       " only",
-                      name_of(g, CHECK_GROUP_RANGE, group_id), group->ranks[i],
+                      get_call_name(g, CHECK_GROUP_RANGE, group_id), group->ranks[i],
                       g->s->distinct->n_ranks - 1);
             return;
         }
 }
 
-static bool check_group(groups *g, uint32_t group_id)
+static bool check_group_calls(groups *g, uint32_t group_id)
 {
     if (g->first_rank[group_id] == g->first_rank[group_id + 1])
         return true;
@@ -489,7 +489,7 @@ static halley_status read_declarations(groups *g, halley_error *err)
             check_add(g->s->found, CHECK_GROUP_CONFLICT, &at, HALLEY_NO_NODE,
                       "make all process_group:init nodes agree",
                       "ranks do not agree on the members of group %s",
-                      name_of(g, CHECK_GROUP_CONFLICT, id));
+                      get_call_name(g, CHECK_GROUP_CONFLICT, id));
         }
     }
     return HALLEY_OK;
@@ -510,7 +510,7 @@ static halley_status check_all(groups *g, halley_error *err)
     if (!list_ranks(g))
         return error_nomem(err);
     for (uint32_t id = 0; id < g->names.n; id++)
-        if (!check_group(g, id))
+        if (!check_group_calls(g, id))
             return error_nomem(err);
     return HALLEY_OK;
 }

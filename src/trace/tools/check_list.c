@@ -85,7 +85,7 @@ static void add_clean(strbuf *b, const char *at, size_t n)
     }
 }
 
-static const char *keep(check_list *l, strbuf *b)
+static const char *keep_message(check_list *l, strbuf *b)
 {
     const char *text = b->failed ? NULL : arena_copy(&l->memory, strbuf_str(b));
     strbuf_fini(b);
@@ -95,7 +95,7 @@ static const char *keep(check_list *l, strbuf *b)
 }
 
 /* Where to cut a text so that no character is torn. */
-static size_t cut(halley_bytes text, size_t most)
+static size_t find_cut(halley_bytes text, size_t most)
 {
     size_t n = text.n < most ? text.n : most;
     while (n < text.n && n > 0 && ((unsigned char)text.at[n] & 0xC0) == 0x80)
@@ -109,17 +109,17 @@ const char *check_quote(check_list *l, check_code code, halley_bytes text)
         return "";
     strbuf b = {0};
     strbuf_add_char(&b, '"');
-    const size_t n = cut(text, 60);
+    const size_t n = find_cut(text, 60);
     add_clean(&b, text.at, n);
     strbuf_add(&b, n < text.n ? STR("…\"") : STR("\""));
-    return keep(l, &b);
+    return keep_message(l, &b);
 }
 
 static const char *clean_name(check_list *l, halley_bytes name)
 {
     strbuf b = {0};
-    add_clean(&b, name.at, cut(name, 200));
-    return keep(l, &b);
+    add_clean(&b, name.at, find_cut(name, 200));
+    return keep_message(l, &b);
 }
 
 void check_add(check_list *l, check_code code, const check_place *at, uint32_t node,

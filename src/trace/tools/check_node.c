@@ -177,8 +177,8 @@ static void check_role(check_list *l, const check_place *at, uint32_t node,
         check_number(l, at, node, role, attr);
 }
 
-static void check_roles(check_list *l, const check_place *at, uint32_t node,
-                        const trace_roles *r)
+static void check_node_roles(check_list *l, const check_place *at, uint32_t node,
+                             const trace_roles *r)
 {
     for (uint32_t role = 1; role < TRACE_N_ROLES; role++) {
         if (trace_roles_has(r, (trace_role)role))
@@ -232,36 +232,37 @@ static bool all_numbers(const halley_attr *attr)
     return true;
 }
 
-static bool valid(halley_bytes text)
+static bool is_valid_text(halley_bytes text)
 {
     return str_utf8_valid((str){text.at, text.n});
 }
 
 static bool attr_valid(const halley_attr *attr)
 {
-    if (!valid(attr->name) || !valid(attr->doc))
+    if (!is_valid_text(attr->name) || !is_valid_text(attr->doc))
         return false;
     if (attr->kind == HALLEY_ATTR_STRING)
-        return valid(attr->bytes);
+        return is_valid_text(attr->bytes);
     size_t cursor = 0;
     halley_attr_item item;
     while (attr->kind == HALLEY_ATTR_STRING_LIST &&
            halley_attr_list_next(attr, &cursor, &item))
-        if (!valid(item.bytes))
+        if (!is_valid_text(item.bytes))
             return false;
     return true;
 }
 
 static bool io_valid(const halley_io *io)
 {
-    return !io->present || (valid(io->values) && valid(io->shapes) && valid(io->types));
+    return !io->present || (is_valid_text(io->values) && is_valid_text(io->shapes) &&
+                            is_valid_text(io->types));
 }
 
 static void check_texts(check_list *l, const check_place *at, uint32_t node)
 {
     static const char *const remedy =
         "protobuf refuses such a string and so do its readers, write it as UTF-8";
-    if (!valid(halley_node_name(at->trace, node)))
+    if (!is_valid_text(halley_node_name(at->trace, node)))
         check_add(l, CHECK_NAME_UTF8, at, node, remedy, "the name is not UTF-8");
     const halley_io in = halley_node_inputs(at->trace, node);
     const halley_io out = halley_node_outputs(at->trace, node);
@@ -339,8 +340,8 @@ static bool declares_groups(const check_place *at, uint32_t node)
            halley_node_inputs(at->trace, node).present;
 }
 
-static bool take(check_one *to, const check_place *at, uint32_t node,
-                 const trace_roles *r)
+static bool take_node(check_one *to, const check_place *at, uint32_t node,
+                      const trace_roles *r)
 {
     switch (halley_node_type_of(at->trace, node)) {
     case HALLEY_NODE_SEND:
@@ -372,7 +373,7 @@ bool check_node(check_one *to, const check_place *at, uint32_t node)
     check_texts(l, at, node);
     check_time(l, at, node);
     check_needs(l, at, node, &roles);
-    check_roles(l, at, node, &roles);
+    check_node_roles(l, at, node, &roles);
     check_zero(l, at, node, &roles);
-    return take(to, at, node, &roles);
+    return take_node(to, at, node, &roles);
 }

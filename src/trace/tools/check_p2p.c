@@ -53,7 +53,7 @@ static bool same_key(const key *a, const key *b)
            a->size_bytes == b->size_bytes;
 }
 
-static channel *find_channel(matching *m, const key *k)
+static channel *find_message_channel(matching *m, const key *k)
 {
     uint64_t hash = hash_u64(k->src + hash_u64(k->dst));
     hash = hash_u64(hash_u64(hash ^ (uint64_t)k->tag) + k->size_bytes);
@@ -97,7 +97,7 @@ static bool is_plausible(check_set *s, const check_message *m, uint32_t rank)
     return true;
 }
 
-static bool add_message(matching *m, const check_message *msg, uint32_t rank)
+static bool list_message(matching *m, const check_message *msg, uint32_t rank)
 {
     if (!is_plausible(m->s, msg, rank))
         return true;
@@ -105,7 +105,7 @@ static bool add_message(matching *m, const check_message *msg, uint32_t rank)
                    .dst = msg->sends ? msg->peer : rank,
                    .size_bytes = msg->size_bytes,
                    .tag = msg->tag};
-    channel *c = find_channel(m, &k);
+    channel *c = find_message_channel(m, &k);
     if (c == NULL)
         return false;
     if (msg->sends) {
@@ -118,13 +118,13 @@ static bool add_message(matching *m, const check_message *msg, uint32_t rank)
     return true;
 }
 
-static bool add_messages(matching *m)
+static bool list_messages(matching *m)
 {
     const trace_distinct *d = m->s->distinct;
     for (uint32_t rank = 0; rank < d->n_ranks; rank++) {
         const check_one *one = &m->s->ones[d->which[rank]];
         for (size_t i = 0; i < one->messages.n; i++)
-            if (!add_message(m, &one->messages.at[i], rank))
+            if (!list_message(m, &one->messages.at[i], rank))
                 return false;
     }
     return true;
@@ -226,8 +226,8 @@ static void tell_alone(matching *m, const rest *r)
 
 /* Within rests[first, end), which agree in all but one part of the key, tell sends and
  * receives in pairs. */
-static void pair_up(matching *m, size_t first, size_t end,
-                    void tell(matching *, const rest *, const rest *))
+static void pair_messages(matching *m, size_t first, size_t end,
+                          void tell(matching *, const rest *, const rest *))
 {
     size_t s = first, r = first;
     for (;;) {
@@ -250,14 +250,14 @@ static void tell_rests(matching *m)
     for (size_t i = 0, j = 0; i < n; i = j) {
         while (j < n && by_ends(&at[i], &at[j]) == 0 && at[i].key.tag == at[j].key.tag)
             j++;
-        pair_up(m, i, j, tell_size);
+        pair_messages(m, i, j, tell_size);
     }
     qsort(at, n, sizeof *at, by_size);
     for (size_t i = 0, j = 0; i < n; i = j) {
         while (j < n && by_ends(&at[i], &at[j]) == 0 &&
                at[i].key.size_bytes == at[j].key.size_bytes)
             j++;
-        pair_up(m, i, j, tell_tag);
+        pair_messages(m, i, j, tell_tag);
     }
     qsort(at, n, sizeof *at, by_spot);
     for (size_t i = 0; i < n; i++)
@@ -268,7 +268,7 @@ static void tell_rests(matching *m)
 halley_status check_p2p(check_set *s, halley_error *err)
 {
     matching m = {.s = s};
-    const bool ok = add_messages(&m) && collect_rests(&m);
+    const bool ok = list_messages(&m) && collect_rests(&m);
     if (ok && m.rests.n > 0)
         tell_rests(&m);
     array_fini(&m.channels);

@@ -124,7 +124,7 @@ static bool make_family(family *f, const halley_trace *trace, const check_one *o
     return true;
 }
 
-static uint32_t find_channel(waits *w, const channel *key)
+static uint32_t find_waiting_channel(waits *w, const channel *key)
 {
     uint64_t hash = hash_u64(key->src + hash_u64(key->dst));
     hash = hash_u64(hash_u64(hash ^ (uint64_t)key->tag) + key->size_bytes);
@@ -156,7 +156,7 @@ static bool make_channels(waits *w)
                                  .size_bytes = m->size_bytes,
                                  .tag = m->tag,
                                  .recvs = {WAIT_NONE, WAIT_NONE, 0}};
-            const uint32_t at = find_channel(w, &key);
+            const uint32_t at = find_waiting_channel(w, &key);
             if (at == WAIT_NONE || !array_push(&w->channel_of, at))
                 return false;
         }
@@ -191,7 +191,7 @@ static void size_group(waits *w, uint32_t group, uint32_t n)
         w->first_meeting[group + 1] = n;
 }
 
-static void join_group(waits *w, uint32_t group, uint32_t n)
+static void join_waiting_group(waits *w, uint32_t group, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
         w->meetings.at[w->first_meeting[group] + k].n_members++;
@@ -215,7 +215,7 @@ static bool make_meetings(waits *w)
     for (uint32_t i = 0; i < n; i++)
         w->meetings.at[w->meetings.n++] = (meeting){.members = {WAIT_NONE, WAIT_NONE, 0}};
     for (uint32_t rank = 0; rank < d->n_ranks; rank++)
-        for_groups(one_of(w, rank), w, join_group);
+        for_groups(one_of(w, rank), w, join_waiting_group);
     return true;
 }
 
@@ -338,7 +338,7 @@ static bool count_left(waits *w, uint32_t rank)
     return w->left[rank] != NULL;
 }
 
-static bool run_all(waits *w)
+static bool run_all_ranks(waits *w)
 {
     const trace_distinct *d = w->s->distinct;
     w->families = mem_array_zero(d->n, sizeof *w->families);
@@ -500,7 +500,7 @@ halley_status check_wait(check_set *s, halley_error *err)
     if (!is_worth_it(s))
         return HALLEY_OK;
     waits w = {.s = s};
-    bool ok = run_all(&w);
+    bool ok = run_all_ranks(&w);
     spot stuck;
     if (ok && find_stuck(&w, &stuck))
         ok = tell_circle(&w, stuck);

@@ -205,7 +205,7 @@ static bool compare_rank(run *r)
     return !d->failed;
 }
 
-static halley_status make_report(halley_diff_report **out, run *r, halley_error *err)
+static halley_status make_diff_report(halley_diff_report **out, run *r, halley_error *err)
 {
     halley_diff_report *report = calloc(1, sizeof *report);
     diff *memory = malloc(sizeof *memory);
@@ -254,7 +254,7 @@ halley_status halley_trace_diff(halley_diff_report **out, const halley_trace_set
         ok = compare_rank(&r);
     }
     const halley_status status =
-        ok && !r.d.failed ? make_report(out, &r, err) : error_nomem(err);
+        ok && !r.d.failed ? make_diff_report(out, &r, err) : error_nomem(err);
     array_fini(&r.outcomes);
     map64_fini(&r.index);
     array_fini(&r.d.list);

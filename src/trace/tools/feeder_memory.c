@@ -105,7 +105,7 @@ static halley_status memory_take(void *self, halley_feed_node *out, bool *found,
 }
 
 /* A node becomes free; it was waiting or taken and is counted out of that already. */
-static void make_free(memory_feeder *f, uint32_t node)
+static void free_children(memory_feeder *f, uint32_t node)
 {
     f->state[node] = FREE;
     f->base.counts.free++;
@@ -135,7 +135,7 @@ static halley_status memory_finish(void *self, uint64_t id, halley_error *err)
         if (--f->pending[next] > 0)
             continue;
         f->base.counts.waiting--;
-        make_free(f, next);
+        free_children(f, next);
     }
     return HALLEY_OK;
 }
@@ -146,7 +146,7 @@ static halley_status memory_put_back(void *self, uint64_t id, halley_error *err)
     const uint32_t node = untake_loaded(f, id);
     if (node == HALLEY_NO_NODE)
         return feeder_not_taken(err, id, "put back");
-    make_free(f, node);
+    free_children(f, node);
     return HALLEY_OK;
 }
 
@@ -211,7 +211,7 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool ids_ascend(const halley_trace *trace, uint32_t n)
+static bool are_ids_sorted(const halley_trace *trace, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++)
         if (halley_node_id(trace, i - 1) >= halley_node_id(trace, i))
@@ -239,7 +239,7 @@ static halley_status take_order(memory_feeder *f, const id_index *sorted,
 
 static halley_status sort_ids(memory_feeder *f, halley_error *err)
 {
-    if (ids_ascend(f->trace, f->n))
+    if (are_ids_sorted(f->trace, f->n))
         return HALLEY_OK;
     f->order = mem_array(f->n, sizeof *f->order);
     f->rank_of = mem_array(f->n, sizeof *f->rank_of);
@@ -257,7 +257,7 @@ static halley_status sort_ids(memory_feeder *f, halley_error *err)
 }
 
 /* Count what each node waits for, and how many wait for each into starts[node + 1]. */
-static void count_dependencies(memory_feeder *f)
+static void count_parents(memory_feeder *f)
 {
     for (uint32_t i = 0; i < f->n; i++) {
         const uint32_t n_deps = feeder_dep_count(&f->base, f->trace, i);
@@ -296,7 +296,7 @@ static halley_status memory_init(memory_feeder *f, halley_error *err)
     if (!f->state || !f->pending || !f->starts || !rank_set_init(&f->free, f->n))
         return error_nomem(err);
     TRY(sort_ids(f, err));
-    count_dependencies(f);
+    count_parents(f);
     f->dependants = mem_array(f->starts[f->n], sizeof *f->dependants);
     if (!f->dependants)
         return error_nomem(err);
@@ -305,7 +305,7 @@ static halley_status memory_init(memory_feeder *f, halley_error *err)
     f->base.counts.all_seen = true;
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->pending[i] == 0)
-            make_free(f, i);
+            free_children(f, i);
         else
             f->base.counts.waiting++;
     }

@@ -171,7 +171,7 @@ static uint32_t node_from(const halley_trace *trace, uint64_t id)
 }
 
 /* The slot of an unfinished node that was read, or NONE. */
-static uint32_t find_slot(const stream_feeder *f, uint64_t id)
+static uint32_t find_stream_slot(const stream_feeder *f, uint64_t id)
 {
     const size_t at = chunk_from(f, id);
     if (at == f->chunks.n || f->chunks.at[at]->first_id > id)
@@ -209,7 +209,7 @@ static uint32_t add_slot(stream_feeder *f, chunk *home, uint32_t node)
     return s;
 }
 
-static void make_free(stream_feeder *f, uint32_t s)
+static void free_waiting(stream_feeder *f, uint32_t s)
 {
     slot *it = &f->slots.at[s];
     it->state = SLOT_FREE;
@@ -223,7 +223,7 @@ static void release_node(stream_feeder *f, uint32_t s)
     if (--f->slots.at[s].pending > 0)
         return;
     f->base.counts.waiting--;
-    make_free(f, s);
+    free_waiting(f, s);
 }
 
 static void chunk_free(chunk *c)
@@ -379,7 +379,7 @@ static void add_dependency(stream_feeder *f, uint32_t s, uint64_t id, uint64_t o
         it->pending++;
         return;
     }
-    const uint32_t other = find_slot(f, on);
+    const uint32_t other = find_stream_slot(f, on);
     if (other != NONE) {
         add_edge(f, other, s);
         it->pending++;
@@ -404,7 +404,7 @@ static void admit_node(stream_feeder *f, chunk *c, uint32_t node)
     if (f->slots.at[s].pending > 0)
         f->base.counts.waiting++;
     else
-        make_free(f, s);
+        free_waiting(f, s);
 }
 
 static chunk *chunk_new(halley_trace *trace, uint32_t n)
@@ -519,7 +519,7 @@ static halley_status stream_take(void *self, halley_feed_node *out, bool *found,
 /* Count a taken node out; NONE when no node of this id is taken. */
 static uint32_t untake_streamed(stream_feeder *f, uint64_t id)
 {
-    const uint32_t s = find_slot(f, id);
+    const uint32_t s = find_stream_slot(f, id);
     if (s == NONE || f->slots.at[s].state != SLOT_TAKEN)
         return NONE;
     f->slots.at[s].home->n_taken--;
@@ -559,7 +559,7 @@ static halley_status stream_put_back(void *self, uint64_t id, halley_error *err)
     const uint32_t s = untake_streamed(f, id);
     if (s == NONE)
         return feeder_not_taken(err, id, "put back");
-    make_free(f, s);
+    free_waiting(f, s);
     return HALLEY_OK;
 }
 
@@ -574,7 +574,7 @@ static void first_unmet(const stream_feeder *f, const chunk *c, uint32_t node,
         out->missing = !was_seen(f, on) && (f->base.counts.all_seen || on < f->last_id);
         if (out->missing && f->base.opts.ignore_missing)
             continue;
-        if (out->missing || on > f->last_id || find_slot(f, on) != NONE)
+        if (out->missing || on > f->last_id || find_stream_slot(f, on) != NONE)
             return;
     }
 }

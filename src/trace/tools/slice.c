@@ -62,7 +62,7 @@ typedef struct into {
     slice_release release;
 } into;
 
-static halley_status add_dep(void *context, uint32_t dep, bool is_data)
+static halley_status add_kept_dep(void *context, uint32_t dep, bool is_data)
 {
     const into *to = context;
     const uint64_t id = halley_node_id(to->trace, dep);
@@ -99,12 +99,12 @@ static halley_status add_bridged(into *to, bridge *br, uint32_t node,
     if (br->fate[node] == BRIDGE_JOINT) {
         counts->n_joints++;
         TRY(edit_joint(to->b, halley_node_id(to->trace, node)));
-        return bridge_deps(br, node, add_dep, to, &counts->n_bridged);
+        return bridge_deps(br, node, add_kept_dep, to, &counts->n_bridged);
     }
     TRY(halley_builder_node(to->b, halley_node_id(to->trace, node),
                             halley_node_type_of(to->trace, node),
                             halley_node_name(to->trace, node)));
-    TRY(bridge_deps(br, node, add_dep, to, &counts->n_bridged));
+    TRY(bridge_deps(br, node, add_kept_dep, to, &counts->n_bridged));
     TRY(slice_release_depend(&to->release, to->b, node));
     TRY(add_dangling(to, node));
     return edit_copy_rest(to->b, to->trace, node, ranks, err);
@@ -128,7 +128,7 @@ static halley_status add_cut(into *to, const uint8_t *keep, uint32_t node,
         const halley_dep dep = i < n_data ? halley_node_data(to->trace, node, i)
                                           : halley_node_ctrl(to->trace, node, i - n_data);
         if (dep.index != HALLEY_NO_NODE && keep[dep.index])
-            TRY(add_dep(to, dep.index, i < n_data));
+            TRY(add_kept_dep(to, dep.index, i < n_data));
         counts->n_cut += dep.index != HALLEY_NO_NODE && !keep[dep.index];
     }
     TRY(slice_release_depend(&to->release, to->b, node));

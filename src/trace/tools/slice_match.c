@@ -76,7 +76,7 @@ static bool read_message(matcher *m, const trace_roles *r, uint32_t rank, uint32
     return array_push(&m->messages, msg);
 }
 
-static bool read_messages(matcher *m)
+static bool read_kept_messages(matcher *m)
 {
     const trace_distinct *d = m->s->distinct;
     for (uint32_t rank = 0; rank < d->n_ranks; rank++) {
@@ -140,7 +140,7 @@ static int by_number(const void *a, const void *b)
 
 static bool match_messages(matcher *m)
 {
-    if (!read_messages(m))
+    if (!read_kept_messages(m))
         return false;
     const message *at = m->messages.at;
     const size_t n = m->messages.n;

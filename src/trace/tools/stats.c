@@ -21,7 +21,7 @@ typedef struct tally {
     halley_trace_stats *to;
 } tally;
 
-static void add_sat(uint64_t *sum, uint64_t x)
+static void add_saturated(uint64_t *sum, uint64_t x)
 {
     *sum = *sum > UINT64_MAX - x ? UINT64_MAX : *sum + x;
 }
@@ -60,30 +60,30 @@ static void add_work(halley_trace_stats *to, const trace_roles *r, uint32_t type
     }
 }
 
-static void add_time(halley_trace_stats *to, const halley_trace *trace, uint32_t node,
-                     const trace_roles *r)
+static void count_time(halley_trace_stats *to, const halley_trace *trace, uint32_t node,
+                       const trace_roles *r)
 {
     const uint32_t type = halley_node_type_of(trace, node);
     const uint64_t start_us = halley_node_start_us(trace, node);
     const uint64_t duration_us = halley_node_duration_us(trace, node);
     if (type < HALLEY_N_NODE_TYPES)
-        add_sat(&to->time_by_type_us[type], duration_us);
+        add_saturated(&to->time_by_type_us[type], duration_us);
     if (type != HALLEY_NODE_METADATA) {
         const bool cpu = trace_roles_is_cpu(r);
         (*(cpu ? &to->n_cpu : &to->n_device))++;
-        add_sat(cpu ? &to->cpu_us : &to->device_us, duration_us);
+        add_saturated(cpu ? &to->cpu_us : &to->device_us, duration_us);
     }
     if (start_us == 0)
         return;
     uint64_t end_us = start_us;
-    add_sat(&end_us, duration_us);
+    add_saturated(&end_us, duration_us);
     if (to->first_start_us == 0 || start_us < to->first_start_us)
         to->first_start_us = start_us;
     if (end_us > to->last_end_us)
         to->last_end_us = end_us;
 }
 
-static bool add_coll(tally *t, const trace_roles *r)
+static bool count_coll(tally *t, const trace_roles *r)
 {
     halley_coll_stats row = {.type = HALLEY_COLL_UNTYPED,
                              .group = trace_roles_group(r),
@@ -118,7 +118,7 @@ static bool add_attrs(tally *t, const halley_trace *trace)
     return ok;
 }
 
-static bool add_node(tally *t, const halley_trace *trace, uint32_t node)
+static bool count_node(tally *t, const halley_trace *trace, uint32_t node)
 {
     halley_trace_stats *to = t->to;
     trace_roles roles;
@@ -128,8 +128,8 @@ static bool add_node(tally *t, const halley_trace *trace, uint32_t node)
     to->n_data_deps += halley_node_data_count(trace, node);
     to->n_ctrl_deps += halley_node_ctrl_count(trace, node);
     add_work(to, &roles, type);
-    add_time(to, trace, node, &roles);
-    return type != HALLEY_NODE_COLL || add_coll(t, &roles);
+    count_time(to, trace, node, &roles);
+    return type != HALLEY_NODE_COLL || count_coll(t, &roles);
 }
 
 static halley_status sum_nodes(halley_trace_stats *to, const halley_trace *trace,
@@ -139,7 +139,7 @@ static halley_status sum_nodes(halley_trace_stats *to, const halley_trace *trace
     const uint32_t n = halley_trace_count(trace);
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++)
-        ok = add_node(&t, trace, i);
+        ok = count_node(&t, trace, i);
     ok = ok && add_attrs(&t, trace);
     to->n_nodes = n;
     to->n_dangling = halley_trace_dangling_count(trace);

@@ -42,7 +42,8 @@ static void add_span(halley_trace_stats *to, const halley_trace_stats *s)
         to->width = s->width;
 }
 
-static void add_sums(halley_trace_stats *to, const halley_trace_stats *s, uint32_t times)
+static void merge_sums(halley_trace_stats *to, const halley_trace_stats *s,
+                       uint32_t times)
 {
     add_stats(&to->n_nodes, s->n_nodes, times);
     for (uint32_t t = 0; t < HALLEY_N_NODE_TYPES; t++) {
@@ -67,8 +68,8 @@ static void add_sums(halley_trace_stats *to, const halley_trace_stats *s, uint32
     to->recv_bytes += s->recv_bytes * times;
 }
 
-static bool add_rows(stats_colls *colls, stats_attrs *attrs, const halley_trace_stats *s,
-                     uint32_t times)
+static bool merge_rows(stats_colls *colls, stats_attrs *attrs,
+                       const halley_trace_stats *s, uint32_t times)
 {
     for (uint32_t i = 0; i < s->n_colls; i++) {
         halley_coll_stats row = s->colls[i];
@@ -107,9 +108,9 @@ static bool sum_up(halley_trace_stats *to, const halley_set_stats *s,
     uint32_t longest = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < d->n; i++) {
-        add_sums(to, s->distinct[i], d->n_sharing[i]);
+        merge_sums(to, s->distinct[i], d->n_sharing[i]);
         add_span(to, s->distinct[i]);
-        ok = add_rows(&colls, &attrs, s->distinct[i], d->n_sharing[i]);
+        ok = merge_rows(&colls, &attrs, s->distinct[i], d->n_sharing[i]);
         if (s->distinct[i]->critical_us > s->distinct[longest]->critical_us)
             longest = i;
     }

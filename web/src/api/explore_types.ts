@@ -14,6 +14,8 @@ export interface Design {
   results: { [key: string]: number | { [key: string]: number } };
   fits: boolean;
   capacity_bytes: number;
+  /* of device_bytes, what lies in outer memory */
+  spilled_bytes?: number;
   error_bar?: ErrorBar;
   limit?: string;
 }
@@ -51,6 +53,12 @@ export interface RefusedValue {
   over_bytes?: number;
 }
 
+export interface Slice {
+  parameter: string;
+  best: Design[];
+  roofline?: { peak_flops: number; bandwidth_Bps: number; operators: { name: string; flops: number; bytes: number; forward_s: number }[] }[];
+}
+
 export interface Exploration {
   study: string;
   description?: string;
@@ -65,7 +73,7 @@ export interface Exploration {
   baseline?: Design;
   axes: Axis[];
   heat_maps: HeatMap[];
-  slices: { parameter: string; best: Design[] }[];
+  slices: Slice[];
   sensitivities: Sensitivity[];
   break_even: { question: string; answer: string }[];
   verified: { id: number; estimated_s: number; simulated_s?: number; note?: string }[];

@@ -3,7 +3,7 @@
 
 import { type Child, svg } from "../base/dom.js";
 import { percent, short, time } from "../base/format.js";
-import { chart, hatchFill, line, rect, text, textWidth, ticks, whisker } from "./chart.js";
+import { chart, fitMiddle, hatchFill, line, rect, text, textWidth, ticks, whisker } from "./chart.js";
 import { findPart, PARTS, type Part } from "./parts.js";
 
 export interface StepRow {
@@ -36,7 +36,7 @@ export function segment(x: number, y: number, w: number, h: number, part: Pick<P
   );
 }
 
-function drawRow(row: StepRow, y: number, h: number, at: (s: number) => number): Child[] {
+function drawRow(row: StepRow, y: number, h: number, at: (s: number) => number, several: boolean): Child[] {
   const marks: Child[] = [];
   let begin = 0;
   for (const { key } of PARTS) {
@@ -45,7 +45,7 @@ function drawRow(row: StepRow, y: number, h: number, at: (s: number) => number):
     const part = findPart(key);
     const room = at(begin + seconds) - at(begin);
     const label = row.strong ? chooseLabel(part, seconds, row.step_s, room) : "";
-    const tip = `${part.name}: ${time(seconds)}, ${percent(seconds / row.step_s, 1)} of the step\n${part.meaning}`;
+    const tip = `${several ? `${row.name}, ` : ""}${part.name}: ${time(seconds)}, ${percent(seconds / row.step_s, 1)} of the step\n${part.meaning}`;
     marks.push(segment(at(begin), y, room - (room > 4 ? 1 : 0), h, part, label, tip));
     begin += seconds;
   }
@@ -64,15 +64,17 @@ export function drawStepBars(rows: readonly StepRow[], width: number): SVGElemen
   const left = wide ? Math.min(width / 4, Math.max(...rows.map((r) => textWidth(r.name))) + 14) : 0;
   const reach = (r: StepRow): number => r.step_s * (1 + Math.max(r.error?.typical ?? 0, Math.min(r.error?.bound ?? 0, 0.2)));
   const high = Math.max(...rows.map(reach)) * 1.005;
-  const at = (s: number): number => left + (s / high) * (width - left - (high > rows[0]!.step_s * 1.1 ? 8 : 64));
+  /* the time after each bar must fit */
+  const room = Math.min(width - left - 8, ...rows.map((r) => ((width - left - 10 - textWidth(time(r.step_s))) * high) / Math.max(r.step_s, 1e-12)));
+  const at = (s: number): number => left + (s / high) * room;
   const marks: Child[] = [];
   let y = 4;
   for (const row of rows) {
     const h = row.strong ? 46 : 18;
     if (!wide) y += 14;
     const name = row.strong ? "strong" : "";
-    marks.push(wide ? text(left - 10, y + h / 2 + 4, row.name, { anchor: "end", kind: name }) : text(0, y - 4, row.name, { kind: name }));
-    marks.push(drawRow(row, y, h, at));
+    marks.push(wide ? text(left - 10, y + h / 2 + 4, fitMiddle(row.name, left - 12), { anchor: "end", kind: name, tip: row.name }) : text(0, y - 4, fitMiddle(row.name, width), { kind: name }));
+    marks.push(drawRow(row, y, h, at, rows.length > 2));
     if (row.error !== null) {
       marks.push(whisker(at, y + h + 7, row.step_s, row.error, { size: 7, tip: describeError(row), range: [0, high] }));
     }

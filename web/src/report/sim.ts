@@ -1,13 +1,16 @@
 /* The report of a simulation: how long, why, which links are busy. */
 
+import { parseColumns } from "../api/columns.js";
 import type { Numbers } from "../api/types.js";
 import { type Child, el } from "../base/dom.js";
 import { bytes, count, percent, plural, si, signed, time } from "../base/format.js";
 import { familySentence, PARTS } from "../draw/parts.js";
 import { drawStepBars } from "../draw/step_bar.js";
+import { drawMemoryTime, type MemoryFigure, memoryLines } from "../draw/memory_time.js";
 import { figureBox } from "../ui/figure.js";
 import { card, fact, partList } from "../ui/parts.js";
 import { table } from "../ui/table.js";
+import { timelineView } from "../ui/timeline.js";
 
 interface Link {
   link: string;
@@ -104,11 +107,30 @@ function collectiveTable(rows: readonly Collective[]): HTMLElement {
   return list.element;
 }
 
-export function simReport(s: Simulation): HTMLElement[] {
+/* The timeline of the web page, to move about in, from the bytes in the report. */
+function timelineCards(base64: string): HTMLElement[] {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const columns = parseColumns(bytes.buffer);
+  let memory: MemoryFigure | null = null;
+  const view = timelineView({ cursor: (time_s) => memory?.moveCursor(time_s), moved: () => undefined }, new AbortController().signal);
+  view.show(columns, {});
+  const cards = [card("Timeline", plural(columns.n_ranks, "rank"), view.element)];
+  const lines = memoryLines(columns);
+  if (lines.length === 0) return cards;
+  const box = figureBox();
+  box.draw((width) => {
+    memory = drawMemoryTime(columns, lines, width);
+    memory.moveCursor(view.state().cursor_s);
+    return memory.figure;
+  });
+  return [...cards, card("Memory over time", null, box.element)];
+}
+
+export function simReport(s: Simulation, columns?: string): HTMLElement[] {
   const total = s.step_s ?? s.time_s ?? 0;
   const ranks = Array.isArray(s.ranks) ? s.ranks.length : (s.ranks ?? s.npus ?? 0);
   const cards: Child[] = [];
-  const facts = el("dl", { class: "facts" }, fact("Simulated", time(total)), s.estimate_s !== undefined && fact("Estimated", time(s.estimate_s), s.difference === undefined ? null : `${signed(s.difference, 2)} simulated`), fact("Ranks", count(ranks)), s.events !== undefined && fact("Events", count(s.events)));
+  const facts = el("dl", { class: "facts" }, fact("Simulated", time(total)), s.estimate_s !== undefined && fact("Estimated", time(s.estimate_s), s.difference === undefined ? null : Math.abs(s.difference) < 5e-5 ? "the same as simulated" : `simulated ${signed(s.difference, 2)}`), fact("Ranks", count(ranks)), s.events !== undefined && fact("Events", count(s.events)));
   cards.push(card("One step", null, facts));
   if (s.parts_s !== undefined && s.step_s !== undefined) {
     const box = figureBox();
@@ -117,6 +139,7 @@ export function simReport(s: Simulation): HTMLElement[] {
     const shown = PARTS.filter((p) => (parts[p.key] ?? 0) > total * 1e-6);
     cards.push(card("Where the time goes", familySentence(parts, total), box.element, partList(shown.map((p) => ({ ...p, value: time(parts[p.key]!), share: parts[p.key]! / total })), 1)));
   }
+  if (columns !== undefined) cards.push(timelineCards(columns));
   if ((s.per_rank ?? []).length > 0) cards.push(card("Ranks", plural(ranks, "rank"), spreadTable(s.per_rank!)));
   const kinds = s.critical_path?.kinds ?? [];
   if (kinds.length > 0) cards.push(card("Critical path", plural(s.critical_path?.steps ?? 0, "step"), pathTable(kinds)));
@@ -125,5 +148,5 @@ export function simReport(s: Simulation): HTMLElement[] {
   if ((s.communication ?? []).length > 0) cards.push(card("Communication by group", s.communication!.length > 40 ? `40 of ${count(s.communication!.length)}` : null, collectiveTable(s.communication!)));
   if ((s.warnings ?? []).length > 0) cards.push(card("Warnings", null, s.warnings!.map((w) => el("p", { class: "note" }, w))));
   const title = s.model === undefined ? `A simulation on ${s.cluster ?? plural(ranks, "rank")}` : `${s.model} on ${count(ranks)} ranks (${s.cluster ?? ""})`;
-  return [el("div", { class: "title" }, el("h1", {}, title), s.verdict !== undefined && el("p", { class: "verdict" }, s.verdict)), el("div", { class: "grid" }, cards)];
+  return [el("div", { class: "title" }, el("h1", {}, title), s.verdict !== undefined && el("p", { class: "lede" }, `${s.verdict.charAt(0).toUpperCase()}${s.verdict.slice(1)}.`)), el("div", { class: "grid" }, cards)];
 }

@@ -155,7 +155,7 @@ class Timeline implements TimelineView {
     const label = `Timeline of ${plural(c.start_s.length, "box").replace("boxs", "boxes")} in ${plural(this.rows.length, "row")}, ${time(this.end_s)} long${c.path_box.length > 0 ? `, with a critical path of ${plural(c.path_box.length, "step")}` : ""}`;
     this.canvas.setAttribute("aria-label", label);
     const alike = c.ranks.reduce((sum, r) => sum + r.alike, 0);
-    const hidden = [alike > 0 && `${plural(alike, "further rank")} with the same totals ${alike === 1 ? "is" : "are"} not drawn`, c.left_out > 0 && `${plural(c.left_out, "rank")} left out: a timeline holds at most 4 million boxes`].filter((w) => w !== false);
+    const hidden = [alike > 0 && `${plural(alike, "further rank")} with the same totals ${alike === 1 ? "is" : "are"} not drawn`, c.left_out > 0 && `${plural(c.left_out, "rank")} left out: there is no room for more boxes`].filter((w) => w !== false);
     fill(this.said, `${count(c.start_s.length)} boxes. ${hidden.length > 0 ? `${hidden.join("; ")}. ` : ""}Drag to move, Ctrl and wheel to zoom, click for the cursor.`);
   }
 

@@ -39,6 +39,8 @@ export interface Judgement {
   y: Measure;
   /* what is compared: "system", or the name of the designs */
   noun: string;
+  /* the parameter whose values are the systems */
+  parameter: string | null;
 }
 
 function numberOf(d: Design, key: string): number {
@@ -98,7 +100,7 @@ export function judge(e: Exploration, limits: Limits, has_tokens: boolean): Judg
   for (const row of allowed) row.beaten_by = row.front ? null : (allowed.find((other) => other.front && beats(other, row))?.label ?? null);
   const order = (r: Judged): number => (r.front ? 0 : r.over.length === 0 ? 1 : 2);
   rows.sort((a, b) => order(a) - order(b) || (a.x - b.x) * signs[0]!);
-  return { rows, refused: (e.refused_values ?? []).filter((r) => parameter === null || r.parameter === parameter), x, y, noun };
+  return { rows, refused: (e.refused_values ?? []).filter((r) => parameter === null || r.parameter === parameter), x, y, noun, parameter };
 }
 
 function errorWords(d: Design, value: number): string {

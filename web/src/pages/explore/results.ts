@@ -3,7 +3,7 @@
 
 import type { Design, Exploration } from "../../api/explore_types.js";
 import { type Child, el, fill } from "../../base/dom.js";
-import { count, dollars, errorShare, percent, plural, si, significant, time } from "../../base/format.js";
+import { bytes, count, dollars, errorShare, percent, plural, si, significant, time } from "../../base/format.js";
 import { placeLink } from "../../base/url_state.js";
 import { drawHeatMap, type Heat } from "../../draw/heat_map.js";
 import { shortName, valueWords } from "../../draw/parameters.js";
@@ -14,6 +14,7 @@ import { selectField } from "../../ui/fields.js";
 import { card, chip } from "../../ui/parts.js";
 import { type Column, table } from "../../ui/table.js";
 import { essentialPlan } from "../plan/state.js";
+import { designCards } from "./designs.js";
 import { type Judged, type Judgement, type Limits, refusedWords } from "./judge.js";
 import { measureOf } from "./measures.js";
 
@@ -43,8 +44,10 @@ function planWords(d: Design): string {
 }
 
 function memoryChip(d: Design): HTMLElement {
-  const full = Number(d.results["device_bytes"]) / d.capacity_bytes;
-  if (full > 1 && d.fits) return chip("fits", "with outer memory");
+  const spilled = d.spilled_bytes ?? 0;
+  const full = (Number(d.results["device_bytes"]) - spilled) / d.capacity_bytes;
+  if (!d.fits) return chip("over", percent(full));
+  if (spilled > 0) return chip("fits", `${percent(full)} + ${bytes(spilled)} outer`);
   return chip(full > 0.9 ? "tight" : "fits", percent(full));
 }
 
@@ -182,7 +185,8 @@ export function resultView(): ResultView {
   const heatCard = card("If a parameter changed", null, el("div", { class: "grid heatgrid" }, heatBox, sensitiveBox));
   const evens = el("ul", { class: "answers" });
   const evenCard = card("Break-even and checks", null, evens);
-  const element = el("div", { class: "grid" }, scatterCard, compareCard, heatCard, evenCard);
+  const designs = designCards();
+  const element = el("div", { class: "grid" }, scatterCard, compareCard, heatCard, evenCard, designs.elements);
 
   const showCompare = (e: Exploration, j: Judgement, link: (d: Design) => string | null): void => {
     const timed = j.x.scale === 86400;
@@ -222,6 +226,7 @@ export function resultView(): ResultView {
       if (points.length > 0) scatter.draw((width) => drawScatter({ points, cloud, x, y, ray: j.x.with_time && j.y.with_time }, width));
       fill(how, "Filled: Pareto-optimal within the limits (no other is better in both). Open: beaten by another. Crossed: refused by a limit. " + (j.x.with_time ? `The bar is the typical error of the time${j.y.with_time ? ": a slower step also costs more, so a point moves along its ray" : ""}. Dashed bar: no published run of this chip, error unknown.` : ""));
       showCompare(e, j, link);
+      designs.show(e, j);
       heatCard.hidden = e.heat_maps.length === 0 && e.sensitivities.every((s) => s.parameter === "system");
       heatBox.hidden = e.heat_maps.length === 0;
       const paths = e.axes.map((a) => a.parameter);
