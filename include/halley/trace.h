@@ -342,9 +342,9 @@ const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank);
  * folder. The caller's, to free(); NULL when there is none.
  */
 char *halley_trace_set_groups(const halley_trace_set *set);
-/* The text of such a file with the groups that the set's process_group:init nodes declare:
- * those whose name is a number and whose ranks are all there. *out is the caller's, to
- * free(); NULL when there are none. */
+/* The text of such a file with the groups that the set's process_group:init nodes
+ * declare: those whose name is a number and whose ranks are all there. *out is the
+ * caller's, to free(); NULL when there are none. */
 halley_status halley_trace_set_declared_groups(char **out, const halley_trace_set *set,
                                                halley_error *err);
 uint32_t

@@ -20,6 +20,7 @@
 #include "trace/core/groups.h"
 #include "trace/core/slots.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -524,7 +525,7 @@ static void fit_parallelism(fitter *f)
     if (world > 1 && in_period >= 2 * o->layers_per_period)
         o->tp = group_size > 0 && world % group_size == 0 ? group_size
                                                           : (uint32_t)(world / o->pp);
-    if (world > 1 && any && o->has_backward && world % (o->tp * o->pp) == 0)
+    if (world > 1 && any && o->has_backward && world % ((uint64_t)o->tp * o->pp) == 0)
         o->dp = (uint32_t)(world / o->tp / o->pp);
 }
 
@@ -590,7 +591,8 @@ static halley_status run_fit(halley_recorded_model *out, halley_recorded_times *
     if (status == HALLEY_OK && times != NULL) {
         const size_t n_before = count_leftovers(&f);
         *times = (halley_recorded_times){.size = sizeof *times};
-        times->n_passes = (uint32_t)(f.kernels.n / f.n_looked_at);
+        assert(f.n_looked_at > 0);
+        times->n_passes = f.n_looked_at > 0 ? (uint32_t)(f.kernels.n / f.n_looked_at) : 1;
         fit_sum_times(times, trace, f.kernels.at + n_before, f.kernels.n - n_before);
     }
     array_fini(&f.kernels);

@@ -360,7 +360,7 @@ static halley_status show_fit(request_call *call, const halley_trace_set *set,
     const fit_options *o = call->options;
     const halley_trace *const trace = halley_trace_set_get(set, 0);
     halley_recorded_model f;
-    fit_stack s;
+    fit_stack s = {0};
     strbuf model = {0};
     TRY(halley_recording_fit(&f, trace, err));
     print_model_file(&model, &f, o->name);
