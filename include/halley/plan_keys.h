@@ -142,7 +142,7 @@ extern "C" {
       "shared-experts",                                                                  \
       "none", "core-attn")                                                               \
     X(RECOMPUTE_KEEP, "recompute-keep", "TENSOR",                                        \
-      "with recompute kept, the tensors to keep: input, qkv, context, out, mlpwi or "    \
+      "with recompute kept, what to keep: input, qkv, context, out, mlpwi or "           \
       "mlpwo",                                                                           \
       "none", "qkv")                                                                     \
     X(RECOMPUTE_OFFLOAD, "recompute-offload", "TENSOR",                                  \
@@ -191,6 +191,13 @@ const char *halley_plan_key_name(halley_plan_key key);
  * "did you mean". _ is read as -. False when no key is meant.
  */
 bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word);
+/*
+ * The words that a key takes, or of which its list is made, up to a NULL; NULL for keys
+ * that take something else. Lent, static.
+ */
+const char *const *halley_plan_key_words(halley_plan_key key);
+/* True where a key takes several of its words, or numbers. */
+bool halley_plan_key_is_list(halley_plan_key key);
 
 #ifdef __cplusplus
 }

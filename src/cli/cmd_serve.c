@@ -1,4 +1,5 @@
 /* halley serve: the web page. */
+#include "base/number/whole.h"
 #include "cli/commands.h"
 #include "serve/serve.h"
 
@@ -74,7 +75,7 @@ static halley_status serve_command_run(request_call *call, halley_error *err)
                                  .folder = o->folder,
                                  .open = o->open,
                                  .read_only = o->read_only,
-                                 .max_upload = (uint64_t)o->max_upload,
+                                 .max_upload = whole_u64(o->max_upload),
                                  .most_s = o->max_time};
     const halley_status status = serve_run(&serve, stdout, err);
     return status == HALLEY_EINVAL ? request_usage(call, err, "%s", err->text) : status;

@@ -1,9 +1,30 @@
 /* halley-json(5): requests and the keys of results, from the table of keys. */
 #include "base/str.h"
 #include "cli/commands.h"
+#include "halley/plan_keys.h"
 #include "request/vocabulary.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* What a key of a plan takes; the orders of ranks are too many to list. */
+static void add_words(char *doc, size_t size, const request_key *k)
+{
+    size_t n = strlen(doc);
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS && strncmp(k->key, "plan.", 5) == 0; i++) {
+        const halley_plan_key key = (halley_plan_key)i;
+        const char *const *const words = halley_plan_key_words(key);
+        if (words == NULL || key == HALLEY_KEY_RANK_ORDER ||
+            strcmp(k->word, halley_plan_key_name(key)) != 0)
+            continue;
+        for (size_t w = 0; words[w] != NULL && n < size; w++)
+            n += (size_t)snprintf(doc + n, size - n, "%s%s",
+                                  w > 0                          ? ", "
+                                  : halley_plan_key_is_list(key) ? "; a list of "
+                                                                 : "; one of ",
+                                  words[w]);
+    }
+}
 
 /* Pages are written by one thread, entry by entry; the texts live until the next. */
 static bool list_json_key(request_entry *out, size_t i)
@@ -17,6 +38,7 @@ static bool list_json_key(request_entry *out, size_t i)
              k.unit != NULL ? k.unit : "", k.unit != NULL ? ")" : "",
              is_all ? "all commands" : k.verbs, k.word != NULL ? "; in YAML " : "",
              k.word != NULL ? k.word : "", "");
+    add_words(doc, sizeof doc, &k);
     *out = (request_entry){.name = k.key, .doc = doc};
     return true;
 }

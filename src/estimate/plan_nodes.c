@@ -96,6 +96,17 @@ static double search_bytes(const plan_nodes *w, const plan_message *m)
     return low;
 }
 
+/*
+ * Messages that go in many pieces have the latency of each in their time. Where that is
+ * most of it (lines between data centres), as much time in bytes would be several times
+ * what is sent, and load links that others use: the bytes stay what they are.
+ */
+static double limit_bytes(const plan_message *m, double bytes)
+{
+    static const double most = 4; /* far beyond short messages and library factors */
+    return bytes > most * m->bytes && m->bytes >= 1 ? m->bytes : bytes;
+}
+
 static double find_bytes(plan_nodes *w, const plan_message *m)
 {
     for (uint32_t i = 0; i < PLAN_N_FOUND; i++) {
@@ -104,7 +115,7 @@ static double find_bytes(plan_nodes *w, const plan_message *m)
             f->of.kind == m->kind && f->of.group == m->group)
             return f->bytes;
     }
-    const double bytes = search_bytes(w, m);
+    const double bytes = limit_bytes(m, search_bytes(w, m));
     w->found[w->next_found++ % PLAN_N_FOUND] = (plan_found){*m, bytes};
     return bytes;
 }
@@ -146,6 +157,8 @@ void plan_message_chain(plan_nodes *w, const plan_message *m)
         link_chain(w, add_collective(w, &left, bytes));
         w->alone_s += taken;
         left.seconds -= taken;
+        if (bytes == left.bytes) /* all of it: the rest is latency */
+            break;
     }
     w->more_s += fmax(0, left.seconds);
 }

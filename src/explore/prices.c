@@ -18,13 +18,33 @@ typedef struct price_words {
     size_t n, size;
 } price_words;
 
+/* Four digits; from 1,000 on whole, with separators: 12,000. */
+static void print_price(char to[NUMBER_TEXT + 8], double value)
+{
+    if (value < 999.95 || value > 1e15) {
+        snprintf(to, NUMBER_TEXT + 8, "%s", number_digits(value, 4).at);
+        return;
+    }
+    const number_text whole = number_fixed(value, 0);
+    const size_t n = strlen(whole.at);
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            to[k++] = ',';
+        to[k++] = whole.at[i];
+    }
+    to[k] = '\0';
+}
+
 /* "; " and the words; what has no price is left out. */
 static void add_price(price_words *w, double value, const char *before, const char *after)
 {
     if (!(value > 0) || w->n >= w->size)
         return;
+    char price[NUMBER_TEXT + 8];
+    print_price(price, value);
     const int n = snprintf(w->to + w->n, w->size - w->n, "%s%s%s%s", w->n > 0 ? "; " : "",
-                           before, number_digits(value, 4).at, after);
+                           before, price, after);
     assert(n > 0);
     w->n += (size_t)n;
 }

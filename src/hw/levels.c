@@ -5,6 +5,7 @@
  */
 #include "hw/levels.h"
 
+#include "base/number/whole.h"
 #include "hw/npu.h"
 
 #include <assert.h>
@@ -193,7 +194,7 @@ void hw_npu_follow(halley_cluster *c)
     assert((size_t)tier->kind < sizeof kinds / sizeof *kinds);
     c->remote = (cluster_memory){
         .kind = kinds[tier->kind].remote,
-        .latency_ns = (uint64_t)(tier->latency_s * 1e9 + 0.5),
+        .latency_ns = whole_ns(tier->latency_s),
         .bytes_per_ns = tier->bandwidth_Bps / 1e9,
         .npus_per_node = c->nodes.npus > 0 ? c->nodes.npus : 1,
         .n_groups = 1,

@@ -5,6 +5,7 @@
  */
 #include "hw/memory.h"
 
+#include "base/number/whole.h"
 #include "hw/npu.h"
 
 #include <stddef.h>
@@ -142,13 +143,13 @@ halley_status hw_read_remote(const hw_reader *r, const conf_node *map)
     TRY(conf_read(&t, r->file, map, HW_FIELDS(memory_fields), true, NULL, r->err));
     r->c->remote = (cluster_memory){
         .kind = kinds[t.kind],
-        .latency_ns = (uint64_t)(t.latency * 1e9 + 0.5),
+        .latency_ns = whole_ns(t.latency),
         .bytes_per_ns = t.bandwidth / 1e9,
         .npus_per_node = t.npus_per_node,
         .n_groups = t.groups,
         .node_bytes_per_ns = (t.node_bandwidth > 0 ? t.node_bandwidth : 1e18) / 1e9,
         .npu_bytes_per_ns = (t.npu_bandwidth > 0 ? t.npu_bandwidth : 1e18) / 1e9,
-        .piece_bytes = (uint64_t)t.piece,
+        .piece_bytes = whole_u64(t.piece),
         .in_switch = t.in_switch,
     };
     r->c->remote_given = true;

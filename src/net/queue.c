@@ -80,6 +80,7 @@ static uint32_t decode_free_link(const net_links *l, uint64_t event)
 
 static void init_links(net_links *l, const net_dims *d)
 {
+    assert(d->n_dims <= CLUSTER_MAX_DIMS);
     for (uint32_t i = 0; i < d->n_dims; i++) {
         const bool ring = d->dims[i].topology == CLUSTER_RING;
         if (d->dims[i].topology == CLUSTER_FULLY_CONNECTED)

@@ -11,6 +11,7 @@ uint32_t net_dims_count_differing(const net *n, uint32_t a, uint32_t b)
         a /= d->dims[i].n;
         b /= d->dims[i].n;
     }
+    assert(a == b); /* what is left lies beyond the last dimension */
     return n_differing;
 }
 
@@ -27,6 +28,7 @@ void net_dims_route(const net_dims *d, uint32_t from, uint32_t to, double *laten
         if (slowest == 0 || dim->bytes_per_tick < slowest)
             slowest = dim->bytes_per_tick;
     }
+    assert(from == to || slowest > 0);
     *latency_ticks = latency;
     *bytes_per_tick = slowest;
 }
@@ -44,5 +46,6 @@ uint64_t net_dims_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
         return get_delay_in_dim(d, 0, from, to, bytes);
     double latency, slowest;
     net_dims_route(d, from, to, &latency, &slowest);
+    assert(slowest > 0);
     return des_queue_ticks(d->head.queue, latency + (double)bytes / slowest);
 }

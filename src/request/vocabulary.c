@@ -685,6 +685,13 @@ static bool find_bare_key(size_t *i)
     return false;
 }
 
+void request_key_name(char to[64], const char *word)
+{
+    snprintf(to, 64, "%s", word);
+    for (char *c = to; *c != '\0'; c++)
+        *c = *c == '-' ? '_' : *c;
+}
+
 bool request_key_get(request_key *out, char name[64], size_t i)
 {
     if (i < N_KEYS) {
@@ -696,9 +703,9 @@ bool request_key_get(request_key *out, char name[64], size_t i)
         i >= HALLEY_N_PLAN_KEYS; /* `presets` shows a launch file's plan */
     if (is_bare && !find_bare_key(&i))
         return false;
-    snprintf(name, 64, "%s%s", is_bare ? "" : "plan.", plan_keys[i].name);
-    for (char *c = name; *c != '\0'; c++)
-        *c = *c == '-' ? '_' : *c;
+    char word[64];
+    snprintf(word, sizeof word, "%s%s", is_bare ? "" : "plan.", plan_keys[i].name);
+    request_key_name(name, word);
     *out = (request_key){name,
                          REQUEST_IS_ANY,
                          NULL,

@@ -29,6 +29,9 @@ enum {
     REQUEST_KEY_RARE = 2, /* written only in some cases */
 };
 
+/* "micro-batch" as a key of JSON: "micro_batch". */
+void request_key_name(char to[64], const char *word);
+
 typedef struct request_key {
     const char *key;
     request_key_type type;

@@ -8,6 +8,7 @@
  */
 #include "base/array.h"
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "coll/time.h"
 #include "hw/link.h"
 #include "score/csv_sets.h"
@@ -144,8 +145,8 @@ static halley_status read_record(record *r, const char **why, const conf_node *r
         lookup(links, sizeof links / sizeof *links, text_of(hardware, "accelerator"));
     const double n = number_of(row, "n_npus"), per_node = number_of(hardware, "per_node");
     r->call.bytes = number_of(row, "bytes");
-    r->call.n = n > 0 && n < 1e6 ? (uint32_t)n : 0;
-    const uint32_t domain = per_node > 0 ? (uint32_t)per_node : 8;
+    r->call.n = n > 0 && n < 1e6 ? whole_u32(n) : 0;
+    const uint32_t domain = per_node > 0 ? whole_u32(per_node) : 8;
     r->crosses = r->call.n > domain;
     r->call.per_node = r->crosses ? domain : r->call.n;
     if (!link)

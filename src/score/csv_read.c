@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/number/number.h"
+#include "base/number/whole.h"
 
 enum { COLUMNS = 7 };
 
@@ -77,7 +78,7 @@ static void read_collective(score_csv_row *row, const str *cells)
                  to_number(cells[6], &ms);
     c->integer = str_starts(cells[3], STR("int"));
     c->bytes = elements * (c->integer ? 1 : str_eq(cells[3], STR("float")) ? 4 : 2);
-    c->n = (uint32_t)n;
+    c->n = whole_u32(n);
     row->seconds = ms * 1e-3;
 }
 

@@ -127,6 +127,7 @@ static bool note_overload(halley_result *r, const sim *s)
     if (r->links.links.n == 0 || !(seconds > 0))
         return true;
     const net_link_use *l = &r->links.links.at[0];
+    assert(l->bw_Bps > 0 && l->wire_bytes >= 0);
     const double use = l->wire_bytes / (l->bw_Bps * seconds);
     if (use <= 1 + 1e-9)
         return true;

@@ -107,6 +107,7 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
                                     const sim_node *n)
 {
     uint32_t holder = SIM_NONE;
+    char link[160];
     strbuf_printf(to, "%s of %llu bytes", halley_coll_type_name(n->coll),
                   (unsigned long long)n->amount);
     for (uint32_t i = 0; i < s->streams.ops.n; i++) {
@@ -134,6 +135,8 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
                       "that others have started in a queue (active-chunks-per-dimension "
                       "and the number of queues limit how many run)",
                       get_npu(s, holder));
+    else if (net_find_stalled(link, sizeof link, s->net))
+        strbuf_add(to, STR(", but which cannot go on"));
     else
         strbuf_add(to, STR(", but its messages do not match"));
     return SIM_NONE;

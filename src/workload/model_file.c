@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/conf/conf.h"
 #include "base/file/file.h"
+#include "base/number/whole.h"
 #include "halley/model.h"
 #include "hw/embedded.h"
 #include "hw/npu.h"
@@ -170,7 +171,7 @@ static halley_status read_widths(uint32_t out[HALLEY_MAX_MLP], uint32_t *n,
     TRY(cluster_list_read(widths, HALLEY_MAX_MLP, &count, file, list, UNITS_COUNT, key,
                           err));
     for (size_t i = 0; i < count; i++)
-        out[i] = (uint32_t)widths[i];
+        out[i] = whole_u32(widths[i]);
     *n = (uint32_t)count;
     return HALLEY_OK;
 }

@@ -613,3 +613,27 @@ bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word
 {
     return find_foreign_word(out, is_alias, str_from(word));
 }
+
+const char *const *halley_plan_key_words(halley_plan_key key)
+{
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    switch (key) {
+    case HALLEY_KEY_EXPOSE:
+        return exposed;
+    case HALLEY_KEY_OFFLOAD:
+        return classes;
+    case HALLEY_KEY_RECOMPUTE_MODULES:
+        return modules;
+    case HALLEY_KEY_RECOMPUTE_KEEP:
+    case HALLEY_KEY_RECOMPUTE_OFFLOAD:
+        return tensors;
+    default:
+        return types[key].names;
+    }
+}
+
+bool halley_plan_key_is_list(halley_plan_key key)
+{
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    return types[key].type == CONF_TYPE_NODE;
+}

@@ -103,7 +103,7 @@ $ printf 'name: "</script><script>alert(1)</script><!--"\nlayers: 4\nhidden: 512
 $ halley estimate -m m.yaml -c dgx-h100:8 --report e.html > /dev/null; halley plan -m m.yaml -c dgx-h100:8 --report p.html > /dev/null; halley sim -m m.yaml -c dgx-h100:8 --global-batch 8 --report s.html > /dev/null; grep -c '<script' e.html p.html s.html; grep -c 'alert(1)</script' e.html p.html s.html
 > e.html:3
 > p.html:3
-> s.html:3
+> s.html:4
 > e.html:0
 > p.html:0
 > s.html:0

@@ -75,7 +75,7 @@ $ printf '{topology: ring, n: 2}' > r.yaml && halley topology show --csv r.yaml
 > half cut,50.0 GB/s
 > bisection,50.0 GB/s
 > all-reduce,"20.0 ms for 1 GB per NPU, rings along all dimensions in both directions"
-> collectives,unknown: not every NPU can reach npu0
+> all-to-all,"20.0 ms for 1 GB per NPU, bound by npu1-npu0"
 $ halley topology show --csv --json r.yaml
 ! halley: --json and --csv exclude each other
 ! see 'halley topology show --help'

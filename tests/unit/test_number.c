@@ -5,6 +5,7 @@
  */
 #include "base/number/number.h"
 #include "base/number/number_exact.h"
+#include "base/number/whole.h"
 #include "base/rng.h"
 #include "unit.h"
 
@@ -267,6 +268,38 @@ static void powers_of_ten_are_right_within_their_error(void **state)
     }
 }
 
+static void whole_numbers_take_the_nearest_that_fits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        uint64_t u64;
+        int64_t i64;
+        uint32_t u32;
+    } cases[] = {
+        {0, 0, 0, 0},
+        {0.99, 0, 0, 0},
+        {1, 1, 1, 1},
+        {-1.5, 0, -1, 0},
+        {4294967295.0, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        {4294967296.0, 1ull << 32, 1ll << 32, UINT32_MAX},
+        {0x1p63, 1ull << 63, INT64_MAX, UINT32_MAX},
+        {0x1p64, UINT64_MAX, INT64_MAX, UINT32_MAX},
+        {-0x1p63, 0, INT64_MIN, 0},
+        {1e308, UINT64_MAX, INT64_MAX, UINT32_MAX},
+        {-1e308, 0, INT64_MIN, 0},
+        {INFINITY, UINT64_MAX, INT64_MAX, UINT32_MAX},
+        {-INFINITY, 0, INT64_MIN, 0},
+        {NAN, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(whole_u64(cases[i].value) == cases[i].u64);
+        assert_true(whole_i64(cases[i].value) == cases[i].i64);
+        assert_true(whole_u32(cases[i].value) == cases[i].u32);
+    }
+    assert_true(whole_ns(1.4999e-9) == 1 && whole_ns(1.5e-9) == 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +311,7 @@ int main(void)
         cmocka_unit_test(special_values_have_their_words),
         cmocka_unit_test(other_texts_are_no_numbers),
         cmocka_unit_test(powers_of_ten_are_right_within_their_error),
+        cmocka_unit_test(whole_numbers_take_the_nearest_that_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,8 @@ static const char *const graphs[] = {
     "{topology: hyperx, S: [8, 8], T: 8}",
     "{topology: dgx-1}",
     "{topology: dims, dims: [[ring, 4], [fully-connected, 4], [switch, 4]]}",
+    "{topology: ring, n: 2}",
+    "{topology: mesh, dims: [3]}",
 };
 
 static void every_rule_takes_shortest_paths_between_all_pairs(void **state)

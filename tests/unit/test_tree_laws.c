@@ -126,11 +126,40 @@ static void the_closed_form_is_the_simulation(void **state)
     }
 }
 
+/* Blocks of NPUs with a switch of their own are nodes, also where cables are written out:
+ * else a group inside one would be as slow as its way out. */
+static void written_cables_have_nodes(void **state)
+{
+    (void)state;
+    enum { N = 16, PER_NODE = 4 };
+    char edges[4096] = "", json[8192];
+    char *reply = NULL;
+    for (int i = 0; i < N; i++)
+        snprintf(edges + strlen(edges), sizeof edges - strlen(edges),
+                 "[%d, %d, 300 GB/s, 300 ns], [%d, %d, 25 GB/s, 1 us]%s", i,
+                 N + i / PER_NODE, i, N + N / PER_NODE, i + 1 < N ? ", " : "");
+    snprintf(json, sizeof json,
+             "{\"do\": \"sim\", \"model\": \"gpt-3.6b\", \"cluster\": \"npus: %d\\nnpu: "
+             "h100-sxm-80gb\\nnetwork: {topology: edges, npus: %d, switches: 5, edges: "
+             "[%s], weighted: yes}\\n\", \"plan\": "
+             "{\"tp\": %d, \"global_batch\": 16}}",
+             N, N, edges, PER_NODE);
+    assert_int_equal(halley_request(&reply, json, NULL, NULL), HALLEY_OK);
+    if (strncmp(reply, "{\"ok\": true", 11) != 0)
+        fail_msg("%s: %s", json, reply);
+    const double step_s = read_key(reply, "\"step_s\": ");
+    const double closed_s = read_key(reply, "\"estimate_s\": ");
+    if (!(fabs(step_s / closed_s - 1) <= 0.06))
+        fail_msg("%.6g s, closed form %.6g", step_s, closed_s);
+    free(reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(less_oversubscription_and_more_bandwidth_never_slow),
         cmocka_unit_test(the_closed_form_is_the_simulation),
+        cmocka_unit_test(written_cables_have_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

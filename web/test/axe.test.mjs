@@ -1,7 +1,7 @@
 // Accessibility rules on every page, in its states, light and dark, wide and narrow.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { findAxe, hasOverflow, openPage, startBrowser, startServer } from "./harness.mjs";
+import { expectAccessible, findAxe, openPage, startBrowser, startServer } from "./harness.mjs";
 
 let server, browser;
 before(async () => {
@@ -27,13 +27,7 @@ for (const [name, hash, ready] of STATES) {
   test(`${name} breaks no rule of axe`, async () => {
     const page = await openPage(browser, server, hash);
     await page.waitForFunction(ready);
-    for (const [width, theme] of [[1400, "light"], [1400, "dark"], [420, "dark"], [420, "light"]]) {
-      await page.setViewportSize({ width, height: 1000 });
-      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      await page.waitForTimeout(200);
-      assert.deepEqual(await findAxe(page), [], `${width} ${theme}`);
-      assert.equal(await hasOverflow(page), 0, `${width} ${theme} overflows`);
-    }
+    await expectAccessible(page, assert, name);
     await page.context().close();
   });
 }

@@ -113,11 +113,28 @@ export function request(document, cwd = root) {
 
 export const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-// Violations of accessibility rules, one line each.
-export async function findAxe(page) {
+// Violations of accessibility rules, one line each; of all rules, or of those about colour alone.
+export async function findAxe(page, colours_only = false) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const found = await page.evaluate((some) => window.axe.run(document, { resultTypes: ["violations"], ...(some ? { runOnly: ["color-contrast", "link-in-text-block"] } : {}) }), colours_only);
   return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(" | ")}`);
+}
+
+// The layout of a page has settled: two frames, and what they started.
+export async function settle(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)))));
+}
+
+// No rule is broken and nothing overflows, wide and narrow, light and dark. Colours are judged in
+// all four; what no theme can change, once per width.
+export async function expectAccessible(page, assert, what) {
+  for (const [width, theme, colours_only] of [[1400, "light", false], [1400, "dark", true], [420, "dark", true], [420, "light", false]]) {
+    await page.setViewportSize({ width, height: 1000 });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await settle(page);
+    assert.deepEqual(await findAxe(page, colours_only), [], `${what} ${width} ${theme}`);
+    assert.equal(await hasOverflow(page), 0, `${what} ${width} ${theme} overflows`);
+  }
 }
 
 export const HOSTILE = [
@@ -131,7 +148,7 @@ export const HOSTILE = [
 
 // No text became markup.
 export async function expectHarmless(page, assert, words) {
-  assert.equal(await page.evaluate(() => window.pwned), undefined, `script ran: ${words}`);
-  const strange = await page.evaluate(() => [...document.querySelectorAll("img, iframe, object, embed, body script, [onload], [onerror], a[href^='javascript:']")].map((e) => e.outerHTML.slice(0, 200)));
+  const [ran, strange] = await page.evaluate(() => [window.pwned, [...document.querySelectorAll("img, iframe, object, embed, body script, [onload], [onerror], a[href^='javascript:']")].map((e) => e.outerHTML.slice(0, 200))]);
+  assert.equal(ran ?? undefined, undefined, `script ran: ${words}`);
   assert.deepEqual(strange, [], `markup from ${words}`);
 }

@@ -1,7 +1,7 @@
 // The Plan page, as a person uses it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dropFile, expectCalm, hasOverflow, judge, openPage, startBrowser, startServer } from "./harness.mjs";
+import { dropFile, expectCalm, hasOverflow, judge, openPage, request, startBrowser, startServer } from "./harness.mjs";
 
 let server, browser;
 before(async () => {
@@ -35,6 +35,31 @@ test("the token leaves the address bar and stays in this tab alone", async () =>
   await answered(other);
   await expectCalm(page, assert);
   await other.context().close();
+  await page.context().close();
+});
+
+test("Simulate this plan opens Simulate with the plan", async () => {
+  const page = await openPage(browser, server, "#/plan?model=llama3-8b&cluster=dgx-h100&npus=16&tp=8&pp=2&global_batch=8");
+  await answered(page);
+  await page.getByRole("link", { name: "Simulate this plan" }).click();
+  await page.waitForFunction(() => /takes/.test(document.querySelector("h1")?.textContent ?? ""));
+  for (const [key, value] of Object.entries({ model: "llama3-8b", npus: "16", tp: "8", pp: "2", global_batch: "8" })) assert.equal(query(page).get(key), value);
+  await page.goBack();
+  await answered(page);
+  await expectCalm(page, assert);
+  await page.context().close();
+});
+
+test("memory leaves out what a plan that spreads keeps in outer memory", async () => {
+  const design = { model: "llama3-70b", cluster: "comet-baseline:64", plan: { tp: 8, global_batch: 64, spread: true } };
+  const e = request({ do: "estimate", ...design }).result;
+  assert.ok(e.spilled_bytes > 0 && e.device_bytes > e.capacity_bytes);
+  const page = await openPage(browser, server, "#/plan?model=llama3-70b&cluster=comet-baseline&npus=64&tp=8&global_batch=64&spread=true");
+  await answered(page);
+  const here = `${((e.device_bytes - e.spilled_bytes) / 1e9).toPrecision(3)} GB`;
+  await page.waitForFunction((words) => [...document.querySelectorAll(".hero .facts dd")].some((d) => d.textContent.startsWith(words)), here);
+  assert.equal(await page.locator(".beyond").count(), 0);
+  assert.ok((await page.locator(".outer-frame").count()) > 0);
   await page.context().close();
 });
 

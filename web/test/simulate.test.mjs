@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { expectCalm, expectHarmless, findAxe, halley, hasOverflow, HOSTILE, importModule, judge, openPage, root, startBrowser, startServer } from "./harness.mjs";
+import { expectAccessible, expectCalm, expectHarmless, halley, HOSTILE, importModule, judge, openPage, root, startBrowser, startServer } from "./harness.mjs";
 
 let server, browser, folder;
 before(async () => {
@@ -303,13 +303,7 @@ test("accessible and within its width, light and dark, wide and narrow", async (
   const page = await openPage(browser, server, SMALL);
   await simulated(page);
   await page.getByRole("heading", { name: "What would help" }).waitFor();
-  for (const [width, theme] of [[1400, "light"], [1400, "dark"], [420, "light"], [420, "dark"]]) {
-    await page.setViewportSize({ width, height: 1000 });
-    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-    await page.waitForTimeout(200);
-    assert.deepEqual(await findAxe(page), [], `${width} ${theme}`);
-    assert.equal(await hasOverflow(page), 0, `${width} ${theme}`);
-  }
+  await expectAccessible(page, assert, "Simulate");
   await page.context().close();
 });
 

@@ -102,6 +102,13 @@ test("the list of options names every key of a plan that the engine knows", asyn
   const shown = new Set([...sliders, ...options.MAIN_OPTIONS.map((o) => o.key), ...options.OTHER_OPTIONS.map((o) => o.key)]);
   assert.deepEqual(known.filter((k) => !shown.has(k)), []);
   assert.deepEqual([...shown].filter((k) => !known.includes(k)), []);
+  const keys = request({ do: "schema" }).result.$defs.keys;
+  const short = ["mxfp8", "mxfp4", "nvfp4"]; // a type with a recipe, which has a field of its own
+  for (const o of [...options.MAIN_OPTIONS, ...options.OTHER_OPTIONS]) {
+    const words = keys[`plan.${o.key}`].enum;
+    if (Array.isArray(o.kind) && words !== undefined) assert.deepEqual([...o.kind].sort(), words.filter((w) => !short.includes(w)).sort(), o.key);
+    if (words !== undefined && o.key !== "rank_order") assert.ok(Array.isArray(o.kind), `${o.key} takes words`);
+  }
 });
 
 test("events are read in whatever pieces they arrive", async () => {

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "halley/plan_keys.h"
 #include "hw/link.h"
 #include "workload/plan_file.h"
@@ -429,7 +430,7 @@ static void follow_shape(halley_model *m, const explore_param *p, uint32_t to)
 {
     const bool derived = m->heads && m->head_dim == m->hidden / m->heads;
     if (p->offset == AT(model.hidden) && m->hidden) {
-        m->ffn = (uint32_t)((double)m->ffn * to / m->hidden);
+        m->ffn = whole_u32((double)m->ffn * to / m->hidden);
         if (derived)
             m->head_dim = to / m->heads;
     }
@@ -461,7 +462,7 @@ void explore_set(explore_design *design, const explore_ref *ref,
     } else if (p->kind == PARAM_CONSTANT) {
         design->stack.k[ref->constant] = number;
     } else if (p->kind == PARAM_OFFLOAD) {
-        design->plan.offload = (uint32_t)number;
+        design->plan.offload = whole_u32(number);
     } else if (p->kind == PARAM_DOUBLE) {
         memcpy(at, &number, sizeof number);
     } else if (is_flag(p)) {
@@ -469,7 +470,7 @@ void explore_set(explore_design *design, const explore_ref *ref,
         if (p->offset == AT(plan.embeddings_as_layers))
             design->plan.given |= 1ull << HALLEY_KEY_EMBEDDINGS_AS_LAYERS;
     } else {
-        const uint32_t whole = (uint32_t)number;
+        const uint32_t whole = whole_u32(number);
         follow_shape(&design->model, p, whole);
         memcpy(at, &whole, sizeof whole);
     }

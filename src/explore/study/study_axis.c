@@ -5,6 +5,7 @@
  */
 #include "base/array.h"
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "explore/study/study.h"
 
 #include <assert.h>
@@ -502,12 +503,12 @@ static halley_status read_range(numbers *out, explore_axis *a, halley_study *s,
         if ((to - from) / step > MOST_VALUES)
             return conf_error(&s->file, node, err, HALLEY_ELIMIT,
                               "%s has more than %d values", a->seen.name, MOST_VALUES);
-        n = (uint32_t)floor((to - from) / step * (1 + 1e-12)) + 1;
+        n = whole_u32(floor((to - from) / step * (1 + 1e-12))) + 1;
         to = from + (n - 1) * step;
     }
     const bool whole = ref->param->kind == PARAM_U32;
     if (!n && whole && to - from < MOST_VALUES)
-        n = (uint32_t)(to - from) + 1;
+        n = whole_u32(to - from) + 1;
     a->seen.log = log_scale;
     return add_spaced(out, from, to, n ? n : CONTINUOUS, log_scale, whole, err);
 }

@@ -14,6 +14,8 @@
  */
 #include "hw/read/read_graph.h"
 
+#include "base/number/number.h"
+#include "base/number/whole.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/topology.h"
 #include "hw/levels.h"
@@ -209,7 +211,7 @@ static void add_level(halley_cluster *c, const char *name, double npus, double p
         return;
     hw_outer *o = &c->outer[c->n_outer++];
     *o = (hw_outer){.name = name,
-                    .npus = npus > 0 && npus < (double)c->n_npus ? (uint32_t)npus : 0,
+                    .npus = npus > 0 && npus < (double)c->n_npus ? whole_u32(npus) : 0,
                     .oversubscription = fmax(1, oversubscription),
                     .fabric = base};
     o->fabric.bandwidth_Bps = port_Bps / o->oversubscription;
@@ -331,18 +333,83 @@ static void add_outer_levels(halley_cluster *c, const hw_generator_params *p)
         add_level(c, "", 0, p->link_Bps, 1, 2 * hop_of(p));
 }
 
+/* The NPUs of a block that all cables of a switch go to; 0: it joins others, too. */
+static uint32_t count_block(const hw_graph *g, uint32_t hub, uint32_t npu)
+{
+    const uint32_t n = g->dev_first[hub + 1] - g->dev_first[hub];
+    uint32_t first = npu;
+    for (uint32_t k = g->dev_first[hub]; k < g->dev_first[hub + 1]; k++)
+        first = g->link_to[g->adj_link[k]] < first ? g->link_to[g->adj_link[k]] : first;
+    for (uint32_t k = g->dev_first[hub]; k < g->dev_first[hub + 1]; k++)
+        if (g->link_to[g->adj_link[k]] - first >= n)
+            return 0;
+    return first % n == 0 ? n : 0;
+}
+
+/* What an NPU has to a switch of its own block, which has `*block` NPUs, and to all else.
+ */
+static void split_ports(const hw_graph *g, uint32_t npu, uint32_t *block, double *in_Bps,
+                        double *out_Bps, double *in_s)
+{
+    *block = 0;
+    *in_Bps = *out_Bps = *in_s = 0;
+    for (uint32_t k = g->dev_first[npu]; k < g->dev_first[npu + 1]; k++) {
+        const uint32_t link = g->adj_link[k], to = g->link_to[link];
+        const uint32_t n =
+            g->dev_kind[to] == HW_DEVICE_SWITCH ? count_block(g, to, npu) : 0;
+        const bool inside = n > 1 && n < g->n_npus && (*block == 0 || *block == n);
+        *(inside ? in_Bps : out_Bps) += fmax(0, g->link_Bps[link]);
+        if (inside) {
+            *block = n;
+            *in_s = fmax(*in_s, g->link_latency_s[link]);
+        }
+    }
+}
+
+/*
+ * Nodes of a network whose cables are written out: blocks of equally many consecutive
+ * NPUs, each with switches that join nobody else, over which its NPUs have more bandwidth
+ * than to the rest. Then they are nodes of the closed forms, too; else every NPU is one.
+ */
+static void find_nodes(halley_cluster *c, const hw_graph *g)
+{
+    uint32_t block = 0;
+    double least_Bps = HUGE_VAL, most_s = 0;
+    for (uint32_t i = 0; i < g->n_npus; i++) {
+        uint32_t n;
+        double in_Bps, out_Bps, in_s;
+        split_ports(g, i, &n, &in_Bps, &out_Bps, &in_s);
+        if (n == 0 || (i > 0 && n != block) || !(in_Bps > out_Bps) || !(out_Bps > 0))
+            return;
+        block = n;
+        least_Bps = fmin(least_Bps, in_Bps);
+        most_s = fmax(most_s, in_s);
+    }
+    assert(block > 1 && g->n_npus % block == 0);
+    c->nodes.npus = block;
+    c->nodes.up.bandwidth_Bps = least_Bps;
+    c->nodes.up.simple.hop_s = 2 * most_s;
+    c->nodes.up.all_to_all = HALLEY_A2A_IN_TURN;
+}
+
+/* What an NPU has to others than those of its node. */
+static double sum_ports(const hw_graph *g, uint32_t npu, bool has_nodes)
+{
+    uint32_t block;
+    double in_Bps, out_Bps, in_s;
+    split_ports(g, npu, &block, &in_Bps, &out_Bps, &in_s);
+    return has_nodes ? out_Bps : in_Bps + out_Bps;
+}
+
 /* Levels of a network whose cables are written out: an NPU's own cables, and what crosses
  * between halves. */
 static halley_status measure_levels(halley_cluster *c, const hw_graph *g,
                                     halley_error *err)
 {
     double port = HUGE_VAL, step_s = 0, out_Bps = 0;
-    for (uint32_t i = 0; i < g->n_npus; i++) {
-        double sum = 0;
-        for (uint32_t k = g->dev_first[i]; k < g->dev_first[i + 1]; k++)
-            sum += fmax(0, g->link_Bps[g->adj_link[k]]);
-        port = fmin(port, sum);
-    }
+    const bool has_nodes = !c->graph_joins_nodes && c->nodes.npus > 1;
+    for (uint32_t i = 0; i < g->n_npus; i++)
+        port = fmin(port, sum_ports(g, i, has_nodes));
     for (uint32_t i = 0; i < g->n_links; i++)
         step_s = fmax(step_s, 2 * fmax(0, g->link_latency_s[i]));
     hw_endpoints ends;
@@ -351,8 +418,15 @@ static halley_status measure_levels(halley_cluster *c, const hw_graph *g,
         status = hw_graph_half_cut(&out_Bps, g, &ends, err);
     if (status == HALLEY_OK) {
         const uint32_t half = ends.n / 2;
+        const double over = out_Bps > 0 ? half * port / out_Bps : 1;
         c->n_outer = 0;
-        add_level(c, "", 0, port, out_Bps > 0 ? half * port / out_Bps : 1, step_s);
+        add_level(c, "", 0, port, over, step_s);
+        if (over > 2)
+            hw_note(c,
+                    "closed forms see the network as one level, on which all NPUs cross "
+                    "its middle at once (1:%s); groups on one side of it are faster: "
+                    "use halley sim, which shares links one by one",
+                    number_digits(over, 3).at);
         free(ends.at);
     }
     return status;
@@ -363,6 +437,8 @@ static halley_status measure_edges(halley_cluster *c, const hw_generator_params 
 {
     hw_graph *g;
     TRY(hw_graph_generate(&g, p, err));
+    if (!c->graph_joins_nodes)
+        find_nodes(c, g);
     const halley_status status = measure_levels(c, g, err);
     hw_graph_free(g);
     return status;

@@ -3,6 +3,7 @@
  * simulator are set up. It chooses the rules: `native`, or `astra-sim` for a
  * configuration that was converted and must give the same times.
  */
+#include "base/number/whole.h"
 #include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/schema.h"
@@ -239,11 +240,11 @@ static halley_status read_bus(const hw_reader *r, const conf_node *map)
     TRY(conf_read(&raw, r->file, map, HW_FIELDS(bus_fields), true, NULL, r->err));
     r->c->system.bus = (cluster_bus){
         .on = true,
-        .L_ns = (uint64_t)(raw.latency * 1e9 + 0.5),
-        .o_ns = (uint64_t)(raw.overhead * 1e9 + 0.5),
-        .g_ns = (uint64_t)(raw.gap * 1e9 + 0.5),
+        .L_ns = whole_ns(raw.latency),
+        .o_ns = whole_ns(raw.overhead),
+        .g_ns = whole_ns(raw.gap),
         .G_ns = raw.gap_per_byte,
-        .reduction_delay = (int64_t)raw.reduction,
+        .reduction_delay = whole_i64(raw.reduction),
     };
     return HALLEY_OK;
 }
@@ -369,10 +370,9 @@ halley_status hw_read_system(const hw_reader *r, const conf_node *map)
     s->splits = raw.chunks;
     s->active_chunks = raw.active_chunks;
     s->queues = raw.queues;
-    s->endpoint_ns = (uint64_t)(raw.endpoint * 1e9 + 0.5);
-    s->group_endpoint_ns = raw.group_endpoint < 0
-                               ? s->endpoint_ns
-                               : (uint64_t)(raw.group_endpoint * 1e9 + 0.5);
+    s->endpoint_ns = whole_ns(raw.endpoint);
+    s->group_endpoint_ns =
+        raw.group_endpoint < 0 ? s->endpoint_ns : whole_ns(raw.group_endpoint);
     s->hierarchical = raw.plan == 0;
     s->themis = raw.scheduling == 1;
     s->jitter = raw.jitter;

@@ -122,6 +122,8 @@ static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
     out->volume_bytes =
         (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
     out->rate_Bps = out->volume_bytes / load->wire_s;
+    assert(out->volume_bytes > 0 && out->rate_Bps > 0);
+    assert(out->own.time_s >= out->own.wire_s && out->own.wire_s > 0);
     f->memo = (flow_loads_memo){
         .kind = b->kind,
         .bytes = b->bytes,
@@ -150,6 +152,7 @@ static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_grou
 /* Remember whose flows a class has. */
 static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
 {
+    assert(class_id != NET_FLOW_NONE);
     while (f->owners.n <= class_id)
         if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 0, 1, 1, 1, NET_NONE}))
             return false;
@@ -253,6 +256,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
     bool fresh;
     if (group == NULL)
         return error_nomem(f->err);
+    assert(group->members.n_members == b->n);
     find_loads(&loads, f, group, b);
     TRY(find_shape(&shape, &fresh, f, b, &loads));
     if (fresh)
@@ -419,6 +423,7 @@ void flow_net_forget_shapes(flow_net *f)
 
 bool flow_net_move_transfer(flow_net *f, uint32_t transfer)
 {
+    assert(transfer < f->transfers.n && f->transfers.at[transfer].is_moving);
     const flow_transfer t = f->transfers.at[transfer];
     const uint32_t group = map64_find(&f->groups_by_key, t.group);
     if (group == HASH_NONE)

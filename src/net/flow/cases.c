@@ -74,6 +74,7 @@ static uint64_t change_tick(const case_run *r)
 static void end_flow(case_run *r, uint32_t i, uint64_t tick)
 {
     net_case_result *out = &r->results[i];
+    assert(i < r->c->n_flows && tick != NET_FLOW_NEVER);
     out->drain_tick = tick;
     out->drain_s = (double)tick / ticks_per_s;
     out->finish_s = out->drain_s + r->c->flows[i].latency_s;

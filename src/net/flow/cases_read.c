@@ -5,6 +5,7 @@
 #include "base/file/file.h"
 #include "base/json.h"
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "net/flow/cases.h"
 
 #include <assert.h>
@@ -103,7 +104,7 @@ static halley_status read_change(case_reader *r, json_token first, halley_error 
         return fail_at(r, err,
                        "a change is [s, link, B/s] with a time from 0 on, a link of the "
                        "case and 0 or 1 kB/s to 128 TB/s");
-    const net_case_change change = {n[0], n[2], (uint32_t)n[1]};
+    const net_case_change change = {n[0], n[2], whole_u32(n[1])};
     return array_push(&r->changes, change) ? HALLEY_OK : error_nomem(err);
 }
 
@@ -126,9 +127,9 @@ static halley_status read_hop(case_reader *r, json_token first, halley_error *er
     double share = n[1] / n[2] * 0x1p40;
     if (n[1] == floor(n[1]) && n[2] == floor(n[2]) && n[1] < 0x1p53 && n[2] < 0x1p53) {
         __extension__ typedef unsigned __int128 wide;
-        share = (double)(uint64_t)(((wide)(uint64_t)n[1] << 40) / (uint64_t)n[2]);
+        share = (double)(uint64_t)(((wide)whole_u64(n[1]) << 40) / whole_u64(n[2]));
     }
-    const net_flow_hop hop = {(uint32_t)n[0], (uint64_t)share};
+    const net_flow_hop hop = {whole_u32(n[0]), whole_u64(share)};
     return array_push(&r->hops, hop) ? HALLEY_OK : error_nomem(err);
 }
 

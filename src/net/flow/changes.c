@@ -154,6 +154,7 @@ void flow_net_make_changes(flow_net *f, uint64_t tick)
         f->next_reroute++;
         reroutes = true;
     }
+    assert(f->next_reroute <= f->next_change); /* no way is new before its change */
     if (reroutes)
         find_new_ways(f);
 }

@@ -207,6 +207,7 @@ static void sift_target_down(flow_target *at, uint32_t n, uint32_t i)
 
 static bool push_target(flow_class_cold *c, uint32_t n, flow_target t)
 {
+    assert(n == 0 ? c->n_more == 0 : c->n_more == n - 1);
     if (n == 0) {
         c->first = t;
         return true;
@@ -231,6 +232,7 @@ static bool push_target(flow_class_cold *c, uint32_t n, flow_target t)
 
 static void remove_more(flow_class_cold *c, uint32_t i)
 {
+    assert(i < c->n_more);
     c->more[i] = c->more[--c->n_more];
     if (i < c->n_more) {
         sift_target_up(c->more, i);

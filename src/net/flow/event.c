@@ -16,6 +16,7 @@ static uint64_t divide_up(net_flow *f, net_u128 rest, uint64_t level)
 {
     if (f->last.rest == rest && f->last.level == level)
         return f->last.ticks;
+    assert(level > 0);
     const net_u128 ticks = rest / level + (rest % level != 0);
     f->last.rest = rest;
     f->last.level = level;
@@ -43,6 +44,7 @@ uint64_t flow_event_tick(net_flow *f, uint32_t class_id)
 
 static void place_event(net_flow *f, uint32_t i, flow_event e)
 {
+    assert(i < f->events.n && e.class_id < f->classes.n);
     f->events.at[i] = e;
     f->classes.at[e.class_id].event = i;
 }
@@ -83,6 +85,7 @@ static void sift_event_down(net_flow *f, uint32_t i)
 
 static void remove_event(net_flow *f, uint32_t i)
 {
+    assert(i < f->events.n && f->classes.at[f->events.at[i].class_id].event == i);
     f->classes.at[f->events.at[i].class_id].event = NET_FLOW_NONE;
     const flow_event last = f->events.at[--f->events.n];
     if (i == f->events.n)

@@ -92,6 +92,7 @@ static double find_rate_alone(const flow_net *f)
 {
     double least = HUGE_VAL;
     for (size_t i = 0; i < f->hops.n; i++) {
+        assert(f->hops.at[i].coefficient > 0);
         const double share = (double)f->hops.at[i].coefficient / (double)NET_FLOW_ONE;
         least =
             fmin(least, hw_network_capacity_Bps(f->network, f->hops.at[i].link) / share);
@@ -112,6 +113,7 @@ static bool add_way_hop(flow_net *f, uint32_t link, uint64_t share)
 /* The class of the hops collected, and its latency. */
 static halley_status finish_way(flow_way *out, flow_net *f, double latency_s)
 {
+    assert(f->hops.n > 0 && latency_s >= 0);
     out->class_id = net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, 0);
     out->latency_ticks = flow_net_ticks(f, latency_s);
     out->rate_Bps = find_rate_alone(f);
@@ -180,6 +182,7 @@ static const flow_way *get_way(flow_net *f, const net_request *r)
 static uint32_t take_transfer(flow_net *f)
 {
     const uint32_t id = f->free_transfer;
+    assert(id == NET_NONE || id < f->transfers.n);
     if (id != NET_NONE) {
         f->free_transfer = f->transfers.at[id].next_free;
         return id;
@@ -237,11 +240,13 @@ void flow_net_catch_up(flow_net *f)
         flow_net_make_changes(f, tick);
     }
     advance_solver(f, now);
+    assert(net_flow_now(f->flow) == now);
 }
 
 net_id flow_net_start(flow_net *f, const flow_transfer *t)
 {
     flow_net_catch_up(f);
+    assert(t->class_id != NET_FLOW_NONE && t->bytes > 0);
     const uint32_t id = take_transfer(f);
     if (id != NET_NONE) {
         f->transfers.at[id] = *t;

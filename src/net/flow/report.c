@@ -149,6 +149,7 @@ typedef struct link_tallies {
 
 static void tally_user(link_tally *t, uint32_t class_id, double wire)
 {
+    assert(wire >= 0 && t->most[0] >= t->most[1]);
     if (wire > t->most[0]) {
         t->most[1] = t->most[0];
         t->users[1] = t->users[0];
@@ -187,6 +188,7 @@ static bool tally_class(link_tallies *t, const flow_net *f, uint32_t id)
     const flow_owner *o = get_owner(f, id);
     for (uint32_t i = 0; use.volume > 0 && i < use.n_links; i++) {
         const uint32_t link = use.links[i];
+        assert(use.coefficients[i] > 0);
         const exact_sum wire = multiply_exact(use.volume, use.coefficients[i]);
         const bool inside =
             f->network->level[flow_net_first_link(f, link)] == HW_LEVEL_NODE;

@@ -24,6 +24,7 @@
 
 static bool touch_link(net_flow *f, uint32_t link)
 {
+    assert(link < f->n_links);
     flow_link *l = &f->links[link];
     if (l->touched == f->stamp)
         return true;
@@ -36,6 +37,7 @@ static bool touch_link(net_flow *f, uint32_t link)
 static bool seed_link(net_flow *f, uint32_t link, uint64_t *base, uint64_t level)
 {
     flow_link *l = &f->links[link];
+    assert(l->touched == f->stamp); /* else `seeded` is of an earlier settle */
     *base = level < *base ? level : *base;
     if (l->seeded)
         return true;
@@ -47,6 +49,7 @@ static bool seed_link(net_flow *f, uint32_t link, uint64_t *base, uint64_t level
 static bool list_hop(net_flow *f, uint32_t class_id, uint32_t hop)
 {
     flow_link *l = &f->links[f->hop_link.at[hop]];
+    assert(f->hop_listed.at[hop] == 0 && l->n <= l->capacity);
     if (l->n == l->capacity) {
         const uint32_t more = l->n + l->n / 2 + 4;
         const uint32_t capacity = l->n_routes > more ? l->n_routes : more;
@@ -67,6 +70,7 @@ static bool revive_class(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
     bool was_off = false;
+    assert(k->n > 0 && k->n_solved == 0 && k->level == 0);
     for (uint32_t i = k->first_hop; i < k->first_hop + k->n_hops; i++) {
         if (f->hop_listed.at[i] == 0) {
             was_off = true;
@@ -83,8 +87,12 @@ static bool revive_class(net_flow *f, uint32_t class_id)
 static void end_class(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
-    for (uint32_t i = k->first_hop; i < k->first_hop + k->n_hops; i++)
+    assert(k->n == 0);
+    for (uint32_t i = k->first_hop; i < k->first_hop + k->n_hops; i++) {
+        assert(f->links[f->hop_link.at[i]].n_live > 0);
         f->links[f->hop_link.at[i]].n_live--;
+    }
+    assert(k->held_by == NET_FLOW_NONE || f->links[k->held_by].n_held > 0);
     if (k->held_by != NET_FLOW_NONE)
         f->links[k->held_by].n_held--;
     k->held_by = NET_FLOW_NONE;
@@ -107,6 +115,7 @@ static bool apply_count(net_flow *f, uint32_t class_id, uint64_t *base)
         const net_u128 used = k->level == 0 ? 0 : flow_load(f, i, d, k->level);
         if (!touch_link(f, f->hop_link.at[i]))
             return false;
+        assert(!shrinks || (l->weight >= weight && l->pot >= pot && l->used >= used));
         l->weight += shrinks ? -weight : weight;
         l->pot += shrinks ? -pot : pot;
         l->used += shrinks ? -used : used;
@@ -178,6 +187,7 @@ static bool fits_at_bound(const net_flow *f, const flow_class *k)
 static void accept_class(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
+    assert(k->level <= k->bound && k->held_by == NET_FLOW_NONE);
     if (k->level != k->bound) {
         flow_catch_up(f, class_id);
         for (uint32_t h = k->first_hop; h < k->first_hop + k->n_hops; h++)
@@ -190,6 +200,7 @@ static void accept_class(net_flow *f, uint32_t class_id)
 /* The level at which all classes of a link would be equal. */
 static uint64_t equal_level(const flow_link *l)
 {
+    assert(l->weight > 0);
     const net_u128 level = l->cap / l->weight;
     return level < MAX_LEVEL ? (uint64_t)level : MAX_LEVEL;
 }

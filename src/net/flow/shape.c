@@ -41,6 +41,7 @@ static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t 
             last = is_card ? to : HW_NONE;
             sum += hw_network_nominal_Bps(net, g->adj_link[k]);
         }
+    assert(n > 0 && sum >= 0);
     return sum / n;
 }
 
@@ -83,6 +84,7 @@ static void sort_members(flow_members *m, const uint32_t *place, const uint32_t 
     for (uint32_t k = m->n_nodes; k > 0; k--) /* each has moved to its end */
         m->first[k] = m->first[k - 1];
     m->first[0] = 0;
+    assert(m->first[m->n_nodes] == m->n_members && m->least > 0);
 }
 
 bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *ranks,
@@ -134,8 +136,10 @@ halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
     if (from == to || !(bytes > 0))
         return HALLEY_OK;
     TRY(hw_network_find(&route, net, from, to, err));
+    assert(route.n > 0 && isfinite(bytes));
     for (uint32_t i = 0; i < route.n; i++) {
         const uint32_t link = route.hops[i].link;
+        assert(route.hops[i].share <= HW_ROUTE_ONE);
         if (l->bytes[link] == 0 && !array_push(&l->links, link))
             return error_nomem(err);
         l->bytes[link] += bytes * ((double)route.hops[i].share / (double)HW_ROUTE_ONE);
@@ -160,6 +164,7 @@ static bool has_torus(const hw_network *net)
 static halley_status add_pairs(flow_loads *l, hw_network *net, const uint32_t *npus,
                                uint32_t n, double bytes, halley_error *err)
 {
+    assert(n > 1);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < n; k++)
             TRY(flow_loads_add_edge(l, net, npus[i], npus[k], bytes / (n - 1), err));
@@ -257,6 +262,7 @@ static halley_status add_across(flow_loads *l, hw_network *net, const flow_membe
 static halley_status add_star(flow_loads *l, hw_network *net, const flow_members *m,
                               const coll_load *load, uint32_t root, halley_error *err)
 {
+    assert(m->n_members > 1);
     const bool in = load->pattern == COLL_PATTERN_IN;
     const double bytes = fmax(load->up_bytes, load->out_bytes) / (m->n_members - 1);
     for (uint32_t i = 0; i < m->n_members; i++)

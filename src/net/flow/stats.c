@@ -5,6 +5,8 @@
  */
 #include "net/flow/state.h"
 
+#include <assert.h>
+
 /* What the flows of a class have had: those that ended, and the others until now. */
 static net_u128 sum_class_volume(const net_flow *f, uint32_t class_id)
 {
@@ -14,6 +16,7 @@ static net_u128 sum_class_volume(const net_flow *f, uint32_t class_id)
     const net_u128 served = flow_served_now(f, k);
     for (uint32_t i = 0; i < k->n; i++) {
         const flow_target *t = i == 0 ? &c->first : &c->more[i - 1];
+        assert(t->target - served <= f->flows.at[t->flow].volume || t->target < served);
         sum += f->flows.at[t->flow].volume - (t->target - served);
     }
     return sum;
@@ -58,6 +61,7 @@ net_flow_class_use net_flow_get_class_use(const net_flow *f, uint32_t class_id)
 {
     const flow_class *k = &f->classes.at[class_id];
     const net_u128 volume = sum_class_volume(f, class_id);
+    assert(class_id < f->classes.n);
     return (net_flow_class_use){.n_flows = f->cold.at[class_id].n_started,
                                 .bytes = (double)volume * 0x1p-56,
                                 .volume = volume,

@@ -12,6 +12,7 @@
 #include "request/launch_file.h"
 #include "request/page.h"
 #include "request/verbs.h"
+#include "request/vocabulary.h"
 
 #include <stdlib.h>
 
@@ -252,7 +253,9 @@ static void write_changes_json(report_json *j, const design *d)
     for (uint32_t i = 0; i < n; i++) {
         report_json_flat_object(j, NULL);
         report_json_text(j, "change", str_from(changes[i].what));
-        report_json_text(j, "key", str_from(halley_plan_key_name(changes[i].key)));
+        char key[64];
+        request_key_name(key, halley_plan_key_name(changes[i].key));
+        report_json_text(j, "key", str_from(key));
         report_json_text(j, "value", str_from(changes[i].value));
         report_json_double(j, "step_s", changes[i].estimate.step_s);
         report_json_double(j, "device_bytes", changes[i].estimate.peak_bytes);

@@ -3,6 +3,7 @@
  * start with x- say what a schema has no word for.
  */
 #include "base/str.h"
+#include "halley/plan_keys.h"
 #include "request/verbs.h"
 #include "request/vocabulary.h"
 
@@ -29,12 +30,40 @@ static void write_commands(report_json *j, const char *verbs)
     report_json_end(j);
 }
 
+static void write_enum(report_json *j, const char *const *words)
+{
+    report_json_flat_array(j, "enum");
+    for (size_t i = 0; words[i] != NULL; i++)
+        report_json_text(j, NULL, str_from(words[i]));
+    report_json_end(j);
+}
+
+/* What the key of a plan takes, if these are words. A list is an array of them, or a text
+ * in which + joins them. */
+static void write_plan_words(report_json *j, const char *name)
+{
+    for (int k = 0; k < HALLEY_N_PLAN_KEYS; k++) {
+        const char *const *const words = halley_plan_key_words((halley_plan_key)k);
+        if (words == NULL || strcmp(name, halley_plan_key_name((halley_plan_key)k)) != 0)
+            continue;
+        if (!halley_plan_key_is_list((halley_plan_key)k)) {
+            write_enum(j, words);
+            return;
+        }
+        report_json_flat_object(j, "items");
+        write_enum(j, words);
+        report_json_end(j);
+    }
+}
+
 static void write_key(report_json *j, const request_key *k)
 {
     report_json_object(j, k->key);
     report_json_text(j, "description", str_from(k->meaning));
     if (k->type != REQUEST_IS_ANY)
         report_json_text(j, "type", str_from(name_type(k->type)));
+    if (strncmp(k->key, "plan.", 5) == 0)
+        write_plan_words(j, k->word);
     if (k->unit != NULL)
         report_json_text(j, "x-unit", str_from(k->unit));
     if (k->word != NULL)
@@ -72,23 +101,20 @@ static void write_option_type(report_json *j, const request_option *o)
         report_json_end(j);
         break;
     case REQUEST_CHOICE:
-        report_json_flat_array(j, "enum");
-        for (size_t i = 0; o->choices[i] != NULL; i++)
-            report_json_text(j, NULL, str_from(o->choices[i]));
-        report_json_end(j);
+        write_enum(j, o->choices);
         break;
     }
 }
 
-static void write_option(report_json *j, const request_option *o)
+static void write_option(report_json *j, const request_option *o, bool with_plan)
 {
     char key[64];
-    snprintf(key, sizeof key, "%s", o->name);
-    for (char *c = key; *c != '\0'; c++)
-        *c = *c == '-' ? '_' : *c;
+    request_key_name(key, o->name);
     report_json_object(j, key);
     report_json_text(j, "description", str_from(o->doc));
     write_option_type(j, o);
+    if (with_plan && (o->kind == REQUEST_TEXT || o->kind == REQUEST_TEXTS))
+        write_plan_words(j, o->name);
     if (o->min != 0 || o->max != 0) {
         report_json_double(j, "minimum", o->min);
         report_json_double(j, "maximum", o->max);
@@ -127,9 +153,12 @@ static void write_properties(report_json *j, const request_verb *v)
         report_json_text(j, "description", str_from(v->arguments));
         report_json_end(j);
     }
+    bool has_plan = false;
+    for (const request_option *o = v->options; o != NULL && o->name != NULL; o++)
+        has_plan |= strcmp(o->name, "plan") == 0;
     for (const request_option *o = v->options; o != NULL && o->name != NULL; o++)
         if (strcmp(o->name, "json") != 0 && strcmp(o->name, "csv") != 0)
-            write_option(j, o);
+            write_option(j, o, has_plan);
     report_json_end(j);
 }
 

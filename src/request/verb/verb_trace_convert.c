@@ -1,6 +1,7 @@
 /* halley trace convert - write traces in another form. */
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/number/whole.h"
 #include "halley/ingest.h"
 #include "halley/trace_template.h"
 #include "request/files.h"
@@ -101,7 +102,7 @@ static halley_status load_foreign(halley_trace_set **out, bool *found, request_c
     if (!(o->size_bytes >= 1 && o->size_bytes < 9e18))
         return request_usage(call, err,
                              "an algorithm of MSCCL needs --size, the data it is for");
-    return halley_msccl_load(out, path, (uint64_t)o->size_bytes, err);
+    return halley_msccl_load(out, path, whole_u64(o->size_bytes), err);
 }
 
 static halley_status copy_group_file(const void *from, const char *path,

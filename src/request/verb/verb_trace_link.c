@@ -1,5 +1,6 @@
 /* halley trace link - real recordings as runnable traces. */
 #include "base/error.h"
+#include "base/number/whole.h"
 #include "halley/ingest.h"
 #include "request/files.h"
 #include "request/trace/recordings.h"
@@ -352,8 +353,8 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
                                      halley_error *err)
 {
     const link_options *const o = call->options;
-    const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
-                                   .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
+    const halley_link_opts opts = {.split_ns = whole_u64(o->split_s * 1e9),
+                                   .quiet_ns = whole_u64(o->quiet_s * 1e9),
                                    .classes = true,
                                    .n_threads = o->threads,
                                    .watch = call->watch};

@@ -1,6 +1,7 @@
 /* halley trace slice - keep a part of traces. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/number/whole.h"
 #include "halley/trace_edit.h"
 #include "request/files.h"
 #include "request/trace/traces.h"
@@ -191,8 +192,8 @@ static halley_status parse_window(parsed *p, request_call *call, halley_error *e
     if ((from && o->from_s < 0) || (to && o->to_s < 0))
         return request_usage(call, err, "--from and --to cannot be negative");
     p->slice.by_time = from || to;
-    p->slice.from_us = from ? (uint64_t)ceil(o->from_s * 1e6 - 1e-3) : 0;
-    p->slice.to_us = to ? (uint64_t)ceil(o->to_s * 1e6 - 1e-3) : UINT64_MAX;
+    p->slice.from_us = from ? whole_u64(ceil(o->from_s * 1e6 - 1e-3)) : 0;
+    p->slice.to_us = to ? whole_u64(ceil(o->to_s * 1e6 - 1e-3)) : UINT64_MAX;
     return HALLEY_OK;
 }
 

@@ -2,6 +2,7 @@
  * checked and help is printed. */
 #include "base/error.h"
 #include "base/number/units.h"
+#include "base/number/whole.h"
 #include "base/str.h"
 #include "trace/gen/gen.h"
 
@@ -143,7 +144,7 @@ halley_status gen_param_parse(uint64_t *out, gen_param param, const char *text,
     if (!(value >= (double)row->min && value <= (double)row->max))
         return out_of_range(param, text, err);
     /* 1.1 us is 1.1000000000000001e-6 s: allow for that, not for real fractions. */
-    const uint64_t whole = (uint64_t)(value + 0.5);
+    const uint64_t whole = whole_u64(value + 0.5);
     const double off = value - (double)whole;
     if (off > 1e-6 * value || -off > 1e-6 * value)
         return refuse_param(

@@ -12,6 +12,7 @@
  * The forms equal what the published definitions of the models hold, parameter by
  * parameter; tests/unit/test_hf.c checks totals of public configurations.
  */
+#include "base/number/whole.h"
 #include "workload/import/hf.h"
 
 #include <assert.h>
@@ -306,12 +307,12 @@ void hf_shape_to_model(halley_model *out, const hf_shape *s)
     halley_model *m = out;
     m->kind = HALLEY_TRANSFORMER;
     m->layers = s->n_layers;
-    m->hidden = (uint32_t)s->hidden;
-    m->heads = (uint32_t)s->heads;
-    m->kv_heads = (uint32_t)s->kv_heads;
-    m->head_dim = (uint32_t)s->head_dim;
-    m->ffn = (uint32_t)s->ffn;
-    m->vocab = (uint32_t)s->vocab;
+    m->hidden = whole_u32(s->hidden);
+    m->heads = whole_u32(s->heads);
+    m->kv_heads = whole_u32(s->kv_heads);
+    m->head_dim = whole_u32(s->head_dim);
+    m->ffn = whole_u32(s->ffn);
+    m->vocab = whole_u32(s->vocab);
     m->gated = s->gated;
     m->tied = s->tied;
     const uint32_t n_all = count_layers(s, sees_all);
@@ -320,20 +321,20 @@ void hf_shape_to_model(halley_model *out, const hf_shape *s)
         m->window_every = n_all > 0 ? (n_all + count_layers(s, has_window)) / n_all : 0;
     }
     if (count_layers(s, has_experts) > 0) {
-        m->experts = (uint32_t)s->experts;
-        m->top_k = (uint32_t)s->top_k;
-        m->expert_ffn = (uint32_t)s->expert_ffn;
-        m->shared_ffn = (uint32_t)s->shared_ffn;
+        m->experts = whole_u32(s->experts);
+        m->top_k = whole_u32(s->top_k);
+        m->expert_ffn = whole_u32(s->expert_ffn);
+        m->shared_ffn = whole_u32(s->shared_ffn);
         place_experts(m, s);
     }
     if (s->kv_rank > 0) {
-        m->q_rank = (uint32_t)s->q_rank;
-        m->kv_rank = (uint32_t)s->kv_rank;
-        m->qk_nope = (uint32_t)s->nope;
-        m->qk_rope = (uint32_t)s->rope;
-        m->v_head = (uint32_t)s->v_head;
+        m->q_rank = whole_u32(s->q_rank);
+        m->kv_rank = whole_u32(s->kv_rank);
+        m->qk_nope = whole_u32(s->nope);
+        m->qk_rope = whole_u32(s->rope);
+        m->v_head = whole_u32(s->v_head);
     }
-    m->expert_hidden = m->experts > 0 ? (uint32_t)s->moe_latent : 0;
+    m->expert_hidden = m->experts > 0 ? whole_u32(s->moe_latent) : 0;
     m->attention_gate = s->wide_q > 1;
     set_mixed(m, s);
 }

@@ -3,6 +3,7 @@
  * diffusion transformers. All are counted; those whose layers are a plain stack can be
  * timed as a transformer whose attention is not causal, the others are refused by name.
  */
+#include "base/number/whole.h"
 #include "workload/import/hf.h"
 
 #include <math.h>
@@ -14,11 +15,11 @@ static void set_stack(halley_model *m, double layers, double hidden, double head
                       double ffn, double vocab)
 {
     m->kind = HALLEY_TRANSFORMER;
-    m->layers = (uint32_t)layers;
-    m->hidden = (uint32_t)hidden;
-    m->heads = (uint32_t)heads;
-    m->ffn = (uint32_t)ffn;
-    m->vocab = (uint32_t)vocab;
+    m->layers = whole_u32(layers);
+    m->hidden = whole_u32(hidden);
+    m->heads = whole_u32(heads);
+    m->ffn = whole_u32(ffn);
+    m->vocab = whole_u32(vocab);
     m->not_causal = true;
     m->tied = true;
 }
@@ -32,7 +33,7 @@ static void read_bert(hf_block *b, halley_model *m)
 {
     const double h = hf_whole_needed(b, "hidden_size");
     const double layers = hf_whole_needed(b, "num_hidden_layers");
-    const double f = hf_whole(b, "intermediate_size", (uint32_t)(4 * h));
+    const double f = hf_whole(b, "intermediate_size", whole_u32(4 * h));
     const double v = hf_whole_needed(b, "vocab_size");
     const double positions = hf_whole(b, "max_position_embeddings", 512);
     const double types = hf_whole(b, "type_vocab_size", 2);
@@ -45,7 +46,7 @@ static void read_electra(hf_block *b, halley_model *m)
 {
     const double h = hf_whole_needed(b, "hidden_size");
     const double layers = hf_whole_needed(b, "num_hidden_layers");
-    const double f = hf_whole(b, "intermediate_size", (uint32_t)(4 * h));
+    const double f = hf_whole(b, "intermediate_size", whole_u32(4 * h));
     const double v = hf_whole_needed(b, "vocab_size");
     const double e = hf_whole(b, "embedding_size", 128);
     const double rows = v + hf_whole(b, "max_position_embeddings", 512) +
@@ -87,9 +88,9 @@ static void read_deberta(hf_block *b, halley_model *m)
 {
     const double h = hf_whole_needed(b, "hidden_size");
     const double layers = hf_whole_needed(b, "num_hidden_layers");
-    const double f = hf_whole(b, "intermediate_size", (uint32_t)(4 * h));
+    const double f = hf_whole(b, "intermediate_size", whole_u32(4 * h));
     const double v = hf_whole_needed(b, "vocab_size");
-    const double e = hf_whole(b, "embedding_size", (uint32_t)h);
+    const double e = hf_whole(b, "embedding_size", whole_u32(h));
     const double positions = hf_whole(b, "max_position_embeddings", 512);
     const double kernel = hf_whole(b, "conv_kernel_size", 0);
     double p =
@@ -185,7 +186,7 @@ static void read_vit(hf_block *b, halley_model *m)
 {
     const double h = hf_whole_needed(b, "hidden_size");
     const double layers = hf_whole_needed(b, "num_hidden_layers");
-    const double f = hf_whole(b, "intermediate_size", (uint32_t)(4 * h));
+    const double f = hf_whole(b, "intermediate_size", whole_u32(4 * h));
     const double patch = hf_whole_needed(b, "patch_size");
     const double n =
         square(floor(hf_whole(b, "image_size", 224) / (patch > 0 ? patch : 1)));
@@ -195,7 +196,7 @@ static void read_vit(hf_block *b, halley_model *m)
     b->params = channels * patch * patch * h + 2 * h + (n + 1) * h +
                 layers * hf_plain_layer_params(h, f) + 2 * h + classes * (h + 1);
     set_stack(m, layers, h, hf_whole_needed(b, "num_attention_heads"), f, classes);
-    m->seq = (uint32_t)(n + 1);
+    m->seq = whole_u32(n + 1);
 }
 
 /* A text tower of CLIP or SigLIP. */
@@ -271,7 +272,7 @@ halley_status hf_diffusers_read(halley_model *out, hf_block *b)
     const double classes = hf_whole(b, "num_embeds_ada_norm", 1000);
     const double patch = hf_whole(b, "patch_size", 2), in = hf_whole(b, "in_channels", 4);
     const double side = hf_whole(b, "sample_size", 32);
-    const double o = hf_whole(b, "out_channels", (uint32_t)in);
+    const double o = hf_whole(b, "out_channels", whole_u32(in));
     const double block = 4 * (h * h + h) + 8 * h * h + 5 * h + 6 * h * h + 6 * h;
     b->params = layers * block + 256 * h + h + h * h + h + (classes + 1) * h +
                 patch * patch * in * h + h +

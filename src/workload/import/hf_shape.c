@@ -1,6 +1,7 @@
 /* A decoder's configuration as a shape: the keys that all types share, then what the
  * row of its type says, then the type's own adjustments. */
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "workload/import/hf.h"
 
 #include <assert.h>
@@ -13,12 +14,12 @@ static void read_sizes(hf_shape *s, hf_block *b)
     s->hidden = hf_whole_needed(b, "hidden_size n_embd n_embed d_model");
     s->heads = hf_whole(b, "num_attention_heads n_head n_heads num_heads", 0);
     s->kv_heads =
-        hf_whole(b, "num_key_value_heads num_kv_heads n_head_kv", (uint32_t)s->heads);
+        hf_whole(b, "num_key_value_heads num_kv_heads n_head_kv", whole_u32(s->heads));
     s->head_dim = hf_whole(b, "head_dim kv_channels attention_head_dim", 0);
     if (s->head_dim <= 0 && s->heads > 0)
         s->head_dim = s->hidden / s->heads;
     s->ffn = hf_whole(b, "intermediate_size ffn_hidden_size n_inner ffn_dim",
-                      (uint32_t)(4 * s->hidden));
+                      whole_u32(4 * s->hidden));
     s->vocab = hf_whole_needed(b, "padded_vocab_size vocab_size");
     s->mtp_layers = hf_whole(b, "num_nextn_predict_layers", 0);
 }

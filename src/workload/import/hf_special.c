@@ -2,6 +2,8 @@
  * that no key shows. */
 #include "workload/import/hf_special.h"
 
+#include "base/number/whole.h"
+
 #include <assert.h>
 #include <stddef.h>
 
@@ -69,13 +71,13 @@ void hf_adjust_gemma4(hf_block *b, hf_shape *s)
 {
     const double full_dim = hf_whole(b, "global_head_dim", 512);
     const double full_kv =
-        hf_whole(b, "num_global_key_value_heads", (uint32_t)s->kv_heads);
+        hf_whole(b, "num_global_key_value_heads", whole_u32(s->kv_heads));
     const bool k_is_v = hf_flag(b, "attention_k_eq_v", false);
     const uint32_t n_shared = hf_whole(b, "num_kv_shared_layers", 0);
     const bool wide = hf_flag(b, "use_double_wide_mlp", false);
     const double p = hf_whole(b, "hidden_size_per_layer_input", 0);
     const double per_layer_vocab =
-        hf_whole(b, "vocab_size_per_layer_input", (uint32_t)s->vocab);
+        hf_whole(b, "vocab_size_per_layer_input", whole_u32(s->vocab));
     const bool moe = hf_flag(b, "enable_moe_block", false);
     const double h = s->hidden, layers = s->n_layers;
     s->ffn_total = 0;
@@ -179,7 +181,7 @@ void hf_adjust_opt(hf_block *b, hf_shape *s)
 {
     const double h = s->hidden;
     s->positions = h * (hf_whole(b, "max_position_embeddings", 2048) + 2.0);
-    const double w = hf_whole(b, "word_embed_proj_dim", (uint32_t)h);
+    const double w = hf_whole(b, "word_embed_proj_dim", whole_u32(h));
     if (w != h)
         add_extra(s, s->vocab * (w - h) + 2 * w * h);
     s->no_final_norm = !hf_flag(b, "do_layer_norm_before", true) ||
@@ -196,7 +198,7 @@ void hf_adjust_mpt(hf_block *b, hf_shape *s)
 {
     s->ffn = s->hidden * hf_real(b, "expansion_ratio", 4);
     hf_block attention = hf_sub_block(b, "attn_config", NULL);
-    s->kv_heads = hf_whole(&attention, "kv_n_heads", (uint32_t)s->heads);
+    s->kv_heads = hf_whole(&attention, "kv_n_heads", whole_u32(s->heads));
     b->status = attention.status;
 }
 
@@ -285,7 +287,7 @@ void hf_adjust_llama4(hf_block *b, hf_shape *s)
     const conf_node *listed = hf_node(b, "moe_layers");
     const conf_node *rope = hf_node(b, "no_rope_layers");
     s->expert_ffn = s->shared_ffn = s->ffn;
-    s->ffn = hf_whole(b, "intermediate_size_mlp", (uint32_t)s->ffn);
+    s->ffn = hf_whole(b, "intermediate_size_mlp", whole_u32(s->ffn));
     s->window = hf_whole(b, "attention_chunk_size", 8192);
     const bool has_rope = rope != NULL && rope->kind == CONF_LIST && rope->n > 0;
     for (uint32_t i = 0; i < s->n_layers; i++) {

@@ -4,6 +4,7 @@
  * between slices (dcn), where -1 takes what is left.
  */
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "workload/launch/tree.h"
 
 #include <math.h>
@@ -292,7 +293,7 @@ static uint32_t read_axis(launch_args *a, const char *mesh, const char *axis,
     if (n == 0 || n < -1 || n > 1e6 || n != floor(n))
         launch_args_fail(a, HALLEY_EINVAL, "%s_%s_parallelism must be a degree or -1",
                          mesh, axis);
-    return n > 0 ? (uint32_t)n : 0;
+    return n > 0 ? whole_u32(n) : 0;
 }
 
 static uint32_t read_maxtext_product(launch_args *a, const char *axis,
@@ -398,7 +399,7 @@ static void read_maxtext_batch(launch_args *a, uint32_t tp, uint32_t pp, uint32_
                          "halley needs whole ones",
                          number_digits(device, 6).at, number_digits(micro, 6).at);
     else
-        launch_set_number(l, HALLEY_KEY_MICRO_BATCH, (uint64_t)micro);
+        launch_set_number(l, HALLEY_KEY_MICRO_BATCH, whole_u64(micro));
     if (!launch_args_has(a, "per-device-batch-size"))
         import_add(l->import, HALLEY_IMPORT_ASSUMED, STR("per_device_batch"), STR("12"));
     l->npu_batch = device * (steps > 0 ? steps : 1);

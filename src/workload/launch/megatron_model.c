@@ -4,6 +4,7 @@
  * without a gate. The shape is counted by the same code as Hugging Face's configurations.
  */
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "workload/import/hf.h"
 #include "workload/launch/args.h"
 
@@ -253,7 +254,8 @@ static void read_megatron_experts(launch_args *a, hf_shape *s)
         return;
     }
     s->top_k = launch_args_whole(a, "moe-router-topk", 2, NO_KEY);
-    s->expert_ffn = launch_args_whole(a, "moe-ffn-hidden-size", (uint32_t)s->ffn, NO_KEY);
+    s->expert_ffn =
+        launch_args_whole(a, "moe-ffn-hidden-size", whole_u32(s->ffn), NO_KEY);
     s->shared_ffn =
         launch_args_whole(a, "moe-shared-expert-intermediate-size", 0, NO_KEY);
     s->shared_gate = launch_args_has(a, "moe-shared-expert-gate");
@@ -392,7 +394,7 @@ static void read_feed_forward(launch_args *a, hf_shape *s)
     s->gated = swiglu || launch_args_has(a, "quick-geglu gated-linear-unit");
     launch_args_has(a, "squared-relu");
     const double usual = swiglu ? floor(4 * s->hidden * 2 / 3 / 64) * 64 : 4 * s->hidden;
-    s->ffn = launch_args_whole(a, "ffn-hidden-size", (uint32_t)usual, NO_KEY);
+    s->ffn = launch_args_whole(a, "ffn-hidden-size", whole_u32(usual), NO_KEY);
 }
 
 static void read_biases(launch_args *a, hf_shape *s)

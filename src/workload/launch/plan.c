@@ -1,5 +1,6 @@
 /* What a launch file says, and its plan for a number of NPUs. */
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "workload/launch/args.h"
 
 #include <stdio.h>
@@ -94,7 +95,7 @@ static halley_status set_counted(halley_plan *p, uint64_t *bits, const halley_la
     double batch = l->npu_batch > 0 ? l->npu_batch * n_npus : l->local_batch * dp;
     if (l->value[HALLEY_KEY_GLOBAL_BATCH] == NULL && batch >= 1 && batch < 4e9 &&
         (except >> HALLEY_KEY_GLOBAL_BATCH & 1) == 0) {
-        snprintf(text, sizeof text, "%.0s%llu", "", (unsigned long long)batch);
+        snprintf(text, sizeof text, "%.0s%llu", "", (unsigned long long)whole_u64(batch));
         TRY(set_key(p, l, HALLEY_KEY_GLOBAL_BATCH, text, err));
         *bits |= 1ull << HALLEY_KEY_GLOBAL_BATCH;
     }

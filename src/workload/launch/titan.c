@@ -4,6 +4,7 @@
  * number of GPUs.
  */
 #include "base/number/number.h"
+#include "base/number/whole.h"
 #include "workload/launch/tree.h"
 
 #include <stdio.h>
@@ -109,7 +110,7 @@ static uint32_t read_titan_degree(launch_args *a, const char *name, halley_plan_
 static uint32_t read_rest_number(launch_args *a, const char *name, uint32_t otherwise)
 {
     const double n = launch_args_real(a, name, otherwise, NO_KEY);
-    return n > 0 && n < 1e9 ? (uint32_t)n : 0;
+    return n > 0 && n < 1e9 ? whole_u32(n) : 0;
 }
 
 static void read_titan_sharding(launch_args *a, uint32_t cp)

@@ -65,6 +65,8 @@ export interface Estimate {
   memory_bytes: Numbers;
   device_bytes: number;
   offloaded_bytes?: number;
+  /* of device_bytes, what a plan with spread keeps in outer memory */
+  spilled_bytes?: number;
   capacity_bytes: number;
   headroom: number;
   fullest_stage: number;

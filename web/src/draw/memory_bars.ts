@@ -9,6 +9,8 @@ export interface MemoryRow {
   name: string;
   bytes: { [key: string]: number };
   total: number;
+  /* of the total, what lies in outer memory: all classes in proportion */
+  spilled?: number;
 }
 
 export interface Capacity {
@@ -39,9 +41,10 @@ function labelRoom(from: number, to: number, usable: number, capacity: number): 
 
 function drawRow(row: MemoryRow, y: number, h: number, at: (b: number) => number, labelled: boolean, limit: Capacity): Child[] {
   const marks: Child[] = [];
+  const here = row.total - (row.spilled ?? 0);
   let begin = 0;
   for (const kind of MEMORY) {
-    const size = row.bytes[kind.key] ?? 0;
+    const size = (row.bytes[kind.key] ?? 0) * (here / row.total);
     if (size < 1e6) continue;
     const room = at(begin + size) - at(begin);
     const free = labelRoom(at(begin), at(begin) + room, at(limit.bytes * (1 - limit.headroom)), at(limit.bytes));
@@ -58,7 +61,11 @@ function drawRow(row: MemoryRow, y: number, h: number, at: (b: number) => number
     );
     begin += size;
   }
-  if (row.total > limit.bytes) {
+  if (here < row.total) {
+    const tip = `${row.name}: ${bytes(row.total - here)} in outer memory`;
+    marks.push(svg("g", { class: "mark", role: "img", "aria-label": tip, tip }, rect(at(here), y, at(row.total) - at(here), h, "var(--m-buffers)", { class: "outer" }), path(`M${at(here)} ${y}H${at(row.total)}v${h}H${at(here)}z`, "outer-frame"), labelled && textWidth("outer memory") + 10 < at(row.total) - at(limit.bytes) && text((Math.max(at(here), at(limit.bytes)) + at(row.total)) / 2, y + h / 2 + 4, "outer memory", { anchor: "middle", kind: "strong" })));
+  }
+  if (here > limit.bytes) {
     marks.push(path(`M${at(limit.bytes)} ${y - 1}H${at(row.total)}v${h + 2}H${at(limit.bytes)}z`, "beyond"));
   }
   return marks;

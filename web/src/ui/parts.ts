@@ -4,7 +4,7 @@
 import type { Fit } from "../api/types.js";
 import type { Progress } from "../api/client.js";
 import { type Child, el, fill, uniqueId } from "../base/dom.js";
-import { count, percent, significant, time } from "../base/format.js";
+import { bytes, count, percent, significant, time } from "../base/format.js";
 import type { Hatch } from "../draw/chart.js";
 
 /* A card with a heading; `aside` stands at the right of the heading. */
@@ -28,6 +28,11 @@ const FITS: { [fit in Fit]: FitState } = {
 
 export function fitWords(fit: Fit): string {
   return FITS[fit].words;
+}
+
+/* What lies on the device, and what of it in outer memory. */
+export function memoryWords(device_bytes: number, spilled_bytes = 0): string {
+  return spilled_bytes > 0 ? `${bytes(device_bytes - spilled_bytes)} + ${bytes(spilled_bytes)} outer` : bytes(device_bytes);
 }
 
 /* Sign, word and colour; "may fit" has a question mark. */

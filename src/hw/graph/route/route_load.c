@@ -29,11 +29,15 @@ typedef struct all_to_all {
     uint32_t n; /* devices in the queue */
 } all_to_all;
 
-/* One cable, to a device that forwards. */
+/* One cable, to a device that forwards and is no such NPU itself (a ring of two). */
 static bool is_leaf_npu(const hw_router *r, uint32_t device)
 {
     const hw_graph *g = r->graph;
     if (device >= g->n_npus || r->port[device] == HW_NONE)
+        return false;
+    const uint32_t above = g->link_from[r->port[device]];
+    assert(above < g->n_devices && above != device);
+    if (above < g->n_npus && r->port[above] != HW_NONE)
         return false;
     const uint32_t out = g->adj_link[g->dev_first[device]];
     return g->dev_first[device + 1] - g->dev_first[device] == 1 &&

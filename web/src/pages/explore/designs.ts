@@ -2,7 +2,7 @@
  * layer under the roofline, and everything that is known of each. */
 
 import type { Design, Exploration, Slice } from "../../api/explore_types.js";
-import { type Child, el, fill } from "../../base/dom.js";
+import { el, fill } from "../../base/dom.js";
 import { big, bytes, count, dollars, energy, errorShare, percent, si, significant, time } from "../../base/format.js";
 import { type DesignMemory, drawDesignMemory } from "../../draw/design_memory.js";
 import { shortName, valueWords } from "../../draw/parameters.js";
@@ -90,22 +90,27 @@ function partFacts(parts: readonly { key: string; name: string }[], values: { [k
   return parts.filter((p) => (values[p.key] ?? 0) > least).map((p) => fact(p.name.replace(", exposed", ""), words(values[p.key]!)));
 }
 
-function detail(n: Named, first: boolean): HTMLElement {
+function detail(n: Named, first: boolean): { element: HTMLElement; make: () => void } {
   const d = n.design;
   const known = Object.entries(d.results).filter((r): r is [string, number] => typeof r[1] === "number" && !(r[0] === "offloaded_bytes" && r[1] === 0));
   const bar = d.error_bar;
   const error = bar === undefined ? "" : bar.measured === false ? " (error unknown: no published run of this hardware)" : ` ± ${errorShare(bar.typical)}`;
-  return el(
-    "details",
-    { class: "plain design", open: first },
-    el("summary", {}, el("strong", {}, n.name), " ", el("span", { class: "muted" }, `${time(numberOf(d, "step_s"))}${error}`)),
-    el("p", { class: "note" }, planSentence(d), d.limit !== undefined && d.limit !== "" && ` Limited by ${d.limit}.`),
+  const body = el("div");
+  const make = (): void => {
+    if (body.childElementCount > 0) return;
+    fill(body, 
+      el("p", { class: "note" }, planSentence(d), d.limit !== undefined && d.limit !== "" && ` Limited by ${d.limit}.`),
     el("dl", { class: "facts small" }, known.map(([key, value]) => fact(...resultWords(key, value))), d.spilled_bytes !== undefined && fact("In outer memory", bytes(d.spilled_bytes))),
     el("h3", {}, "Time of a step"),
     el("dl", { class: "facts small" }, fact("Forward", time(numberOf(d, "forward_s"))), fact("Backward", time(numberOf(d, "backward_s"))), partFacts(PARTS.filter((p) => p.key !== "compute"), stepParts(d), (v) => time(v), numberOf(d, "step_s") * 1e-9)),
     el("h3", {}, "Memory of the fullest stage"),
-    el("dl", { class: "facts small" }, partFacts(MEMORY, nested(d, "memory_bytes"), (v) => bytes(v), 1e6)),
-  );
+    el("dl", { class: "facts small" }, partFacts(MEMORY, nested(d, "memory_bytes"), (v) => bytes(v), 1e6)));
+  };
+  const element = el("details", { class: "plain design", open: first }, el("summary", {}, el("strong", {}, n.name), " ", el("span", { class: "muted" }, `${time(numberOf(d, "step_s"))}${error}`)), body);
+  /* made when it is opened, or printed: a page of many designs stays light */
+  if (first) make();
+  element.addEventListener("toggle", make);
+  return { element, make };
 }
 
 export interface DesignCards {
@@ -116,6 +121,8 @@ export interface DesignCards {
 export function designCards(): DesignCards {
   let lists: Named[][] = [];
   let slices: Slice[] = [];
+  let prepare_print = (): void => undefined;
+  window.addEventListener("beforeprint", () => prepare_print());
   const time_key = el("div");
   const time_box = figureBox("gap-s");
   const memory_key = el("div");
@@ -178,8 +185,9 @@ export function designCards(): DesignCards {
       roofCard.hidden = slices.length === 0;
       drawRoofs();
       detailCard.hidden = compared.length === 0;
-      const made: Child[] = compared.map((n, i) => detail(n, i === 0));
-      fill(details, made);
+      const made = compared.map((n, i) => detail(n, i === 0));
+      fill(details, made.map((d) => d.element));
+      prepare_print = () => made.forEach((d) => d.make());
     },
   };
 }

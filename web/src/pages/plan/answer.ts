@@ -10,7 +10,7 @@ import { familySentence, MEMORY, PARTS } from "../../draw/parts.js";
 import { drawStepBars, type StepRow } from "../../draw/step_bar.js";
 import { drawHeroWhisker } from "../../draw/hero_whisker.js";
 import { figureBox } from "../../ui/figure.js";
-import { banner, card, explained, fact, partList, refill, stateChip } from "../../ui/parts.js";
+import { banner, card, explained, fact, memoryWords, partList, refill, stateChip } from "../../ui/parts.js";
 
 export interface Neighbour {
   label: string;
@@ -36,6 +36,8 @@ export interface Answer {
   time: HTMLElement;
   memory: HTMLElement;
   live: HTMLElement;
+  /* opens Simulate with this plan; hidden until it has a place to go to */
+  simulate: HTMLAnchorElement;
   show(estimate: Estimate, best: BestPlan | null, neighbours: readonly Neighbour[]): void;
 }
 
@@ -79,12 +81,14 @@ function fitBanner(e: Estimate, device: string, apply: AnswerEvents["apply"]): H
 
 function memoryRows(e: Estimate): MemoryRow[] {
   const stages = e.stages ?? [{ stage: 0, memory_bytes: e.memory_bytes, device_bytes: e.device_bytes }];
-  return stages.map((s) => ({ name: stages.length > 1 ? `stage ${s.stage}` : "all", bytes: s.memory_bytes, total: s.device_bytes }));
+  /* what is over the limit of a stage lies in outer memory, if the plan spreads */
+  const limit = e.spilled_bytes === undefined ? Infinity : e.capacity_bytes * (1 - e.headroom);
+  return stages.map((s) => ({ name: stages.length > 1 ? `stage ${s.stage}` : "all", bytes: s.memory_bytes, total: s.device_bytes, spilled: Math.max(0, s.device_bytes - limit) }));
 }
 
 function neighbourItem(n: Neighbour): HTMLElement {
   const state: Child = n.result !== null
-    ? [stateChip(n.result.fit), el("span", { class: "muted small" }, `${bytes(n.result.device_bytes)}, ${time(n.result.step_s)}`)]
+    ? [stateChip(n.result.fit), el("span", { class: "muted small" }, `${memoryWords(n.result.device_bytes, n.result.spilled_bytes)}, ${time(n.result.step_s)}`)]
     : el("span", { class: "muted small" }, n.refused ?? "…");
   return el("li", {}, el("button", { class: "btn small", type: "button", "aria-label": `Try ${n.label}`, on: { click: n.apply } }, n.label), state);
 }
@@ -110,7 +114,8 @@ export function planAnswer(events: AnswerEvents): Answer {
   const parts = el("div");
   const zero = el("p", { class: "note gap-s" });
   const loss = el("p", { class: "loss" });
-  const timeCard = card("Where the time goes", family, loss, bars.element, parts, zero);
+  const simulate = el("a", { class: "btn", hidden: true }, "Simulate this plan");
+  const timeCard = card("Where the time goes", family, loss, bars.element, parts, zero, el("p", { class: "gap-s no-print" }, simulate));
   const state = el("span");
   const memory = figureBox();
   const classes = el("div");
@@ -132,7 +137,7 @@ export function planAnswer(events: AnswerEvents): Answer {
       fact(`Tokens/s per ${device}`, explained(count3(e.tokens_per_s_per_npu), "Tokens per second", () => events.explain("tokens")), `${big(e.tokens_per_s)} in total`),
       fact(`TFLOP/s per ${device}`, explained(significant(e.model_flops_per_s_per_npu / 1e12), "TFLOP per second", () => events.explain("flops")), `of ${si(peak, "FLOP/s")} at peak`),
       fact("MFU", explained(percent(e.mfu, 1), "MFU", () => events.explain("mfu")), e.hfu > e.mfu * 1.0005 ? `HFU ${percent(e.hfu, 1)} with recomputation` : "no repeated work"),
-      fact("Memory", explained(bytes(e.device_bytes), "Memory", () => events.explain("memory")), stateChip(e.fit)),
+      fact("Memory", explained(bytes(e.device_bytes - (e.spilled_bytes ?? 0)), "Memory", () => events.explain("memory")), [stateChip(e.fit), e.spilled_bytes !== undefined && ` + ${bytes(e.spilled_bytes)} in outer memory`]),
     ]);
     fill(warnings, (e.warnings ?? []).map((w) => el("p", { class: "note" }, "⚠ ", w)));
   };
@@ -151,14 +156,15 @@ export function planAnswer(events: AnswerEvents): Answer {
   };
   const showMemory = (e: Estimate, device: string, neighbours: readonly Neighbour[]): void => {
     fill(title, `Memory per ${device}`);
-    fill(state, stateChip(e.fit, `: ${bytes(e.device_bytes)} of ${bytes(e.capacity_bytes)}`));
+    fill(state, stateChip(e.fit, `: ${memoryWords(e.device_bytes, e.spilled_bytes)} of ${bytes(e.capacity_bytes)}`));
     const rows = memoryRows(e);
     memory.draw((width) => drawMemoryBars(rows, { bytes: e.capacity_bytes, headroom: e.headroom }, width));
     const missing = chooseStages(rows).left_out;
     fill(left_out, missing > 0 && `${count(missing)} of ${count(rows.length)} stages are left out; the fullest is shown.`);
     const shown = MEMORY.filter((m) => (e.memory_bytes[m.key] ?? 0) >= 1e6);
-    refill(classes, JSON.stringify([e.memory_bytes, e.capacity_bytes, e.offloaded_bytes]), () => [
+    refill(classes, JSON.stringify([e.memory_bytes, e.capacity_bytes, e.offloaded_bytes, e.spilled_bytes]), () => [
       partList(shown.map((m) => ({ ...m, value: bytes(e.memory_bytes[m.key]!), share: e.memory_bytes[m.key]! / e.capacity_bytes, explain: () => events.explain(`memory.${m.key}`) })), 0),
+      e.spilled_bytes !== undefined && el("p", { class: "note gap-s" }, `${bytes(e.spilled_bytes)} of these are kept in outer memory, all classes in proportion.`),
       (e.offloaded_bytes ?? 0) > 0 && el("p", { class: "note gap-s" }, `${bytes(e.offloaded_bytes!)} more are kept in outer memory.`),
     ]);
     near_head.hidden = near.hidden = e.fit === "does-not-fit" || neighbours.length === 0;
@@ -169,6 +175,7 @@ export function planAnswer(events: AnswerEvents): Answer {
     time: timeCard,
     memory: memoryCard,
     live,
+    simulate,
     show(e, best, neighbours) {
       const device = deviceWord(e.cluster);
       showHero(e, best, device);

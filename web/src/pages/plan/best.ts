@@ -2,7 +2,7 @@
 
 import type { Progress } from "../../api/client.js";
 import type { ErrorBar, FoundPlan, PlanSearch } from "../../api/types.js";
-import { el, fill } from "../../base/dom.js";
+import { type Child, el, fill } from "../../base/dom.js";
 import { bytes, count, errorShare, percent, significant, time } from "../../base/format.js";
 import { drawRowWhisker } from "../../draw/hero_whisker.js";
 import { card, stateChip } from "../../ui/parts.js";
@@ -38,6 +38,12 @@ function tieSentence(search: PlanSearch, step_s: number): string {
   return `Rows marked “= 1” are a tie: they are within ${percent(last / best.step_s - 1, 1)} of the fastest, less than halley can tell apart. Choose among them by memory or simplicity.${own}`;
 }
 
+/* A plan that spreads and fits keeps what is too much in outer memory. */
+function memoryCell(p: FoundPlan): Child {
+  if (p.plan["spread"] === true && p.device_bytes > p.capacity_bytes) return [`${bytes(p.device_bytes)} `, el("span", { class: "muted" }, "with outer memory")];
+  return [`${bytes(p.device_bytes)} `, el("span", { class: "muted" }, percent(p.device_bytes / p.capacity_bytes))];
+}
+
 /* `take` is null in reports, where no plan can be taken. */
 export function bestCard(take: ((plan: FoundPlan) => void) | null): BestCard {
   const tried = el("span", { class: "note" });
@@ -50,7 +56,7 @@ export function bestCard(take: ((plan: FoundPlan) => void) | null): BestCard {
     { name: "rank", hidden_name: true, kind: "nowrap", cell: (p) => (p.tie === true ? "= 1" : String(p.rank)) },
     { name: "step", right: true, cell: (p) => [el("strong", {}, significant(timeIn(p.step_s), 4)), unitOf(p.step_s)] },
     { name: "with error", kind: "wide", cell: (p) => bar !== undefined && drawRowWhisker(p.step_s, bar, scale, 130) },
-    { name: "memory", right: true, cell: (p) => [`${bytes(p.device_bytes)} `, el("span", { class: "muted" }, percent(p.device_bytes / p.capacity_bytes))] },
+    { name: "memory", right: true, cell: (p) => memoryCell(p) },
     { name: "state", cell: (p) => stateChip(p.fit) },
     plain("tp"),
     plain("pp"),

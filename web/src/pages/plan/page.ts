@@ -16,6 +16,7 @@ import { askNeighbours, findRepair, neighbourSteps } from "./follow_up.js";
 import { type PlanForm, planForm } from "./form.js";
 import { importCard } from "./import_card.js";
 import { runCard } from "./run.js";
+import { placeLink } from "../../base/url_state.js";
 import { essentialPlan, estimateDocument, type PlanState, readPlanValue, readState, searchDocument, START, writeState } from "./state.js";
 import { whyCard } from "./why.js";
 
@@ -175,6 +176,8 @@ class PlanController implements PageView {
     clearTimeout(this.quiet);
     this.showForm();
     this.copy.show(this.state);
+    this.answer.simulate.href = placeLink("simulate", writeState({ ...this.state, why: START.why }));
+    this.answer.simulate.hidden = false;
     this.fade ??= window.setTimeout(() => {
       fade(this.right, true);
       this.answer.live.classList.add("busy");

@@ -3,10 +3,10 @@
 import type { Client } from "../../api/client.js";
 import type { Estimate, Numbers, Plan } from "../../api/types.js";
 import { type Child, el, fill } from "../../base/dom.js";
-import { bytes, count, percent, plural, signed, significant, time } from "../../base/format.js";
+import { count, percent, plural, signed, significant, time } from "../../base/format.js";
 import { findKind } from "../../draw/kinds.js";
 import { chart, rect, text, textWidth } from "../../draw/chart.js";
-import { colourKey, fitWords } from "../../ui/parts.js";
+import { colourKey, fitWords, memoryWords } from "../../ui/parts.js";
 import { table } from "../../ui/table.js";
 import { estimateDocument } from "../plan/state.js";
 import type { SimulateState } from "./state.js";
@@ -179,7 +179,7 @@ export async function showChanges(client: Client, state: SimulateState, to: HTML
     { name: "Change", heading: true, cell: (r) => r.change.words },
     { name: "tokens/s", right: true, cell: (r) => (r.e.fit === "does-not-fit" ? el("strong", { class: "over-words" }, fitWords(r.e.fit)) : el("strong", {}, signed(r.e.tokens_per_s / base.tokens_per_s - 1, 0))) },
     { name: "bubble", right: true, cell: (r) => percent(bubble(r.e)) },
-    { name: "memory", right: true, cell: (r) => el("span", { class: r.e.fit === "does-not-fit" ? "over-words" : null }, bytes(r.e.device_bytes)) },
+    { name: "memory", right: true, cell: (r) => el("span", { class: r.e.fit === "does-not-fit" ? "over-words" : null }, memoryWords(r.e.device_bytes, r.e.spilled_bytes)) },
   ], { label: "What would help, scrolls sideways" });
   list.show(rows);
   fill(to, rows.length > 0 && [el("h3", {}, "What would help"), list.element, el("p", { class: "note" }, "By the closed form, one change at a time.")]);

@@ -12,6 +12,7 @@ import { type NetworkChoice, type TopologyState, type Way } from "./state.js";
 export interface FormEvents {
   choose(generator: string): void;
   edit(key: string, value: Yaml | undefined): void;
+  cluster(npus: number): void;
   file(patch: { link?: string; npus_per_nic?: number }): void;
   show(patch: Partial<TopologyState>, gesture: string): void;
   upload(file: File): void;
@@ -19,11 +20,13 @@ export interface FormEvents {
 
 export interface NetworkForm {
   element: HTMLElement;
-  offer(generators: readonly Generator[]): void;
+  offer(generators: readonly Generator[], clusters: readonly string[]): void;
   show(state: TopologyState, npus: number, rails: number, per_node: number): void;
   fail(message: string | null): void;
 }
 
+/* Before the name of a cluster in the list: generators have no such names. */
+export const CLUSTER = "cluster ";
 const STOPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 const PRICE_NAMES: readonly [string, string][] = [["switch", "Switch, $"], ["copper", "Copper cable, $"], ["optical", "Optical end, $ (two per cable)"], ["nic", "NIC, $"]];
 const LATE = new Set(["link", "latency", "node-link", "node-latency", "nic-link", "switch-latency", "power", "links", "failed", "cost"]);
@@ -75,6 +78,7 @@ export function networkForm(events: FormEvents): NetworkForm {
   const link = textField("Links without a rate", (v) => events.file({ link: v.trim() }), { placeholder: "*=400 Gb/s,500 ns", hint: "NAME=RATE,LATENCY; * for all kinds of links" });
   const per_nic = textField("Accelerators per NIC", (v) => events.file({ npus_per_nic: Math.max(0, Math.floor(Number(v)) || 0) }), { type: "number", min: 0, hint: "for fabrics that list none" });
   const fileBox = el("div", {}, link.element, per_nic.element);
+  const size = sliderField("Accelerators", STOPS, (v) => events.cluster(v));
   const rail = sliderField("Rail shown", [0, 1, 2, 3, 4, 5, 6, 7], (v) => events.show({ rail: v }, "rail"));
   const way = selectField("Path shown", [], (v) => events.show({ way: v as Way }, "way"));
   const from = textField("From accelerator", (v) => events.show({ from: Number(v) || 0 }, "from"), { type: "number", min: 0 });
@@ -175,24 +179,31 @@ export function networkForm(events: FormEvents): NetworkForm {
   };
   return {
     element: el("form", { class: "controls card", "aria-label": "Network", on: { submit: (e: Event) => e.preventDefault() } },
-      generator.element, about, own, fileBox, error, rail.element, way.element, ends, details,
+      generator.element, about, own, size.element, fileBox, error, rail.element, way.element, ends, details,
       el("div", { class: "gap" }, fileButton("Open a file …", (files) => events.upload(files[0]!)), el("p", { class: "hint" }, "or drop one anywhere: ns-3, HTSim, InfraGraph, NCCL XML, ibnetdiscover, Slurm, node-link JSON, SimGrid, or a description of halley's own"))),
-    offer(generators) {
+    offer(generators, clusters) {
       list = generators;
       const group = (name: string): string => (/tree|leaf|rail/.test(name) ? "Trees and rails" : /dragonfly|hyperx|slim/.test(name) ? "Low diameter" : /torus|mesh|ring|full|dims/.test(name) ? "Direct" : "Small and written out");
       const order = ["Trees and rails", "Low diameter", "Direct", "Small and written out"];
-      generator.offer([...generators].filter((g) => g.example !== undefined).map((g) => ({ value: g.topology, label: g.topology, group: group(g.topology) })).sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group)));
+      const own_ones = [...generators].filter((g) => g.example !== undefined).map((g) => ({ value: g.topology, label: g.topology, group: group(g.topology) })).sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group));
+      generator.offer([...own_ones, ...clusters.map((name) => ({ value: `${CLUSTER}${name}`, label: name, group: "Clusters of the presets" }))]);
       shown = "";
     },
     show(state, npus, rails, per_node) {
       const a: NetworkChoice = state.a;
       fileBox.hidden = a.kind !== "file";
-      own.hidden = details.hidden = a.kind === "file";
+      own.hidden = details.hidden = a.kind !== "own";
+      size.element.hidden = a.kind !== "cluster";
       if (a.kind === "file") {
         generator.set(a.path.replace(/^.*\//, ""));
         fill(about, "A file of another tool, or a description of halley's own.");
         if (!link.element.contains(document.activeElement)) link.set(a.link);
         if (!per_nic.element.contains(document.activeElement)) per_nic.set(a.npus_per_nic > 0 ? String(a.npus_per_nic) : "");
+        shown = "";
+      } else if (a.kind === "cluster") {
+        generator.set(`${CLUSTER}${a.name}`);
+        fill(about, "The fabric of this cluster and the insides of its nodes, as one network.");
+        size.set(a.npus);
         shown = "";
       } else showOwn(a.description);
       rail.element.hidden = rails < 2;

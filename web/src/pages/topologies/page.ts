@@ -1,5 +1,6 @@
 /* Topologies: a network by its parameters or from a file, drawn, counted, timed and compared. */
 
+import { Catalog } from "../../api/catalog.js";
 import { asFailure, HalleyError, Lane, ServerGone } from "../../api/client.js";
 import { saveBlob, uploadFile } from "../../api/files.js";
 import type { Generator, Network, NetworkCounts } from "../../api/topology_types.js";
@@ -14,7 +15,7 @@ import { banner, card, fact } from "../../ui/parts.js";
 import { table } from "../../ui/table.js";
 import type { Page, PageContext, PageView } from "../page.js";
 import { bisection, type Compared, compareRows, compareSentence, drawRatio, largestRatio, networkCables, networkSwitches, ratioWords, rateWords, SIZES } from "./compare.js";
-import { networkForm } from "./form.js";
+import { CLUSTER, networkForm } from "./form.js";
 import { choiceName, type NetworkChoice, networkDocument, pathEnds, readExample, readState, START, type TopologyState, writeState } from "./state.js";
 
 const FADE_MS = 150;
@@ -32,6 +33,7 @@ function isSame(a: NetworkChoice, b: NetworkChoice | null): boolean {
 
 function titleWords(choice: NetworkChoice, topology: string): string {
   if (choice.kind === "file") return choice.path.replace(/^.*\//, "");
+  if (choice.kind === "cluster") return choice.name;
   return TITLES[topology] ?? `${topology.charAt(0).toUpperCase()}${topology.slice(1)}`;
 }
 
@@ -63,17 +65,20 @@ class TopologiesController implements PageView {
   private readonly compared;
   private readonly right: HTMLElement;
   private readonly form;
+  private readonly catalog: Catalog;
   private most = 1;
   /* of a layer, as asked for last */
   private boxes = 0;
 
   constructor(private readonly context: PageContext) {
+    this.catalog = new Catalog(context.client);
     this.drawLane = new Lane(context.client);
     this.timeLane = new Lane(context.client);
     this.otherLane = new Lane(context.client);
     this.form = networkForm({
       choose: (name) => this.chooseGenerator(name),
       edit: (key, value) => this.edit(key, value),
+      cluster: (npus) => this.state.a.kind === "cluster" && this.change({ ...this.state, a: { ...this.state.a, npus } }, "npus"),
       file: (patch) => this.state.a.kind === "file" && this.change({ ...this.state, a: { ...this.state.a, ...patch } }, "file"),
       show: (patch, gesture) => this.change({ ...this.state, ...patch }, gesture),
       upload: (file) => void this.readFile(file),
@@ -101,9 +106,11 @@ class TopologiesController implements PageView {
     });
     watcher.observe(this.figure.element);
     context.signal.addEventListener("abort", () => watcher.disconnect());
-    void context.client.request<{ topologies: Generator[] }>({ do: "topology.list" }, { signal: context.signal }).then((r) => {
+    const listed = context.client.request<{ topologies: Generator[] }>({ do: "topology.list" }, { signal: context.signal });
+    const clusters = this.catalog.names("cluster").catch(() => []);
+    void Promise.all([listed, clusters]).then(([r, names]) => {
       this.generators = r.topologies;
-      this.form.offer(r.topologies);
+      this.form.offer(r.topologies, names);
       this.showForm();
     }, () => undefined);
   }
@@ -120,6 +127,11 @@ class TopologiesController implements PageView {
   }
 
   private chooseGenerator(name: string): void {
+    if (name.startsWith(CLUSTER)) {
+      const npus = this.state.a.kind === "cluster" ? this.state.a.npus : 64;
+      this.change({ ...this.state, a: { kind: "cluster", name: name.slice(CLUSTER.length), npus }, way: "same", rail: START.rail }, `generator ${name}`);
+      return;
+    }
     const example = this.generators.find((g) => g.topology === name)?.example;
     if (example === undefined) return;
     this.change({ ...this.state, a: { kind: "own", description: readExample(example) }, way: "same", rail: START.rail }, `generator ${name}`);
@@ -221,7 +233,7 @@ class TopologiesController implements PageView {
     const name = titleWords(this.state.a, n.topology);
     fill(this.title, npus > 0 ? `${name}, ${plural(npus, "accelerator")}` : `${name}, ${things(n.endpoints, n.endpoint_kind)}`);
     const g = this.generators.find((x) => x.topology === n.topology);
-    fill(this.lede, this.state.a.kind === "file" ? `Read as ${n.topology}.` : g === undefined ? "" : `${plainWords(g.description)}.`);
+    fill(this.lede, this.state.a.kind === "file" ? `Read as ${n.topology}.` : this.state.a.kind === "cluster" ? `Its fabric and the insides of its nodes, as one network.` : g === undefined ? "" : `${plainWords(g.description)}.`);
     fill(this.scale, boxSentence(d));
     this.showForm();
     this.figure.draw((width) => drawNetwork(d, name, this.state.rail, width, (rail) => this.change({ ...this.state, rail }, "rail")));
@@ -315,6 +327,10 @@ class TopologiesController implements PageView {
   }
 
   private save(): void {
+    if (this.state.a.kind === "cluster") {
+      const { name } = this.state.a;
+      void this.catalog.text(name).then((text) => saveBlob(new Blob([text], { type: "text/yaml" }), `${name}.yaml`), () => undefined);
+    }
     if (this.state.a.kind === "own") saveBlob(new Blob([printYaml(this.state.a.description)], { type: "text/yaml" }), "network.yaml");
   }
 

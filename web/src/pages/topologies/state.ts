@@ -4,9 +4,11 @@
 import type { RequestDocument } from "../../api/client.js";
 import { parseYaml, type Yaml, type YamlMap } from "../../base/yaml.js";
 
-/* A description of halley's own, or the path of an uploaded file of another tool. */
+/* A description of halley's own, a preset of a cluster with its size, or the path of an uploaded file of
+ * another tool. */
 export type NetworkChoice =
   | { kind: "own"; description: YamlMap }
+  | { kind: "cluster"; name: string; npus: number }
   | { kind: "file"; path: string; link: string; npus_per_nic: number };
 
 export type Way = "same" | "pxn" | "fabric" | "own";
@@ -50,6 +52,8 @@ export function readExample(example: string): YamlMap {
 
 function readChoice(text: string | null, link: string | null, per_nic: string | null): NetworkChoice | null {
   if (text === null || text === "") return null;
+  const cluster = /^([\w.+-]+):(\d{1,8})$/.exec(text);
+  if (cluster !== null) return { kind: "cluster", name: cluster[1]!, npus: Math.max(1, Number(cluster[2])) };
   if (!text.startsWith("{")) return { kind: "file", path: text, link: link ?? "", npus_per_nic: Math.max(0, Math.floor(Number(per_nic ?? 0)) || 0) };
   try {
     const map = JSON.parse(text) as Yaml;
@@ -78,6 +82,7 @@ export function readState(query: URLSearchParams): TopologyState {
 }
 
 function choiceText(choice: NetworkChoice): string {
+  if (choice.kind === "cluster") return `${choice.name}:${choice.npus}`;
   return choice.kind === "own" ? JSON.stringify(choice.description) : choice.path;
 }
 
@@ -99,6 +104,7 @@ export function writeState(s: TopologyState): URLSearchParams {
 /* The network as a request takes it. */
 export function networkDocument(choice: NetworkChoice): RequestDocument {
   if (choice.kind === "own") return { do: "topology.show", topology: choice.description };
+  if (choice.kind === "cluster") return { do: "topology.show", topology: `${choice.name}:${choice.npus}` };
   return {
     do: "topology.show", topology: choice.path,
     ...(choice.link === "" ? {} : { link: [choice.link] }),
@@ -119,9 +125,10 @@ export function pathEnds(s: TopologyState, npus: number, per_node: number): [num
 /* "64 nodes, 8 spines": what tells two descriptions apart; else the name of the file. */
 export function choiceName(choice: NetworkChoice, other: NetworkChoice | null): string {
   if (choice.kind === "file") return choice.path.replace(/^.*\//, "");
+  if (choice.kind === "cluster") return `${choice.name}:${choice.npus}`;
   const d = choice.description;
   const name = String(d["topology"] ?? "");
-  if (other === null || other.kind === "file" || other.description["topology"] !== d["topology"]) return name;
+  if (other === null || other.kind !== "own" || other.description["topology"] !== d["topology"]) return name;
   const o = other.description;
   const differ = [...new Set([...Object.keys(d), ...Object.keys(o)])].filter((k) => JSON.stringify(d[k]) !== JSON.stringify(o[k]));
   return differ.length === 0 ? name : differ.map((k) => `${k} ${d[k] === undefined ? "default" : typeof d[k] === "object" ? JSON.stringify(d[k]) : String(d[k])}`).join(", ");
