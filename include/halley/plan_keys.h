@@ -142,7 +142,7 @@ extern "C" {
       "shared-experts",                                                                  \
       "none", "core-attn")                                                               \
     X(RECOMPUTE_KEEP, "recompute-keep", "TENSOR",                                        \
-      "with recompute kept, the tensors to keep: input, qkv, context, out, mlpwi or "    \
+      "with recompute kept, what to keep: input, qkv, context, out, mlpwi or "           \
       "mlpwo",                                                                           \
       "none", "qkv")                                                                     \
     X(RECOMPUTE_OFFLOAD, "recompute-offload", "TENSOR",                                  \
@@ -185,19 +185,19 @@ halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan
 /* "micro-batch"; lent, static. */
 const char *halley_plan_key_name(halley_plan_key key);
 /*
- * The words that a key takes, or of which its list is made, up to a NULL; NULL for keys
- * that take something else. Lent, static.
- */
-const char *const *halley_plan_key_words(halley_plan_key key);
-/* True where a key takes several of its words, or numbers. */
-bool halley_plan_key_is_list(halley_plan_key key);
-/*
  * The key that a word of training programs means: "tensor-model-parallel-size" and
  * "tensor" mean tp. In *is_alias (may be NULL) whether the word is an option of such a
  * program with the same values, so that command lines accept it; others are only good for
  * "did you mean". _ is read as -. False when no key is meant.
  */
 bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word);
+/*
+ * The words that a key takes, or of which its list is made, up to a NULL; NULL for keys
+ * that take something else. Lent, static.
+ */
+const char *const *halley_plan_key_words(halley_plan_key key);
+/* True where a key takes several of its words, or numbers. */
+bool halley_plan_key_is_list(halley_plan_key key);
 
 #ifdef __cplusplus
 }

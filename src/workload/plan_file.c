@@ -609,6 +609,11 @@ const char *halley_plan_key_name(halley_plan_key key)
     return (int)key < HALLEY_N_PLAN_KEYS ? keys[key].name : "";
 }
 
+bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word)
+{
+    return find_foreign_word(out, is_alias, str_from(word));
+}
+
 const char *const *halley_plan_key_words(halley_plan_key key)
 {
     assert((int)key < HALLEY_N_PLAN_KEYS);
@@ -631,9 +636,4 @@ bool halley_plan_key_is_list(halley_plan_key key)
 {
     assert((int)key < HALLEY_N_PLAN_KEYS);
     return types[key].type == CONF_TYPE_NODE;
-}
-
-bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word)
-{
-    return find_foreign_word(out, is_alias, str_from(word));
 }
