@@ -104,7 +104,7 @@ static halley_status read_group_map(planner *p, const conf_file *file)
     return HALLEY_OK;
 }
 
-/* From the file that was named or is beside the traces, else what they declare. */
+/* From the given file or the one next to the traces, else from what they declare. */
 static halley_status open_groups(conf_file *out, bool *is_there, planner *p)
 {
     char *text = NULL;

@@ -52,7 +52,7 @@ class Shell {
     });
     const bar = el("header", { class: "bar" }, el("div", {}, drawBrand(), el("nav", { "aria-label": "Pages" }, el("ul", {}, items)), themeButton()), this.gone);
     const skip = el("button", { class: "skip", type: "button", on: { click: () => this.main.focus() } }, "Skip to content");
-    const footer = el("footer", {}, "Every number on these pages is an estimate, and its error is said beside it.");
+    const footer = el("footer", {}, "Every number on these pages is an estimate; its expected error is shown next to it.");
     document.body.append(skip, bar, this.main, footer);
     client.onState((trouble) => this.showTrouble(trouble));
     addEventListener("popstate", () => this.follow());
@@ -62,7 +62,7 @@ class Shell {
     });
     this.follow();
     void client.request<{ version: string }>({ do: "version" }).then(
-      (v) => fill(footer, `halley ${v.version} · every number on these pages is an estimate, and its error is said beside it`),
+      (v) => fill(footer, `halley ${v.version} · every number on these pages is an estimate; its expected error is shown next to it`),
       () => undefined,
     );
   }
@@ -137,7 +137,7 @@ function askToken(client: Client | null, done: (token: string) => void, why = ""
     event.preventDefault();
     const token = readToken(input.value.trim());
     if (token === null) {
-      error.textContent = "The address holds no token; it ends in ?token= and letters.";
+      error.textContent = "The address contains no token; it should end in ?token= and the token.";
       return;
     }
     keepToken(token);

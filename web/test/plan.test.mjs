@@ -29,7 +29,7 @@ test("the token leaves the address bar and stays in this tab alone", async () =>
   const other = await openPage(browser, server, "", { bare: true });
   await other.getByLabel("Address of halley serve").fill("nonsense");
   await other.keyboard.press("Enter");
-  await other.getByText("holds no token").waitFor();
+  await other.getByText("contains no token").waitFor();
   await other.getByLabel("Address of halley serve").fill(server.address);
   await other.keyboard.press("Enter");
   await answered(other);

@@ -265,9 +265,9 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
         return;
     const plane p = roof_plane(slice);
     const halley_roofline *top = &slice->roofline[slice->n - 1];
-    const double rows = (top->n + 1) / 2;
+    const uint32_t rows = (top->n + 1) / 2;
     const halley_axis *a = halley_study_axis(s->study, slice->axis);
-    figure_open(to, FIGURE_WIDTH, 426 + 19 * rows, "operators under the roofline");
+    figure_open(to, FIGURE_WIDTH, 426 + 19.0 * rows, "operators under the roofline");
     roof_axes(to, &p);
     for (uint32_t i = 0; i < slice->n; i++)
         draw_roof(to, &p, &slice->roofline[i],

@@ -14,7 +14,7 @@ export interface Design {
   results: { [key: string]: number | { [key: string]: number } };
   fits: boolean;
   capacity_bytes: number;
-  /* of device_bytes, what lies in outer memory */
+  /* the part of device_bytes in outer memory */
   spilled_bytes?: number;
   error_bar?: ErrorBar;
   limit?: string;

@@ -10,12 +10,12 @@ export interface DesignMemory {
   name: string;
   bytes: { [key: string]: number };
   total: number;
-  /* of the total, what lies in outer memory: all classes in proportion */
+  /* the part of the total in outer memory; every class has the same share there */
   spilled: number;
   capacity: number;
 }
 
-/* One box per class; in outer memory the colour is behind a veil and framed. */
+/* One box per class; the part in outer memory is paler and framed. */
 function drawClasses(row: DesignMemory, share: number, from: number, y: number, h: number, at: (b: number) => number, outer: boolean): Child[] {
   const marks: Child[] = [];
   let begin = from;

@@ -9,7 +9,7 @@ export interface MemoryRow {
   name: string;
   bytes: { [key: string]: number };
   total: number;
-  /* of the total, what lies in outer memory: all classes in proportion */
+  /* the part of the total in outer memory; every class has the same share there */
   spilled?: number;
 }
 

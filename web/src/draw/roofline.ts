@@ -1,5 +1,5 @@
 /* The operators of a layer under the roof of their device, one roof per value of a parameter. Both axes
- * are logarithmic; what stands on the slope waits for memory. */
+ * are logarithmic; operators on the slope wait for memory. */
 
 import { type Child, svg } from "../base/dom.js";
 import { short, si, significant } from "../base/format.js";
@@ -58,7 +58,7 @@ export function drawRoofline(roofs: readonly Roof[], width: number): SVGElement 
     const ridge = r.peak / r.bandwidth;
     const tip = `Roof of ${r.name}: flat from ${significant(ridge)} FLOP per byte on, at ${si(r.peak, "FLOP/s")}`;
     marks.push(path(`M${x(from)} ${y(from * r.bandwidth)}L${x(Math.max(from, ridge))} ${y(r.peak)}H${x(x1)}`, "roof", { tip }));
-    /* the name stands under the slope, lower if another is there */
+    /* the name is drawn under the slope, lower if another is there */
     const middle = from * (Math.max(from, ridge) / from) ** 0.3;
     const wide = textWidth(r.name, 12, 400);
     const foot = { x: Math.min(x(middle) + 6, width - wide - 2), y: y(middle * r.bandwidth) + 13, end: 0 };
