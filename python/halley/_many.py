@@ -103,7 +103,13 @@ def _outputs(n: int, names: Sequence[str]) -> Tuple[Dict[str, Any], Any]:
 
 
 class Batch:
-    """A model on a cluster, loaded once, for any number of designs; see estimate_many."""
+    """A model on a cluster, loaded once, for any number of designs; see estimate_many.
+
+    >>> import halley as hl
+    >>> batch = hl.Batch("llama3-8b", "dgx-h100:8", global_batch=16)
+    >>> len(batch.run([{"tp": 1}, {"tp": 2}])["step_s"])
+    2
+    """
 
     def __init__(self, model: Document, cluster: Document, **keys: Any) -> None:
         document = {"do": "estimate", "model": plain(model), "cluster": plain(cluster)}

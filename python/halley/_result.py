@@ -24,6 +24,11 @@ class Result(Mapping):
     """A JSON object whose keys are attributes, too: ``r["step_s"]`` is ``r.step_s``.
 
     ``halley help json`` lists every key with its unit. ``to_dict()`` gives the plain object.
+
+    >>> import halley as hl
+    >>> e = hl.estimate("llama3-8b", "dgx-h100:8", tp=2, global_batch=16)
+    >>> e["step_s"] == e.step_s == e.to_dict()["step_s"]
+    True
     """
 
     def __init__(self, data: Dict[str, Any]) -> None:
@@ -126,6 +131,11 @@ class Plans(Result):
     """The best parallelizations, fastest first.
 
     ``df`` is a DataFrame with one row per plan; ``best`` the Estimate of the first.
+
+    >>> import halley as hl
+    >>> plans = hl.plan("llama3-8b", "dgx-h100:8", global_batch=16, top=2)
+    >>> len(plans.df), plans.take(1).step_s >= plans.best.step_s
+    (2, True)
     """
 
     def __init__(self, data: Dict[str, Any], request: Optional[Dict[str, Any]] = None) -> None:

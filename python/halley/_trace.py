@@ -255,6 +255,15 @@ class Trace:
     """A set of ranks: a path, a prefix, a folder or a list of files; one file is a set of one.
 
     ``trace.nodes`` are the columns of rank 0, ``trace.rank(i).nodes`` those of rank i.
+
+    >>> import halley as hl
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "t")
+    ...     made = hl.request("trace.gen", pattern="all-reduce", npus=4, out=path)
+    ...     trace = hl.Trace(path)
+    ...     len(trace.nodes) == len(trace.rank(3).nodes)
+    True
     """
 
     def __init__(self, path: Union[str, Sequence[str], "os.PathLike[str]"], *,

@@ -96,13 +96,32 @@ def explore(study: Document, *, progress: Progress = None, **keys: Any) -> Explo
 
     ``store`` keeps the designs, ``resume=True`` continues a run that was cancelled, ``report``
     writes a page of figures.
+
+    >>> import halley as hl
+    >>> study = {"name": "tp", "model": "llama3-8b", "cluster": "dgx-h100:8",
+    ...          "plan": {"global-batch": 16}, "vary": {"plan.tp": [1, 2, 4, 8]},
+    ...          "objective": {"minimize": "step-time"}}
+    >>> hl.explore(study).evaluated
+    4
     """
     given = {"study": study, **keys}
     return Exploration(request("explore", progress=progress, **given), plain(given))
 
 
 def results(store: Union[str, "os.PathLike[str]"], **keys: Any) -> Result:
-    """What a store of designs holds; ``sql`` asks it a SELECT."""
+    """Read a store of designs; ``sql`` runs a SELECT on it.
+
+    >>> import halley as hl
+    >>> import os, tempfile
+    >>> study = {"name": "tp", "model": "llama3-8b", "cluster": "dgx-h100:8",
+    ...          "plan": {"global-batch": 16}, "vary": {"plan.tp": [1, 2]},
+    ...          "objective": {"minimize": "step-time"}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = os.path.join(folder, "tp.db")
+    ...     explored = hl.explore(study, store=store)
+    ...     len(hl.results(store).to_dict()) > 0
+    True
+    """
     return Result(request("results", store=store, **keys))
 
 
@@ -117,6 +136,11 @@ def sim(trace: Any = None, cluster: Optional[Document] = None, *,
     """Simulate a trace set, or (with ``model``) the step of a plan, on a cluster.
 
     ``trace`` is a Trace, a path or prefix, or a list of paths.
+
+    >>> import halley as hl
+    >>> run = hl.sim(model="llama3-8b", cluster="dgx-h100:8", tp=2, global_batch=16)
+    >>> 0.1 < run.time_s < 10
+    True
     """
     if trace is None and model is None:
         raise Error("sim needs a trace, or a model with its plan", "usage")
@@ -127,7 +151,12 @@ def sim(trace: Any = None, cluster: Optional[Document] = None, *,
 
 def score(files: Union[str, Sequence[str], None] = None, *, progress: Progress = None,
           **keys: Any) -> Result:
-    """Predictions against measured runs: sets by name, or your own file."""
+    """Compare predictions with measured runs: sets by name, or your own file.
+
+    >>> import halley as hl
+    >>> hl.score("mlperf-405b").sets[0]["set"]
+    'mlperf-405b'
+    """
     return Result(request("score", progress=progress, runs=files, **keys))
 
 
@@ -142,6 +171,10 @@ def presets(name: Optional[str] = None) -> Any:
     """All presets as a table, those of one kind ("npus"), or the text of one by name.
 
     A path shows what halley reads from that file.
+
+    >>> import halley as hl
+    >>> len(hl.presets("npus")) > 20
+    True
     """
     from ._frame import frame
 
@@ -180,7 +213,15 @@ def kernels(file: str, **keys: Any) -> Result:
 
 
 class topology:
-    """Networks as graphs: sizes, bisection, cost, pictures, flows."""
+    """Networks as graphs: sizes, bisection, cost, pictures, flows.
+
+    >>> import halley as hl
+    >>> ring = {"topology": "ring", "n": 8, "link": "50 GB/s", "latency": "1 us"}
+    >>> hl.topology.show(ring).diameter_hops
+    4
+    >>> hl.topology.check(ring).connected
+    True
+    """
 
     @staticmethod
     def show(topology: Document, **keys: Any) -> Result:
