@@ -242,10 +242,15 @@ def _plain(value: Any) -> Any:
                 "number, text, list or dict", "bad-value")
 
 
+# Made once: json.dumps with options makes an encoder for every call.
+_encode = json.JSONEncoder(default=_plain, allow_nan=False).encode
+_decode = json.JSONDecoder().decode
+
+
 def encode(request: Dict[str, Any]) -> bytes:
     """The text of a request. NaN and infinity are refused by name."""
     try:
-        return json.dumps(request, default=_plain, allow_nan=False).encode()
+        return _encode(request).encode()
     except ValueError:
         _refuse_nan(request, "a value")
         raise Error("the request refers to itself", "bad-value") from None
@@ -299,7 +304,7 @@ def call_in_thread(text: bytes, watch: Watch) -> bytes:
 
 def result_of(reply: bytes) -> Dict[str, Any]:
     """The "result" of a reply; raises its "error"."""
-    document = json.loads(reply)
+    document = _decode(reply.decode())
     if not document["ok"]:
         raise from_reply(document["error"])
     return document["result"]

@@ -46,7 +46,9 @@ def request(do: str, *, progress: Progress = None, **keys: Any) -> Dict[str, Any
     1
     """
     document = {"do": do}
-    document.update((k, plain(v)) for k, v in keys.items() if v is not None)
+    for key, value in keys.items():
+        if value is not None:
+            document[key] = plain(value)
     text = _native.encode(document)
     look = look_of(progress)
     if look is None and do in _QUICK:
