@@ -28,6 +28,9 @@ enum {
     SHELL_MAX_TEXT = 1 << 20, /* bytes of a script */
     SHELL_MAX_WORK = 1 << 21, /* bytes that expansions write, in all */
     SHELL_MAX_KEPT = 1 << 18, /* bytes of values that are kept */
+    /* of all that is kept, in blocks of which the last is as large as the others together
+     */
+    SHELL_MAX_MEMORY = SHELL_MAX_KEPT / 2 * 3,
     SHELL_MAX_VARIABLES = 2048,
     SHELL_MAX_WORDS = 4096, /* of one command */
     SHELL_MAX_DEPTH = 64,   /* of if, case, loops and of nested quotes */

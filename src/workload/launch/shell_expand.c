@@ -70,7 +70,7 @@ static halley_status add_variable(shell *s, str name, shell_variable **out)
 
 static halley_status keep_text(shell *s, str text, str *out)
 {
-    if (s->script->memory.total_bytes + text.n > (size_t)2 * SHELL_MAX_KEPT)
+    if (s->script->memory.total_bytes + text.n > SHELL_MAX_MEMORY)
         return refuse_size(s);
     const char *copy = arena_copy(&s->script->memory, text);
     if (copy == NULL)
@@ -123,14 +123,14 @@ static halley_status append_unset(shell *s, strbuf *out, str name, unsigned flag
 {
     if ((flags & SHELL_UNSET_IS_EMPTY) != 0)
         return HALLEY_OK;
-    const char *copy = arena_copy(&s->script->memory, name);
-    if (copy == NULL)
-        return error_nomem(s->err);
+    str kept = name; /* more causes are not told apart */
+    if (s->script->causes.n < MAX_CAUSES)
+        TRY(keep_text(s, name, &kept));
     const shell_why why =
         isdigit((unsigned char)name.at[0]) || name.at[0] == '@' || name.at[0] == '*'
             ? SHELL_FROM_ARGUMENT
             : SHELL_NEVER_SET;
-    return append_unknown(s, out, (str){copy, name.n}, why);
+    return append_unknown(s, out, kept, why);
 }
 
 static halley_status append_variable(shell *s, strbuf *out, str name, unsigned flags)

@@ -142,7 +142,7 @@ static halley_status offer_candidate(runner *r, uint32_t level, str text, uint32
     candidate *best = &r->best[level];
     if (score <= best->score)
         return HALLEY_OK;
-    if (r->s.script->memory.total_bytes + text.n > (size_t)2 * SHELL_MAX_KEPT)
+    if (r->s.script->memory.total_bytes + text.n > SHELL_MAX_MEMORY)
         return error_set(r->s.err, HALLEY_ELIMIT, "the script's commands are too long");
     const char *copy = arena_copy(&r->s.script->memory, text);
     if (copy == NULL)
