@@ -123,7 +123,7 @@ static halley_status append_unset(shell *s, strbuf *out, str name, unsigned flag
 {
     if ((flags & SHELL_UNSET_IS_EMPTY) != 0)
         return HALLEY_OK;
-    str kept = name; /* more causes are not told apart */
+    str kept = name; /* further causes share the last number */
     if (s->script->causes.n < MAX_CAUSES)
         TRY(keep_text(s, name, &kept));
     const shell_why why =
