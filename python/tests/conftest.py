@@ -35,3 +35,15 @@ def step(tmp_path_factory, program):
 def root():
     """The source tree."""
     return ROOT
+
+
+@pytest.fixture
+def switch_graph():
+    """Four NPUs on one switch, as a graph of networkx."""
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_node("s", kind="switch")
+    for i in range(4):
+        graph.add_node(f"npu{i}", kind="npu")
+        graph.add_edge(f"npu{i}", "s", bandwidth_gbps=400, latency_ns=500)
+    return graph

@@ -106,14 +106,8 @@ def test_what_holds_memory_of_the_library_is_not_copied():
     assert len(copy.copy(t).nodes) == len(copy.deepcopy(t).nodes) == 1
 
 
-def test_a_drawn_cluster_may_be_pickled():
-    networkx = pytest.importorskip("networkx")
-    graph = networkx.Graph()
-    graph.add_node("s", kind="switch")
-    for i in range(4):
-        graph.add_node(f"npu{i}", kind="npu")
-        graph.add_edge(f"npu{i}", "s", bandwidth_gbps=400, latency_ns=500)
-    cluster = hl.Cluster.from_networkx(graph)
+def test_a_drawn_cluster_may_be_pickled(switch_graph):
+    cluster = hl.Cluster.from_networkx(switch_graph)
     again = pickle.loads(pickle.dumps(cluster))
     del cluster
     gc.collect()

@@ -28,14 +28,8 @@ def place(root, tmp_path, monkeypatch, step, program):
     return tmp_path
 
 
-def names_of_the_page():
+def names_of_the_page(graph):
     """What the page takes for granted: a graph, a training loop."""
-    networkx = pytest.importorskip("networkx")
-    graph = networkx.Graph()
-    graph.add_node("s", kind="switch")
-    for i in range(4):
-        graph.add_node(f"npu{i}", kind="npu")
-        graph.add_edge(f"npu{i}", "s", bandwidth_gbps=400, latency_ns=500)
     names = {"graph": graph, "loader": [], "train": print}
     try:
         import torch
@@ -55,11 +49,11 @@ def has_torch():
     return True
 
 
-def test_every_line_of_the_page_runs(root, place):
+def test_every_line_of_the_page_runs(root, place, switch_graph):
     matplotlib = pytest.importorskip("matplotlib")
     pytest.importorskip("pandas")
     matplotlib.use("Agg")
-    names, blocks = names_of_the_page(), blocks_of(root)
+    names, blocks = names_of_the_page(switch_graph), blocks_of(root)
     assert len(blocks) >= 6
     for line, block in blocks:
         if "hl.record" in block and not has_torch():

@@ -2,6 +2,7 @@
 #include "sim/retime.h"
 
 #include "hw/npu.h"
+#include "trace/core/slots.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +13,11 @@ enum { THIN_SIDE = 16, ALIGNED_TO = 8 };
  * recording. */
 static bool read_recorded_on(char *to, size_t size, const halley_trace *trace)
 {
-    bool is_recording = false;
+    halley_attr attr;
     to[0] = '\0';
-    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
-        const halley_attr attr = halley_trace_metadata(trace, i);
-        const halley_bytes name = attr.name;
-        is_recording |= name.n == 9 && memcmp(name.at, "recording", 9) == 0;
-        if (name.n == 11 && memcmp(name.at, "recorded_on", 11) == 0)
-            snprintf(to, size, "%.*s", (int)attr.bytes.n, attr.bytes.at);
-    }
-    return is_recording;
+    if (trace_find_metadata(&attr, trace, "recorded_on"))
+        snprintf(to, size, "%.*s", (int)attr.bytes.n, attr.bytes.at);
+    return trace_find_metadata(&attr, trace, "recording");
 }
 
 sim_retime_state sim_retime_init(cost_retime *out, const halley_trace *trace,

@@ -17,7 +17,7 @@
 static const struct {
     const char *kernel_class;
     uint32_t op_class;
-} memory_bound[] = {
+} op_classes[] = {
     {"norm", HALLEY_CLASS_MEMORY_BOUND},      {"elementwise", HALLEY_CLASS_MEMORY_BOUND},
     {"embedding", HALLEY_CLASS_MEMORY_BOUND}, {"reduction", HALLEY_CLASS_MEMORY_BOUND},
     {"copy_d2d", HALLEY_CLASS_MEMORY_BOUND},  {"memset", HALLEY_CLASS_MEMORY_BOUND},
@@ -32,19 +32,10 @@ static uint32_t find_op_class(str kernel_class, const fit_kernel *k, bool is_fus
         return HALLEY_CLASS_ATTENTION;
     if (str_eq(kernel_class, STR("softmax")))
         return is_fused ? HALLEY_CLASS_MEMORY_BOUND : HALLEY_CLASS_ATTENTION;
-    for (size_t i = 0; i < sizeof memory_bound / sizeof *memory_bound; i++)
-        if (str_eq(kernel_class, str_from(memory_bound[i].kernel_class)))
-            return memory_bound[i].op_class;
+    for (size_t i = 0; i < sizeof op_classes / sizeof *op_classes; i++)
+        if (str_eq(kernel_class, str_from(op_classes[i].kernel_class)))
+            return op_classes[i].op_class;
     return HALLEY_N_CLASSES;
-}
-
-static void read_device_name(char *to, size_t size, const halley_trace *trace)
-{
-    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
-        const halley_attr attr = halley_trace_metadata(trace, i);
-        if (attr.name.n == 11 && memcmp(attr.name.at, "recorded_on", 11) == 0)
-            snprintf(to, size, "%.*s", (int)attr.bytes.n, attr.bytes.at);
-    }
 }
 
 void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
@@ -52,6 +43,7 @@ void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
 {
     int64_t end_ns = INT64_MIN, busy_ns = 0;
     bool is_fused = false;
+    halley_attr device;
     assert(n > 0);
     for (size_t i = 0; i < n; i++)
         is_fused |= kernels[i].is_attention;
@@ -78,7 +70,9 @@ void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
     assert(end_ns - kernels[0].begin_ns >= busy_ns);
     out->step_s = (double)(end_ns - kernels[0].begin_ns) / 1e9;
     out->idle_s = (double)(end_ns - kernels[0].begin_ns - busy_ns) / 1e9;
-    read_device_name(out->device, sizeof out->device, trace);
+    if (trace_find_metadata(&device, trace, "recorded_on"))
+        snprintf(out->device, sizeof out->device, "%.*s", (int)device.bytes.n,
+                 device.bytes.at);
 }
 
 halley_dtype fit_read_dtype(str types)

@@ -43,12 +43,8 @@ void call_tree_fini(call_tree *tree)
 
 bool tree_is_recorded(const halley_trace *trace)
 {
-    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
-        const halley_attr attr = halley_trace_metadata(trace, i);
-        if (attr.name.n == 9 && memcmp(attr.name.at, "recording", 9) == 0)
-            return true;
-    }
-    return false;
+    halley_attr attr;
+    return trace_find_metadata(&attr, trace, "recording");
 }
 
 static bool starts_with(str s, size_t at, const char *word)

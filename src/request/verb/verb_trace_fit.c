@@ -79,7 +79,7 @@ static void list_fit_rows(fit_row rows[N_ROWS], const halley_recorded_model *f)
         rows[i] = list[i];
 }
 
-static bool is_close(const fit_stack *s)
+static bool is_stack_close(const fit_stack *s)
 {
     return s->is_fitted && fabs(s->generated_s / s->recorded_s - 1) <= fit_most_error;
 }
@@ -115,7 +115,7 @@ static void write_reproduced_json(report_json *j, const fit_stack *s)
     report_json_double(j, "default_error", s->default_s / s->recorded_s - 1);
     report_json_double(j, "idle_s", s->idle_s);
     report_json_text(j, "at_limit", str_from(s->at_limit));
-    report_json_bool(j, "stack_written", is_close(s));
+    report_json_bool(j, "stack_written", is_stack_close(s));
     write_parts_json(j, s);
     report_json_end(j);
 }
@@ -177,7 +177,7 @@ static void write_reproduced_text(const request_call *call, const fit_stack *s)
     if (s->at_limit[0] != '\0')
         fprintf(call->out, "At the limits of what the constants can express: %s.\n",
                 s->at_limit);
-    if (!is_close(s))
+    if (!is_stack_close(s))
         fprintf(call->out,
                 "The stack is not written: it is more than %s %% off, so its constants "
                 "do not describe this recording.\n",
@@ -318,7 +318,7 @@ static halley_status write_fit_files(const request_call *call,
     halley_status status = save_text(o->out, ".model.yaml", model, err);
     if (status == HALLEY_OK)
         status = save_text(o->out, ".plan.yaml", &plan, err);
-    if (status == HALLEY_OK && is_close(s))
+    if (status == HALLEY_OK && is_stack_close(s))
         status = save_stack(o, s, err);
     strbuf_fini(&plan);
     return status;

@@ -39,3 +39,13 @@ int64_t trace_find_i64(const halley_trace *t, uint32_t node, const char *name,
                ? value
                : otherwise;
 }
+
+bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *name)
+{
+    for (uint32_t i = halley_trace_metadata_count(t); i-- > 0;) {
+        *out = halley_trace_metadata(t, i);
+        if (str_eq((str){out->name.at, out->name.n}, str_from(name)))
+            return true;
+    }
+    return false;
+}

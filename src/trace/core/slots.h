@@ -35,5 +35,7 @@ static inline bool trace_slots_find(halley_attr *out, const trace_slots *s, uint
 str trace_find_text(const halley_trace *t, uint32_t node, const char *name);
 int64_t trace_find_i64(const halley_trace *t, uint32_t node, const char *name,
                        int64_t otherwise);
+/* The metadata of that name; of several, the last. */
+bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *name);
 
 #endif
