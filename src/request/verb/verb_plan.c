@@ -237,7 +237,7 @@ static void print_own_plan(FILE *to, const own_plan *own, const halley_found *be
             gain < 0 ? "slower" : "faster", change);
 }
 
-static void write_counts(FILE *to, const halley_search *s)
+static void write_plan_counts(FILE *to, const halley_search *s)
 {
     if (has_ties(s))
         fprintf(to,
@@ -295,7 +295,7 @@ static halley_status write_plan_table(const request_call *call, const halley_sea
     report_table_free(t);
     if (status != HALLEY_OK || form != REPORT_TEXT)
         return status;
-    write_counts(call->out, s);
+    write_plan_counts(call->out, s);
     write_footer(call->out, of);
     return HALLEY_OK;
 }
@@ -373,8 +373,8 @@ static halley_status write_plan_json(const request_call *call, const void *what,
 }
 
 /* The best plan as a launch file. */
-static halley_status write_launch(request_call *call, const halley_model *model,
-                                  const halley_plan *plan, halley_error *err)
+static halley_status write_launch_file(request_call *call, const halley_model *model,
+                                       const halley_plan *plan, halley_error *err)
 {
     const plan_options *o = call->options;
     char *text, *left_out;
@@ -497,7 +497,7 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     own.is_known = design_own_plan(&own.plan, &own.estimate, call, d, cluster, stack);
     halley_status status = HALLEY_OK;
     if (s->n_found > 0 && request_given(call, "write"))
-        status = write_launch(call, model, &s->found[0].plan, err);
+        status = write_launch_file(call, model, &s->found[0].plan, err);
     else if (s->n_found > 0)
         status = describe_plans(call, s, model, cluster, stack, &own, err);
     else if (s->n_designs > 0)
