@@ -100,12 +100,206 @@ static void torchtitan_splits_experts_by_tensor_parallelism_without_ep(void **st
                 HALLEY_KEY_DISPATCHER, "deepep");
 }
 
+#define SIZES                                                                            \
+    "--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "       \
+    "--vocab-size 32000 --micro-batch-size 1 --bf16 "
+
+static double count_params(const char *text, const char *name)
+{
+    halley_launch *l = read_named(text, name);
+    const halley_model *m = halley_launch_model(l);
+    assert_non_null(m);
+    const double n = halley_model_params(m);
+    halley_launch_free(l);
+    return n;
+}
+
+static bool has_note(const char *text, const char *words)
+{
+    halley_launch *l = read_named(text, "run.sh");
+    const halley_import *import = halley_launch_import(l);
+    bool found = false;
+    for (uint32_t i = 0; i < halley_import_count(import); i++)
+        found = found || strstr(halley_import_get(import, i).value, words) != NULL;
+    halley_launch_free(l);
+    return found;
+}
+
+static void positions_of_kind_none_have_no_weights(void **state)
+{
+    (void)state;
+    const char *with = SIZES "--max-position-embeddings 512 ";
+    const double learned = count_params(with, "run.sh");
+    assert_true(learned == count_params(SIZES "--position-embedding-type none "
+                                              "--max-position-embeddings 512",
+                                        "run.sh") +
+                               512.0 * 1024);
+}
+
+static void arguments_that_change_the_shape_are_counted(void **state)
+{
+    (void)state;
+    const double h = 1024, layers = 4, plain = count_params(SIZES, "run.sh");
+    /* 4 of 16 kv heads: keys and values shrink to a quarter, with their biases */
+    assert_true(count_params(SIZES "--num-key-value-heads 4", "run.sh") ==
+                plain - layers * 2 * 0.75 * (h * h + h));
+    /* a gate as wide as the feed-forward, which stays 4 x hidden */
+    assert_true(count_params(SIZES "--glu-activation geglu", "run.sh") ==
+                plain + layers * (4 * h * h + 4 * h));
+    assert_true(count_params(SIZES "--softmax-type learnable", "run.sh") ==
+                plain + layers * 16);
+    /* the vocabulary of the model that was distilled into, not of the teacher */
+    halley_launch *l =
+        read_named("--num-layers 4 --hidden-size 1024 --micro-batch-size 1 "
+                   "--num-attention-heads 16 --seq-length 512 "
+                   "--tokenizer-model me/DeepSeek-R1-Distill-Qwen-7B",
+                   "run.sh");
+    assert_int_equal(halley_launch_model(l)->vocab, 151936);
+    halley_launch_free(l);
+    l = read_named(SIZES "--num-experts 16 --moe-router-num-groups 8 "
+                         "--moe-router-group-topk 4",
+                   "run.sh");
+    assert_int_equal(halley_launch_model(l)->router_groups, 8);
+    assert_int_equal(halley_launch_model(l)->router_top_groups, 4);
+    halley_launch_free(l);
+}
+
+static void t5_has_an_encoder_and_cross_attention(void **state)
+{
+    (void)state;
+    const char *text = "python pretrain_t5.py --encoder-num-layers 3 "
+                       "--decoder-num-layers 2 --hidden-size 1024 "
+                       "--num-attention-heads 16 --seq-length 512 --micro-batch-size 1 "
+                       "--tokenizer-type BertWordPieceCase --vocab-extra-ids 100 "
+                       "--max-position-embeddings 512";
+    const double h = 1024, attention = 4 * h * h + 4 * h, mlp = 8 * h * h + 5 * h,
+                 vocab = 29184; /* 28996 + 2 + 100, padded */
+    assert_true(count_params(text, "run.sh") ==
+                vocab * h + vocab + 512 * h + 3 * (attention + mlp + 4 * h) +
+                    2 * (2 * attention + mlp + 6 * h) + 4 * h);
+}
+
+static void a_language_model_with_images_has_its_own_sequence(void **state)
+{
+    (void)state;
+    expect_read(SIZES "--decoder-seq-length 2048 --language-model-type mistral_7b",
+                "run.sh", HALLEY_KEY_SEQ, "2048");
+    expect_refused(SIZES "--language-model-type mistral_7b --freeze-LM", "run.sh",
+                   "frozen weights");
+}
+
+static void optimizer_states_are_as_wide_as_their_formats(void **state)
+{
+    (void)state;
+#define AWARE SIZES "--use-distributed-optimizer --use-precision-aware-optimizer "
+    expect_read(AWARE "--exp-avg-dtype bf16 --exp-avg-sq-dtype fp8", "run.sh",
+                HALLEY_KEY_OPTIMIZER_MEMORY, "5");
+    expect_read(AWARE "--main-params-dtype fp16 --main-grads-dtype bf16", "run.sh",
+                HALLEY_KEY_GRADIENT_MEMORY, "2");
+    expect_read(SIZES "--optimizer sgd", "run.sh", HALLEY_KEY_OPTIMIZER_MEMORY, "8");
+    halley_launch *l = read_named(SIZES "--exp-avg-dtype bf16", "run.sh");
+    assert_null(halley_launch_value(l, HALLEY_KEY_OPTIMIZER_MEMORY));
+    halley_launch_free(l);
+    expect_refused(AWARE "--exp-avg-dtype int3", "run.sh", "must be fp32, bf16");
+#define SHARDED SIZES "--use-megatron-fsdp --megatron-fsdp-main-grads-dtype "
+    expect_read(SHARDED "fp32 --megatron-fsdp-grad-comm-dtype bf16", "run.sh",
+                HALLEY_KEY_GRADIENT_BYTES, "2");
+    expect_read(SHARDED "bf16", "run.sh", HALLEY_KEY_GRADIENT_MEMORY, "2");
+    expect_read(SIZES "--fp8-format hybrid", "run.sh", HALLEY_KEY_FP8_PARAMS, "no");
+}
+
+static void programs_without_fused_attention_are_known(void **state)
+{
+    (void)state;
+    expect_read(SIZES "--deepspeed", "run.sh", HALLEY_KEY_ATTENTION, "unfused");
+    expect_read(SIZES "--transformer-impl local", "run.sh", HALLEY_KEY_ATTENTION,
+                "unfused");
+    halley_launch *l = read_named(SIZES "--deepspeed --use-flash-attn-v2", "run.sh");
+    assert_null(halley_launch_value(l, HALLEY_KEY_ATTENTION));
+    halley_launch_free(l);
+}
+
+static void megatron_deepspeed_has_its_own_experts(void **state)
+{
+    (void)state;
+#define EXPERTS                                                                          \
+    SIZES "--deepspeed --num-experts 8 --moe-expert-parallel-size 2 "                    \
+          "--tensor-model-parallel-size 2 "
+    expect_read(EXPERTS, "run.sh", HALLEY_KEY_CAPACITY, "1");
+    expect_read(EXPERTS, "run.sh", HALLEY_KEY_ETP, "1");
+    expect_read(EXPERTS "--moe-train-capacity-factor 1.5", "run.sh", HALLEY_KEY_CAPACITY,
+                "1.5");
+    expect_read(EXPERTS "--enable-expert-tensor-parallelism", "run.sh", HALLEY_KEY_ETP,
+                "2");
+    expect_read(SIZES "--pipeline-model-parallel-size 2 --enable-zbh1-pipeline", "run.sh",
+                HALLEY_KEY_SCHEDULE, "zb-h1");
+}
+
+static void what_is_timed_as_something_else_is_said(void **state)
+{
+    (void)state;
+    assert_true(has_note(SIZES "--context-parallel-size 2 --cp-comm-type a2a", "a ring"));
+    assert_false(has_note(SIZES "--context-parallel-size 2", "a ring"));
+    assert_true(has_note(SIZES "--tensor-model-parallel-size 2 --partition-activations",
+                         "counts them whole"));
+    expect_read(SIZES "--num-experts 8 --moe-layer-recompute", "run.sh",
+                HALLEY_KEY_RECOMPUTE_MODULES, "moe");
+    expect_refused(SIZES "--checkpoint-in-cpu", "run.sh", "in host memory");
+    expect_refused(SIZES "--kd", "run.sh", "a teacher runs, too");
+    expect_refused(SIZES "--tensor-parallel-num-weight-shards 2", "run.sh",
+                   "weights sharded within tensor parallelism");
+    /* escaped for a second shell */
+    halley_launch *l =
+        read_named(SIZES "--pipeline-model-parallel-size 2 "
+                         "--pipeline-model-parallel-layout 'Et\\|\\(t\\|\\)*2tL'",
+                   "run.sh");
+    expect_key(l, HALLEY_KEY_VIRTUAL, "2");
+    halley_launch_free(l);
+}
+
+#define NEMO                                                                             \
+    "trainer:\n  devices: 8\n  num_nodes: 1\nmodel:\n  tensor_model_parallel_size: 1\n"  \
+    "  micro_batch_size: 1\n  global_batch_size: 8\n  encoder_seq_length: 512\n"         \
+    "  num_layers: 4\n  hidden_size: 1024\n  num_attention_heads: 16\n"
+
+static void nemo_files_say_what_is_frozen_and_adapted(void **state)
+{
+    (void)state;
+    const halley_launch_opts opts = {.may_lack_vocab = true};
+    static const char lacking[] = NEMO "  tokenizer:\n    library: sentencepiece\n";
+    halley_launch *l = NULL;
+    halley_error err = {0};
+    assert_int_equal(
+        halley_launch_parse(&l, lacking, strlen(lacking), "a.yaml", &opts, &err),
+        HALLEY_OK);
+    assert_int_equal(halley_launch_model(l)->vocab, 0); /* and not GPT-2's */
+    halley_launch_free(l);
+    expect_refused(NEMO "  mm_cfg:\n    llm:\n      freeze: true\n", "a.yaml",
+                   "model.mm_cfg.llm.freeze changes the run");
+    expect_refused(NEMO "  peft:\n    peft_scheme: ptuning\n", "a.yaml",
+                   "peft_scheme ptuning is not modelled");
+    expect_read(NEMO "  peft:\n    peft_scheme: lora\n    lora_tuning:\n"
+                     "      adapter_dim: 32\n",
+                "a.yaml", HALLEY_KEY_LORA, "32");
+    expect_read(NEMO "peft:\n  dim: 16\n", "a.yaml", HALLEY_KEY_LORA, "16");
+    expect_refused(NEMO "  teacher:\n    hidden_size: 8\n", "a.yaml", "a teacher");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(older_torchtitan_files_state_their_degrees_elsewhere),
         cmocka_unit_test(torchtitan_compiles_what_its_components_name),
         cmocka_unit_test(torchtitan_splits_experts_by_tensor_parallelism_without_ep),
+        cmocka_unit_test(positions_of_kind_none_have_no_weights),
+        cmocka_unit_test(arguments_that_change_the_shape_are_counted),
+        cmocka_unit_test(t5_has_an_encoder_and_cross_attention),
+        cmocka_unit_test(a_language_model_with_images_has_its_own_sequence),
+        cmocka_unit_test(optimizer_states_are_as_wide_as_their_formats),
+        cmocka_unit_test(programs_without_fused_attention_are_known),
+        cmocka_unit_test(megatron_deepspeed_has_its_own_experts),
+        cmocka_unit_test(what_is_timed_as_something_else_is_said),
+        cmocka_unit_test(nemo_files_say_what_is_frozen_and_adapted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
