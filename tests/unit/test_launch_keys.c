@@ -285,6 +285,93 @@ static void nemo_files_say_what_is_frozen_and_adapted(void **state)
     expect_refused(NEMO "  teacher:\n    hidden_size: 8\n", "a.yaml", "a teacher");
 }
 
+#define MAXTEXT                                                                          \
+    "per_device_batch_size: 1\nbase_emb_dim: 256\nbase_num_query_heads: 4\n"             \
+    "base_num_kv_heads: 2\nhead_dim: 64\nbase_mlp_dim: 512\nvocab_size: 1000\n"          \
+    "base_num_decoder_layers: 4\n"
+
+static void maxtext_blocks_say_what_sizes_do_not(void **state)
+{
+    (void)state;
+    const double h = 256, layer = 3 * h * h + 3 * h * 512, ends = 2 * 1000 * h + h;
+    assert_true(count_params(MAXTEXT, "a.yml") == ends + 4 * (layer + 2 * h));
+    /* one entry is a layer with a window and one without, with two more norms each */
+    halley_launch *l =
+        read_named(MAXTEXT "decoder_block: gemma2\nuse_post_attn_norm: true\n"
+                           "use_post_ffw_norm: true\n"
+                           "sliding_window_size: 128\n",
+                   "a.yml");
+    const halley_model *m = halley_launch_model(l);
+    assert_int_equal(m->layers, 8);
+    assert_int_equal(m->window, 128);
+    assert_int_equal(m->window_every, 2);
+    assert_true(halley_model_params(m) == ends + 8 * (layer + 4 * h));
+    halley_launch_free(l);
+    /* every second layer has experts, and no window without a block that has one */
+    l = read_named(MAXTEXT
+                   "num_experts: 8\nnum_experts_per_tok: 2\nbase_moe_mlp_dim: 128\n"
+                   "interleave_moe_layer_step: 2\nsliding_window_size: 128\n"
+                   "n_routing_groups: 4\ntopk_routing_group: 2\n"
+                   "mtp_num_layers: 1\n",
+                   "a.yml");
+    m = halley_launch_model(l);
+    assert_int_equal(m->moe_every, 2);
+    assert_int_equal(m->window, 0);
+    assert_int_equal(m->router_groups, 4);
+    assert_int_equal(m->mtp, 1);
+    halley_launch_free(l);
+    expect_refused(MAXTEXT "decoder_block: qwen3_next\n", "a.yml",
+                   "decoder_block qwen3_next is not modelled");
+    expect_refused(MAXTEXT "mhc_expansion_rate: 4\n", "a.yml",
+                   "several residual streams");
+    expect_read(MAXTEXT "mhc_expansion_rate: 1\nengram_layers: []\n", "a.yml",
+                HALLEY_KEY_TP, "1");
+}
+
+static void maxtext_scales_grow_a_model_in_turns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scale;
+        uint32_t hidden, heads, ffn, layers;
+    } cases[] = {{"1", 256, 4, 512, 4},
+                 {"2", 256, 8, 1024, 4},
+                 {"4", 512, 8, 1024, 4},
+                 {"8", 512, 8, 1024, 8},
+                 {"128", 1024, 32, 4096, 16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text, MAXTEXT "global_parameter_scale: %s\n",
+                 cases[i].scale);
+        halley_launch *l = read_named(text, "a.yml");
+        const halley_model *m = halley_launch_model(l);
+        assert_int_equal(m->hidden, cases[i].hidden);
+        assert_int_equal(m->heads, cases[i].heads);
+        assert_int_equal(m->ffn, cases[i].ffn);
+        assert_int_equal(m->layers, cases[i].layers);
+        halley_launch_free(l);
+    }
+    expect_refused(MAXTEXT "global_parameter_scale: 3\n", "a.yml", "a power of 2");
+}
+
+static void maxtext_kernels_and_overrides_are_read(void **state)
+{
+    (void)state;
+    expect_read(MAXTEXT "attention: dot_product\n", "a.yml", HALLEY_KEY_ATTENTION,
+                "unfused");
+#define DENSE MAXTEXT "num_experts: 8\nsparse_matmul: false\n"
+    expect_read(DENSE "capacity_factor: 1.25\n", "a.yml", HALLEY_KEY_CAPACITY, "1.25");
+    expect_refused(DENSE, "a.yml", "every expert works on every token");
+    expect_read(MAXTEXT "ici_fsdp_parallelism: 1\nici_data_parallelism: 8\n"
+                        "shard_optimizer_over_data: true\n",
+                "a.yml", HALLEY_KEY_ZERO, "1");
+    halley_launch *l = read_named("model_name: llama3-8b\nper_device_batch_size: 1\n"
+                                  "base_num_decoder_layers: 4\n",
+                                  "a.yml");
+    assert_int_equal(halley_launch_model(l)->layers, 4);
+    halley_launch_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +387,9 @@ int main(void)
         cmocka_unit_test(megatron_deepspeed_has_its_own_experts),
         cmocka_unit_test(what_is_timed_as_something_else_is_said),
         cmocka_unit_test(nemo_files_say_what_is_frozen_and_adapted),
+        cmocka_unit_test(maxtext_blocks_say_what_sizes_do_not),
+        cmocka_unit_test(maxtext_scales_grow_a_model_in_turns),
+        cmocka_unit_test(maxtext_kernels_and_overrides_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

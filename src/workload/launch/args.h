@@ -115,6 +115,8 @@ void launch_maxtext_read(launch_args *a, const conf_file *file);
  * is known by. */
 void launch_maxtext_split(launch_args *a, str words, uint32_t line);
 extern const char *const launch_maxtext_marks[];
+/* The model that a MaxText list names or describes. */
+void launch_maxtext_model(launch_args *a);
 /* The next word of a text, without what marks elements of arrays. */
 str launch_word_take(str *words);
 /* The preset of a model's name in another program, or NULL. */
