@@ -196,6 +196,17 @@ static launch_kind find_script_kind(str text)
     return has_maxtext_words(text) ? LAUNCH_MAXTEXT_SCRIPT : LAUNCH_NONE;
 }
 
+/* A shell script by its first line or, where nothing else tells, by its name. One that
+ * starts no program we know is refused as such, and not as broken YAML. */
+static bool is_shell_script(str body, const char *name)
+{
+    const char *end = memchr(body.at, '\n', body.n);
+    const str first = {body.at, end != NULL ? (size_t)(end - body.at) : body.n};
+    return (str_starts(first, STR("#!")) && str_contains(first, STR("sh"))) ||
+           str_ends(str_from(name), STR(".sh")) ||
+           str_ends(str_from(name), STR(".slurm"));
+}
+
 static str drop_mark(str text)
 {
     return str_starts(text, STR("\xef\xbb\xbf")) ? (str){text.at + 3, text.n - 3} : text;
@@ -234,7 +245,9 @@ static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
             return find_script_kind(body);
         }
     } else {
-        return find_script_kind(body);
+        kind = find_script_kind(body);
+        return kind == LAUNCH_NONE && is_shell_script(body, name) ? LAUNCH_MEGATRON_SCRIPT
+                                                                  : kind;
     }
     if (!*has_tree && kind == LAUNCH_NONE)
         conf_fini(tree);

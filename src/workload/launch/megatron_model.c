@@ -34,6 +34,8 @@ static const struct {
     {"mixtral-8x22b", 32768, "Mixtral 8x22B v0.3 tokenizer"},
     {"mixtral", 32000, "Mixtral"},
     {"mistral-7b", 32000, "Mistral 7B"},
+    {"deepseekv2tokenizer", 102400, "DeepSeek-V2"},
+    {"deepseekv3tokenizer", 129280, "DeepSeek-V3"},
     {"deepseek-v2-lite", 102400, "DeepSeek-V2"},
     {"deepseek-v2", 102400, "DeepSeek-V2"},
     {"distill-qwen", 151936, "Qwen 2, of a distilled DeepSeek-R1"},
@@ -64,9 +66,9 @@ uint32_t launch_vocab_of(str tokenizer)
  * Without any tokenizer it is GPT-2's, as in Megatron's own examples. */
 static uint32_t find_vocabulary(launch_args *a, bool is_bert)
 {
-    static const char *const names[] = {"tokenizer-type", "tokenizer-model",
+    static const char *const names[] = {"tokenizer-type",         "tokenizer-model",
                                         "tokenizer-name-or-path", "merge-file",
-                                        "vocab-file"};
+                                        "patch-tokenizer-type",   "vocab-file"};
     const uint32_t stated = launch_args_whole(a, "vocab-size", 0, NO_KEY);
     if (stated > 0)
         return stated;
@@ -420,6 +422,8 @@ static void read_biases(launch_args *a, hf_shape *s)
     s->norm = str_contains(norm, STR("RMS")) || str_contains(norm, STR("rms")) ? HF_RMS
                                                                                : HF_LAYER;
     launch_args_has(a, "apply-layernorm-1p");
+    s->norms += launch_args_has(a, "post-self-attn-layernorm");
+    s->norms += launch_args_has(a, "post-mlp-layernorm");
 }
 
 static bool starts_program(const launch_args *a, const char *word)
@@ -509,6 +513,19 @@ static uint32_t read_sequence(launch_args *a)
     return patch > 0 ? height / patch * (width / patch) : 0;
 }
 
+/* --spec MODULE FUNCTION: layers that Python code describes. Those of Mamba hybrids are
+ * known by their pattern. */
+static void note_specification(launch_args *a)
+{
+    const str spec = launch_args_text(a, "spec", STR(""), NO_KEY);
+    if (spec.n > 0 && !str_contains(spec, STR("mamba")) &&
+        !str_contains(spec, STR("hybrid")) && !str_contains(spec, STR("local")))
+        import_note(a->launch->import,
+                    "The layers are those of a specification (%.*s), which is not read; "
+                    "they are taken for ordinary ones.",
+                    STR_ARG(spec));
+}
+
 static const char *find_untimed_kind(bool is_t5, bool is_vision)
 {
     if (is_t5)
@@ -542,7 +559,7 @@ void launch_megatron_model(launch_args *a)
                          "%sis-hybrid-model needs its layers: give "
                          "%shybrid-override-pattern",
                          a->dashes, a->dashes);
-    launch_args_find(a, "spec");
+    note_specification(a);
     s.tied = !launch_args_has(a, "untie-embeddings-and-output-weights no-weight-tying");
     s.vocab = is_vision ? 0 : read_vocabulary(a, is_bert);
     s.mtp_layers = launch_args_whole(a, "mtp-num-layers", 0, NO_KEY);

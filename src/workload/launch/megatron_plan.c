@@ -284,8 +284,14 @@ static void read_megatron_batch(launch_args *a)
         launch_set_number(a->launch, HALLEY_KEY_GLOBAL_BATCH, end > 0 ? end : stated);
     if (a->launch->model.seq > 0)
         launch_set_number(a->launch, HALLEY_KEY_SEQ, a->launch->model.seq);
-    else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) == 0 && a->launch->has_model)
-        launch_args_fail(a, HALLEY_EFORMAT, "%sseq-length is missing", a->dashes);
+    else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) != 0 || !a->launch->has_model)
+        return;
+    else if (a->opts->may_lack_vocab) /* only to show the file */
+        import_note(a->launch->import,
+                    "The sequence length is not stated. Give --seq N.");
+    else
+        launch_args_fail(a, HALLEY_EFORMAT, "%sseq-length is missing; give --seq N",
+                         a->dashes);
 }
 
 static void read_megatron_precision(launch_args *a)

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static halley_launch *read_named(const char *text, const char *name)
@@ -372,6 +373,78 @@ static void maxtext_kernels_and_overrides_are_read(void **state)
     halley_launch_free(l);
 }
 
+static void a_script_knows_its_own_folder(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/halley-launch-XXXXXX", path[64], other[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/run.sh", folder);
+    snprintf(other, sizeof other, "%s/common.sh", folder);
+    static const char *const ways[] = {
+        "P=\"${BASH_SOURCE[0]}\"\nsource $(dirname $P)/common.sh\n",
+        "D=\"$( cd \"$( dirname \"$0\" )\" > /dev/null && pwd )\"\n. $D/common.sh\n",
+        "A=1 source \"$(dirname -- \"$(readlink -f -- "
+        "\"${BASH_SOURCE[0]}\")\")/common.sh\"\n"};
+    FILE *f = fopen(other, "w");
+    assert_non_null(f);
+    fputs("PP=2\n", f);
+    fclose(f);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        f = fopen(path, "w");
+        assert_non_null(f);
+        fprintf(f, "%spython t.py --pipeline-model-parallel-size $PP " SIZES "\n",
+                ways[i]);
+        fclose(f);
+        halley_launch *l = NULL;
+        halley_error err = {0};
+        if (halley_launch_load(&l, path, NULL, &err) != HALLEY_OK)
+            fail_msg("%s: %s", ways[i], err.text);
+        expect_key(l, HALLEY_KEY_PP, "2");
+        halley_launch_free(l);
+    }
+    remove(path);
+    remove(other);
+    remove(folder);
+    /* a folder above the script's is not known */
+    expect_refused("D=$(dirname $(dirname $0))\npython t.py "
+                   "--pipeline-model-parallel-size $D " SIZES,
+                   "run.sh", "comes from $D, which line 1 takes from a command");
+}
+
+static void what_is_missing_is_named_with_a_remedy(void **state)
+{
+    (void)state;
+    expect_refused(
+        "printf -v PP \"%s\" 4\npython t.py --pipeline-model-parallel-size $PP " SIZES,
+        "run.sh", "comes from $PP, which line 1 takes from a command");
+    expect_refused("#!/bin/bash\nexport A=1\nbash other.sh: x\n", "run.sh",
+                   "no command with --num-layers");
+    expect_refused("--num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+                   "--vocab-size 100 --micro-batch-size 1",
+                   "run.sh", "--seq-length is missing; give --seq N");
+    static const char tree[] =
+        "MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 64\n  --num-attention-heads: "
+        "4\n"
+        "  --seq-length: 64\n  --vocab-size: 100\n  --micro-batch-size: 1\n"
+        "  --pipeline-model-parallel-size: ${PP}\n";
+    expect_refused(tree, "a.yaml",
+                   "comes from ${PP}, which the file does not set; give "
+                   "--set PP=... or --pp");
+    const char *const sets[] = {"PP=2"};
+    const halley_launch_opts opts = {.sets = sets, .n_sets = 1};
+    halley_launch *l = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_launch_parse(&l, tree, strlen(tree), "a.yaml", &opts, &err),
+                     HALLEY_OK);
+    expect_key(l, HALLEY_KEY_PP, "2");
+    halley_launch_free(l);
+    expect_read(NEMO "  pipeline_model_parallel_size: ${oc.env:STAGES,4}\n", "a.yaml",
+                HALLEY_KEY_PP, "4");
+    assert_true(has_note(SIZES "--spec my.module get_spec", "my.module get_spec"));
+    assert_false(
+        has_note(SIZES "--spec megatron.core.mamba_layer_specs", "specification"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +463,8 @@ int main(void)
         cmocka_unit_test(maxtext_blocks_say_what_sizes_do_not),
         cmocka_unit_test(maxtext_scales_grow_a_model_in_turns),
         cmocka_unit_test(maxtext_kernels_and_overrides_are_read),
+        cmocka_unit_test(a_script_knows_its_own_folder),
+        cmocka_unit_test(what_is_missing_is_named_with_a_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
