@@ -26,6 +26,8 @@ typedef enum launch_kind {
     LAUNCH_MAXTEXT,
     LAUNCH_MAXTEXT_SCRIPT,
     LAUNCH_PYTHON,
+    LAUNCH_NEOX,
+    LAUNCH_FOUNDRY,
 } launch_kind;
 
 static const char *const kind_names[] = {
@@ -40,6 +42,8 @@ static const char *const kind_names[] = {
     [LAUNCH_MAXTEXT] = "MaxText configuration",
     [LAUNCH_MAXTEXT_SCRIPT] = "MaxText command line",
     [LAUNCH_PYTHON] = "Python recipe",
+    [LAUNCH_NEOX] = "GPT-NeoX configuration",
+    [LAUNCH_FOUNDRY] = "LLM Foundry configuration",
 };
 
 static bool has_launch_key(const conf_node *map, const char *key)
@@ -212,6 +216,25 @@ static str drop_mark(str text)
     return str_starts(text, STR("\xef\xbb\xbf")) ? (str){text.at + 3, text.n - 3} : text;
 }
 
+/* Programs whose keys look like Megatron's or DeepSpeed's and mean other things: reading
+ * half of them would be wrong in silence. */
+static launch_kind find_foreign_kind(str text)
+{
+    static const struct {
+        const char *mark;
+        launch_kind kind;
+    } marks[] = {{"pipe_parallel_size\":", LAUNCH_NEOX},
+                 {"pipe_parallel_size:", LAUNCH_NEOX},
+                 {"pipe-parallel-size\":", LAUNCH_NEOX},
+                 {"pipe-parallel-size:", LAUNCH_NEOX},
+                 {"global_train_batch_size:", LAUNCH_FOUNDRY},
+                 {"device_train_microbatch_size:", LAUNCH_FOUNDRY}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (str_contains(text, str_from(marks[i].mark)))
+            return marks[i].kind;
+    return LAUNCH_NONE;
+}
+
 /* The kind by content. Of trees, *tree is the file and the caller's, when the kind has
  * one
  * (*has_tree). A tree that cannot be parsed is no launch file unless its name says so. */
@@ -223,6 +246,9 @@ static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
     launch_kind kind = LAUNCH_NONE;
     if (body.n == 0 || !is_text(body))
         return kind;
+    if (!str_starts(body, STR("#!")) && body.n < 1 << 20 &&
+        find_foreign_kind(body) != LAUNCH_NONE)
+        return find_foreign_kind(body);
     if (body.at[0] == '{') {
         if (import_json_parse(tree, text, name, NULL) != HALLEY_OK)
             return kind;
@@ -505,6 +531,14 @@ static void read_launch_kind(launch_args *a, launch_kind kind, const conf_file *
             a, HALLEY_EFORMAT,
             "a Python recipe is never run; print its configuration as YAML and "
             "give that file");
+        break;
+    case LAUNCH_NEOX:
+    case LAUNCH_FOUNDRY:
+        launch_args_fail(a, HALLEY_EFORMAT,
+                         "a configuration of %s is not read; give the model with -m (its "
+                         "Hugging Face config.json) and the plan as options (--tp, --pp, "
+                         "--zero, --micro-batch, --global-batch)",
+                         kind == LAUNCH_NEOX ? "GPT-NeoX" : "LLM Foundry");
         break;
     case LAUNCH_NONE:
         launch_args_fail(a, HALLEY_EFORMAT, "this is no launch file that halley knows");

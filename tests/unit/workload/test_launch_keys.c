@@ -445,6 +445,16 @@ static void what_is_missing_is_named_with_a_remedy(void **state)
         has_note(SIZES "--spec megatron.core.mamba_layer_specs", "specification"));
 }
 
+static void files_of_other_programs_are_refused_by_name(void **state)
+{
+    (void)state;
+    expect_refused("{\n  # comment\n  \"pipe_parallel_size\": 2,\n  \"num_layers\": 4,\n"
+                   "  \"hidden_size\": 64, \"train_micro_batch_size_per_gpu\": 4\n}\n",
+                   "a.yml", "a configuration of GPT-NeoX is not read");
+    expect_refused("model:\n  name: mpt_causal_lm\nglobal_train_batch_size: 256\n",
+                   "a.yaml", "a configuration of LLM Foundry is not read");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +473,7 @@ int main(void)
         cmocka_unit_test(maxtext_blocks_say_what_sizes_do_not),
         cmocka_unit_test(maxtext_scales_grow_a_model_in_turns),
         cmocka_unit_test(maxtext_kernels_and_overrides_are_read),
+        cmocka_unit_test(files_of_other_programs_are_refused_by_name),
         cmocka_unit_test(a_script_knows_its_own_folder),
         cmocka_unit_test(what_is_missing_is_named_with_a_remedy),
     };
