@@ -489,6 +489,49 @@ static void read_old_adapters(launch_args *a, const conf_file *file)
         launch_set_number(a->launch, HALLEY_KEY_LORA, rank);
 }
 
+/* An override file holds a part of a configuration; the rest stands in a recipe, which
+ * is not Megatron's defaults. What the file does not state is left open. */
+static void forget_unstated(launch_args *a)
+{
+    static const struct {
+        halley_plan_key key;
+        const char *names;
+    } sources[] = {
+        {HALLEY_KEY_DTYPE, "bf16 fp16 fp8-format fp4-format"},
+        {HALLEY_KEY_GRADIENT_BYTES,
+         "grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 bf16 fp16"},
+        {HALLEY_KEY_GRADIENT_MEMORY,
+         "grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 bf16 fp16"},
+        {HALLEY_KEY_ZERO, "use-distributed-optimizer use-megatron-fsdp use-torch-fsdp2"},
+        {HALLEY_KEY_EXPOSE, "overlap-grad-reduce overlap-param-gather tp-comm-overlap"},
+        {HALLEY_KEY_RECOMPUTE, "recompute-granularity recompute-activations"},
+        {HALLEY_KEY_TP, "tensor-model-parallel-size"},
+        {HALLEY_KEY_PP, "pipeline-model-parallel-size"},
+        {HALLEY_KEY_CP, "context-parallel-size"},
+        {HALLEY_KEY_EP, "expert-model-parallel-size"},
+        {HALLEY_KEY_VIRTUAL, "num-virtual-stages-per-pipeline-rank "
+                             "num-layers-per-virtual-pipeline-stage"},
+        {HALLEY_KEY_SEQUENCE_PARALLEL, "sequence-parallel"},
+        {HALLEY_KEY_MICRO_BATCH, "micro-batch-size"},
+    };
+    bool forgotten = false;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        str names = str_from(sources[i].names), name;
+        bool stated = false;
+        while (str_next(&names, ' ', &name))
+            for (size_t k = 0; k < a->list.n; k++)
+                stated = stated || str_eq(a->list.at[k].name, name);
+        if (stated || a->launch->value[sources[i].key] == NULL)
+            continue;
+        a->launch->value[sources[i].key] = NULL;
+        forgotten = true;
+    }
+    if (forgotten)
+        import_note(a->launch->import,
+                    "This file is a part of a configuration; what it does not state is "
+                    "left to -m, options and halley's defaults.");
+}
+
 void launch_nemo_read(launch_args *outer, const conf_file *file)
 {
     launch_args leaves = {
@@ -510,8 +553,12 @@ void launch_nemo_read(launch_args *outer, const conf_file *file)
             &a, HALLEY_EINVAL,
             "model.teacher changes the run in a way that halley cannot model "
             "yet (a teacher runs, too)");
+    const bool is_part = launch_tree_find(file->root, "trainer") == NULL &&
+                         launch_tree_find(file->root, "model._target_") == NULL;
     if (a.status == HALLEY_OK)
         launch_megatron_read(&a);
+    if (a.status == HALLEY_OK && is_part && !a.launch->has_model)
+        forget_unstated(&a);
     outer->status = a.status;
     launch_args_fini(&leaves);
     launch_args_fini(&a);

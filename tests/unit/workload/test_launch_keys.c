@@ -445,6 +445,21 @@ static void what_is_missing_is_named_with_a_remedy(void **state)
         has_note(SIZES "--spec megatron.core.mamba_layer_specs", "specification"));
 }
 
+static void a_part_of_a_configuration_leaves_the_rest_open(void **state)
+{
+    (void)state;
+    halley_launch *l = read_named("model:\n  tensor_model_parallel_size: 4\ntrain:\n"
+                                  "  global_batch_size: 8\nddp:\n"
+                                  "  use_distributed_optimizer: true\n",
+                                  "override.yaml");
+    expect_key(l, HALLEY_KEY_TP, "4");
+    expect_key(l, HALLEY_KEY_ZERO, "1");
+    assert_null(halley_launch_value(l, HALLEY_KEY_DTYPE)); /* the recipe's, not fp32 */
+    assert_null(halley_launch_value(l, HALLEY_KEY_EXPOSE));
+    assert_null(halley_launch_value(l, HALLEY_KEY_GRADIENT_BYTES));
+    halley_launch_free(l);
+}
+
 static void files_of_other_programs_are_refused_by_name(void **state)
 {
     (void)state;
@@ -473,6 +488,7 @@ int main(void)
         cmocka_unit_test(maxtext_blocks_say_what_sizes_do_not),
         cmocka_unit_test(maxtext_scales_grow_a_model_in_turns),
         cmocka_unit_test(maxtext_kernels_and_overrides_are_read),
+        cmocka_unit_test(a_part_of_a_configuration_leaves_the_rest_open),
         cmocka_unit_test(files_of_other_programs_are_refused_by_name),
         cmocka_unit_test(a_script_knows_its_own_folder),
         cmocka_unit_test(what_is_missing_is_named_with_a_remedy),
