@@ -305,7 +305,7 @@ static void drop_blocks(launch_args *a)
 
 static void read_tree_arguments(launch_args *a, const conf_file *file)
 {
-    const conf_node *args = conf_find(file->root, "MODEL_ARGS");
+    const conf_node *args = launch_tree_find(file->root, "MODEL_ARGS");
     const conf_node *from = args != NULL ? args : file->root;
     a->dashes = from->kind == CONF_MAP && has_dashed_key(from) ? "--" : "";
     launch_tree_flatten(a, from);
@@ -434,6 +434,18 @@ static void read_argument_file(launch_args *a, str text)
     strbuf_fini(&words); /* The arguments are parts of this text. */
 }
 
+/* Whether any of the arguments says something about model or plan. */
+static bool has_known_argument(const launch_args *a)
+{
+    for (size_t i = 0; i < a->list.n; i++) {
+        const launch_key *key = launch_key_find(
+            launch_megatron_keys, launch_n_megatron_keys, a->list.at[i].name);
+        if (key != NULL && key->meaning != LAUNCH_FREE)
+            return true;
+    }
+    return false;
+}
+
 static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
 {
     shell_script script;
@@ -449,14 +461,14 @@ static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
         return;
     a->script = &script;
     a->dashes = "--";
-    if (script.command.n == 0)
-        launch_args_fail(a, HALLEY_EFORMAT, "no command with %s is found",
-                         is_maxtext ? "per_device_batch_size= or another key of MaxText"
-                                    : "--num-layers or another argument of Megatron's");
-    if (is_maxtext && a->status == HALLEY_OK)
+    if (is_maxtext && script.command.n > 0)
         launch_maxtext_split(a, script.command, script.command_line);
     else
         launch_args_split(a, script.command, script.command_line);
+    if (script.command.n == 0 || (!is_maxtext && !has_known_argument(a)))
+        launch_args_fail(a, HALLEY_EFORMAT, "no command with %s is found",
+                         is_maxtext ? "per_device_batch_size= or another key of MaxText"
+                                    : "--num-layers or another argument of Megatron's");
     if (a->status == HALLEY_OK && !is_maxtext)
         launch_megatron_read(a);
     if (is_maxtext) {

@@ -8,12 +8,14 @@
 
 enum { MAX_DEPTH = 16, MAX_PATH = 240 };
 
+/* The last one of a key counts, as in Python. */
 static const conf_node *find_tree_key(const conf_node *map, str key)
 {
+    const conf_node *found = NULL;
     for (uint32_t i = 0; map != NULL && map->kind == CONF_MAP && i < map->n; i++)
         if (str_eq(map->keys[i], key))
-            return map->items[i];
-    return NULL;
+            found = map->items[i];
+    return found;
 }
 
 static const conf_node *find_dotted(const conf_node *root, str path)

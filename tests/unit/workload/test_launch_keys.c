@@ -460,6 +460,22 @@ static void a_part_of_a_configuration_leaves_the_rest_open(void **state)
     halley_launch_free(l);
 }
 
+static void a_key_that_is_given_twice_counts_once(void **state)
+{
+    (void)state;
+    halley_launch *l = read_named(
+        "MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 64\n  --seq-length: 64\n"
+        "  --num-attention-heads: 4\n  --vocab-size: 100\n  --micro-batch-size: 1\n"
+        "  --ffn-hidden-size: 128\n  --bf16: true\n  --ffn-hidden-size: 512\n",
+        "a.yaml");
+    assert_non_null(halley_launch_model(l));
+    assert_int_equal(halley_launch_model(l)->ffn, 512);
+    expect_key(l, HALLEY_KEY_DTYPE, "bf16");
+    halley_launch_free(l);
+    expect_refused("#!/bin/bash\npython t.py --num-layers: 4 --colour red\n", "run.sh",
+                   "no command with --num-layers");
+}
+
 static void files_of_other_programs_are_refused_by_name(void **state)
 {
     (void)state;
@@ -489,6 +505,7 @@ int main(void)
         cmocka_unit_test(maxtext_scales_grow_a_model_in_turns),
         cmocka_unit_test(maxtext_kernels_and_overrides_are_read),
         cmocka_unit_test(a_part_of_a_configuration_leaves_the_rest_open),
+        cmocka_unit_test(a_key_that_is_given_twice_counts_once),
         cmocka_unit_test(files_of_other_programs_are_refused_by_name),
         cmocka_unit_test(a_script_knows_its_own_folder),
         cmocka_unit_test(what_is_missing_is_named_with_a_remedy),
