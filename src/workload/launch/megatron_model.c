@@ -315,6 +315,16 @@ static void read_megatron_attention(launch_args *a, hf_shape *s)
     s->qk_norm = HF_QK_NONE; /* the norms of the ranks, which are counted anyway */
 }
 
+/* Layer norms of query and key have biases, too. */
+static void add_norm_biases(hf_shape *s)
+{
+    double n = 0;
+    for (uint32_t i = 0; i < s->n_layers; i++)
+        n += s->layers[i].mixer == HF_ATTENTION;
+    if (s->qk_norm == HF_QK_HEAD && s->norm == HF_LAYER)
+        s->extra = s->extra_active = s->extra + n * 2 * s->head_dim;
+}
+
 /* --window-size 127,0 sees 128 tokens; skip frequency N: every N-th layer sees all. */
 static void read_megatron_window(launch_args *a, hf_shape *s)
 {
@@ -563,6 +573,7 @@ void launch_megatron_model(launch_args *a)
     s.tied = !launch_args_has(a, "untie-embeddings-and-output-weights no-weight-tying");
     s.vocab = is_vision ? 0 : read_vocabulary(a, is_bert);
     s.mtp_layers = launch_args_whole(a, "mtp-num-layers", 0, NO_KEY);
+    add_norm_biases(&s);
     if (launch_args_has(a, "embed-layernorm")) /* BLOOM */
         s.extra = s.extra_active = s.extra + 2 * s.hidden;
     if (is_t5)

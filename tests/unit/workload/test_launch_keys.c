@@ -147,6 +147,8 @@ static void arguments_that_change_the_shape_are_counted(void **state)
     /* a gate as wide as the feed-forward, which stays 4 x hidden */
     assert_true(count_params(SIZES "--glu-activation geglu", "run.sh") ==
                 plain + layers * (4 * h * h + 4 * h));
+    assert_true(count_params(SIZES "--qk-layernorm", "run.sh") ==
+                plain + layers * 4 * 64); /* weights and biases */
     assert_true(count_params(SIZES "--softmax-type learnable", "run.sh") ==
                 plain + layers * 16);
     /* the vocabulary of the model that was distilled into, not of the teacher */
