@@ -200,7 +200,7 @@ static launch_kind find_script_kind(str text)
     return has_maxtext_words(text) ? LAUNCH_MAXTEXT_SCRIPT : LAUNCH_NONE;
 }
 
-/* A shell script by its first line or, where nothing else tells, by its name. One that
+/* A shell script by its first line or, where nothing else says so, by its name. One that
  * starts no program we know is refused as such, and not as broken YAML. */
 static bool is_shell_script(str body, const char *name)
 {

@@ -185,7 +185,7 @@ static const launch_key keys[] = {
     FREE("remat-policy-*"),
 };
 
-/* Whether a key stands in the file, be it as false. */
+/* Whether the file has a key, be it as false. */
 static bool is_given(const launch_args *a, const char *name)
 {
     for (size_t i = 0; i < a->list.n; i++)

@@ -1,10 +1,11 @@
 /*
- * The model of a MaxText file: a preset by name, with sizes that replace its own, or
- * sizes with MaxText's defaults. decoder_block says what the sizes do not: how many real
- * layers one entry holds, which layers see a window, which norms and biases there are.
- * global_parameter_scale, a power of two, doubles heads and feed-forward, the hidden
- * size, and the layers, in turns. The shape is counted by the code that counts Hugging
- * Face's configurations.
+ * The model of a MaxText file. It is a preset by name, with sizes that replace its own,
+ * or sizes with MaxText's defaults. The key decoder_block says what the sizes do not: how
+ * many real layers one entry holds, which layers see a window, which norms there are.
+ *
+ * The key global_parameter_scale is a power of two. Its doublings go to heads and
+ * feed-forward, then to the hidden size, then to the layers, and so on. The code that
+ * counts Hugging Face's configurations counts the shape.
  */
 #include "base/number/whole.h"
 #include "workload/import/hf.h"
@@ -61,7 +62,7 @@ static const struct block *find_block(launch_args *a)
     return NULL;
 }
 
-/* Keys that change the model where they are not what stands here. */
+/* Keys that change the model where they are not the value given here. */
 static void refuse_shapes(launch_args *a)
 {
     static const struct {

@@ -545,7 +545,7 @@ static void read_dispatcher(launch_args *a)
         launch_set(l, HALLEY_KEY_CAPACITY, number_shortest(capacity).at);
 }
 
-/* Megatron-DeepSpeed drops tokens beyond a capacity, unless told not to. */
+/* Megatron-DeepSpeed drops tokens beyond a capacity, unless a flag forbids it. */
 static void read_deepspeed_capacity(launch_args *a)
 {
     const double capacity = launch_args_real(a, "moe-train-capacity-factor", 1, NO_KEY);

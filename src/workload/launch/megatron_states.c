@@ -1,8 +1,8 @@
 /*
  * What Megatron stores per parameter: gradients, and the states of the optimizer. Adam
- * keeps a copy of the weights and two moments, four bytes each; the precision-aware
- * optimizer keeps them in the formats that the arguments name, and of a copy in fp32 next
- * to weights in bf16 only the 16 bits that these lack.
+ * keeps a copy of the weights and two moments, four bytes each. The precision-aware
+ * optimizer keeps them in the formats that the arguments name. Next to weights in bf16 it
+ * stores only the 16 bits that these lack of a copy in fp32.
  */
 #include "base/number/number.h"
 #include "workload/launch/args.h"

@@ -338,7 +338,7 @@ static bool begins_with_any(str name, const char *const *list, size_t n)
     return false;
 }
 
-/* The key without the block it stands in. */
+/* The key without the name of its block. */
 static str get_leaf(str path)
 {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
@@ -489,7 +489,7 @@ static void read_old_adapters(launch_args *a, const conf_file *file)
         launch_set_number(a->launch, HALLEY_KEY_LORA, rank);
 }
 
-/* An override file holds a part of a configuration; the rest stands in a recipe, which
+/* An override file holds a part of a configuration; the rest is in a recipe, which
  * is not Megatron's defaults. What the file does not state is left open. */
 static void forget_unstated(launch_args *a)
 {

@@ -269,7 +269,7 @@ static bool find_known_folder(str path, bool keep, str *out)
     return true;
 }
 
-/* $( ): nothing is run; what the folder of the script is can be told without. */
+/* $( ): nothing is run; the folder of the script is known without. */
 static halley_status append_command(shell *s, strbuf *out, str inside)
 {
     str word, folder;
