@@ -192,7 +192,7 @@ static void describe_input(link_graph *g)
     r->n_bad_times = d->n_bad_times;
     r->n_negative = d->n_negative;
     r->n_duplicate_events = d->n_duplicates;
-    r->n_groups = d->groups.n;
+    r->n_groups = d->job.groups.n;
 }
 
 /* A thousandth of the recording is the most that one late launch may cost, but more nodes

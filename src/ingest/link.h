@@ -136,6 +136,8 @@ halley_status link_streams(link_graph *g, halley_error *err);
 halley_status link_batches(link_graph *g, halley_error *err);
 /* Nodes that communicate, and their order in a group. */
 halley_status link_comms(link_graph *g, halley_error *err);
+/* The collective that a node with times is; NULL = it is none. */
+const comm_info *link_timed_collective(const link_graph *g, uint32_t node);
 /* How long the graph takes with recorded durations: report->replayed_ns. */
 halley_status link_replay(link_graph *g, halley_error *err);
 /* Write the nodes: ids, attributes, edges. Times count from zero_ns. */

@@ -162,13 +162,13 @@ static bool set_group_ranks(rec_groups *g, rec_group_info *group, const uint64_t
 
 static bool add_configured(rec_groups *g, const record *r)
 {
-    for (size_t i = 0; i < r->groups.n; i++) {
-        const rec_group *const from = &r->groups.at[i];
+    for (size_t i = 0; i < r->job.groups.n; i++) {
+        const job_group *const from = &r->job.groups.at[i];
         rec_group_info *const group = add_group_name(g, rec_text(r, from->name));
         /* A group without ranks is there by name; with none in the file, ranks.at is
          * NULL. */
         const uint64_t *const ranks =
-            from->n_ranks > 0 ? r->ranks.at + from->first : NULL;
+            from->n_ranks > 0 ? r->job.ranks.at + from->first : NULL;
         if (group == NULL || !set_group_ranks(g, group, ranks, from->n_ranks))
             return false;
         if (group->desc == REC_NONE && from->desc != REC_NONE)

@@ -136,12 +136,6 @@ static bool collect_lags(lag_list lists[4], const rec_graph *g, uint32_t i)
     return ok;
 }
 
-static int compare_lags(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median; INT64_MAX of none. */
 static int64_t find_median(lag_list *list)
 {
@@ -150,7 +144,7 @@ static int64_t find_median(lag_list *list)
         return INT64_MAX;
     if (middle < list->n_zeros)
         return 0;
-    qsort(list->lags.at, list->lags.n, sizeof *list->lags.at, compare_lags);
+    mem_sort_i64(list->lags.at, list->lags.n);
     return list->lags.at[middle - list->n_zeros];
 }
 

@@ -23,8 +23,7 @@ const char *const rec_format_names[REC_N_FORMATS] = {[REC_KINETO] = "kineto",
 
 void rec_init(record *r)
 {
-    *r = (record){.rank = REC_NO_ID,
-                  .world = REC_NO_ID,
+    *r = (record){.job = JOB_INFO_UNKNOWN,
                   .device_name = REC_NONE,
                   .schema = REC_NONE,
                   .pid = REC_NO_ID,
@@ -45,8 +44,7 @@ void rec_fini(record *r)
     array_fini(&r->rows);
     array_fini(&r->works);
     array_fini(&r->syncs);
-    array_fini(&r->groups);
-    array_fini(&r->ranks);
+    job_info_fini(&r->job);
     array_fini(&r->steps);
     map64_fini(&r->row_of);
     strbuf_fini(&r->remarks);
@@ -76,6 +74,14 @@ uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label)
     if (label.n > 0 && (text = intern_add(&r->texts, label)) == HASH_NONE)
         return REC_NONE;
     return array_push(&r->rows, (rec_row){device, stream, text}) ? id : REC_NONE;
+}
+
+bool rec_add_work(record *r, const rec_work *work)
+{
+    rec_work own = *work;
+    own.launch = own.op = own.class_id = REC_NONE;
+    own.seq = (uint32_t)r->works.n;
+    return own.name != REC_NONE && own.row != REC_NONE && array_push(&r->works, own);
 }
 
 static uint64_t read_number_or_none(str text)

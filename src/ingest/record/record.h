@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "ingest/job_info.h"
 
 #include <assert.h>
 
@@ -109,11 +110,6 @@ typedef struct rec_sync {
     rec_sync_kind kind;
 } rec_sync;
 
-typedef struct rec_group {
-    uint32_t name, desc;     /* interned */
-    uint32_t first, n_ranks; /* in record.ranks */
-} rec_group;
-
 /* A range that marks a training step. */
 typedef struct rec_step {
     int64_t begin_ns, end_ns;
@@ -141,13 +137,11 @@ typedef struct record {
     ARRAY(rec_row) rows;
     ARRAY(rec_work) works; /* by begin, then end, once sorted */
     ARRAY(rec_sync) syncs;
-    ARRAY(rec_group) groups;
-    ARRAY(uint64_t) ranks; /* of the groups */
+    job_info job;
     ARRAY(rec_step) steps;
     uint32_t step_period; /* kernels of a step, where no step is marked; 0 = marked */
     map64 row_of;         /* while reading */
     int64_t base_ns;
-    uint64_t rank, world; /* REC_NO_ID = not said */
     uint32_t device_name; /* interned; REC_NONE = unknown */
     uint32_t schema;      /* of the file, interned; REC_NONE */
     uint64_t pid;         /* of the process; REC_NO_ID */
@@ -192,6 +186,9 @@ bool rec_add_host(record *r, rec_host event, uint32_t name, uint32_t thread);
 
 /* The row of a device's stream, new or old; REC_NONE: no memory. */
 uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label);
+/* One more piece of work; what later passes find (launch, op, class) is still unknown.
+ * False: no memory, also where that left the name or the row REC_NONE. */
+bool rec_add_work(record *r, const rec_work *work);
 /* The thread of a process; REC_NONE: no memory. */
 uint32_t rec_add_thread(record *r, str pid, str tid);
 
