@@ -122,8 +122,6 @@ halley_status link_take_apart(device_trace *d, const host_trace *h, halley_error
 /* Which event is which host node's. EINVAL: nothing matches. */
 halley_status link_match(link_graph *g, const char *host_path, const char *device_path,
                          halley_error *err);
-/* Parents of host nodes, made a forest. */
-halley_status link_parents(link_graph *g, halley_error *err);
 /* Device nodes under the operators that launched them. */
 halley_status link_launches(link_graph *g, halley_error *err);
 /* Program order, own times, waits, gaps and hand-overs of all threads. */

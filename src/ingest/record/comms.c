@@ -115,7 +115,8 @@ rec_comm_info rec_comm_of_work(const record *r, const rec_rules *rules, const re
     return info;
 }
 
-bool rec_read_ranks(str text, uint64_t *ranks, size_t max, size_t *n)
+/* Read "[0, 1, 2]" into ranks; false: it is cut ("...") or no list. */
+static bool read_rank_list(str text, uint64_t *ranks, size_t max, size_t *n)
 {
     lit_list list;
     str item;
@@ -206,7 +207,7 @@ static bool add_said_group(rec_groups *g, const record *r, const rec_comm *c)
     if (group->n_ranks > 0)
         return true;
     if (c->ranks != REC_NONE &&
-        rec_read_ranks(rec_text(r, c->ranks), ranks, MAX_LISTED, &n) &&
+        read_rank_list(rec_text(r, c->ranks), ranks, MAX_LISTED, &n) &&
         (group->size == 0 || n == group->size))
         return set_group_ranks(g, group, ranks, n);
     group->is_cut = c->ranks != REC_NONE && n > 0;

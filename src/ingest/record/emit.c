@@ -579,7 +579,6 @@ static void emit_all_nodes(rec_emitter *m)
     rec_walk_fini(&walk);
     for (size_t k = 0; k < m->lags.n; k++)
         emit_lag_node(m, k);
-    m->counts->n_lag_nodes = m->lags.n;
     m->counts->n_nodes += m->lags.n;
 }
 

@@ -431,7 +431,6 @@ static void keep_kineto_event(kineto_reader *r)
     record *const t = r->rec;
     const kineto_cat cat = r->d.cat;
     t->n_events++;
-    t->n_python += cat == KINETO_PYTHON;
     t->n_counter_ranges += cat == KINETO_COUNTER_RANGE;
     if (r->d.complete && cat != KINETO_PYTHON)
         note_step(r);

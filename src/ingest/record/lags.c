@@ -174,7 +174,7 @@ static void find_window(rec_graph *g)
         g->from_ns = g->to_ns = 0;
 }
 
-bool rec_set_lags(rec_graph *g)
+static bool set_lags(rec_graph *g)
 {
     lag_list lists[4] = {0};
     bool ok = true;
@@ -234,7 +234,7 @@ int64_t rec_replay_scaled(const rec_graph *g, double device, double host, bool *
 
 /* A node that starts as recorded if all before it did: then all do, and no times need to
  * be kept. */
-void rec_replay(rec_graph *g)
+static void replay_rebuilt(rec_graph *g)
 {
     int64_t last = g->from_ns;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -254,9 +254,9 @@ halley_status rec_rebuild(rec_graph *g, const record *rec, halley_error *err)
     const bool ok = rec_cut_threads(g) && rec_add_devices(g) &&
                     rec_add_stream_events(g) && rec_add_waits(g) &&
                     rec_add_hand_overs(g) && rec_add_backward(g);
-    if (!ok || !rec_set_lags(g))
+    if (!ok || !set_lags(g))
         return error_nomem(err);
-    rec_replay(g);
+    replay_rebuilt(g);
     assert(g->replay_error_ns == 0);
     return HALLEY_OK;
 }

@@ -374,7 +374,6 @@ static halley_status find_processes(nsys_reader *x, uint64_t wanted)
             break;
         }
         r->pid = pids.at[i];
-        r->n_processes = (uint32_t)pids.n;
     }
     array_fini(&pids);
     return status;

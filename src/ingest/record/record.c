@@ -28,7 +28,6 @@ void rec_init(record *r)
                   .schema = REC_NONE,
                   .pid = REC_NO_ID,
                   .n_devices = 1,
-                  .n_processes = 1,
                   .last_step_ns = INT64_MIN};
 }
 
@@ -229,7 +228,7 @@ static void nest_event(record *r, uint32_t i, uint32_t *stack, size_t *depth)
     stack[(*depth)++] = i;
 }
 
-bool rec_nest(record *r)
+static bool nest_hosts(record *r)
 {
     uint32_t *const stack = mem_array(r->hosts.n + 1, sizeof *stack);
     for (size_t t = 0; stack != NULL && t < r->threads.n; t++) {
@@ -337,7 +336,7 @@ static void find_launch(record *r, rec_work *w, const uint32_t *calls, size_t n)
         w->op = r->hosts.at[w->op].parent;
 }
 
-bool rec_find_launches(record *r)
+static bool find_launches(record *r)
 {
     uint32_t *calls;
     size_t n;
@@ -388,7 +387,7 @@ halley_status rec_finish(record *r, halley_error *err)
     array_trim(&r->hosts);
     array_trim(&r->works);
     array_trim(&r->details);
-    if (!sort_record(r) || !rec_nest(r) || !rec_find_launches(r) || !rec_find_steps(r) ||
+    if (!sort_record(r) || !nest_hosts(r) || !find_launches(r) || !rec_find_steps(r) ||
         r->remarks.failed)
         return error_nomem(err);
     return HALLEY_OK;

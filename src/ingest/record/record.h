@@ -149,7 +149,7 @@ typedef struct record {
     uint64_t n_events, n_other, n_bad_times, n_duplicates;
     uint64_t n_negative, first_negative; /* number of the first such event, from 1 */
     int64_t negative_ns;                 /* its duration */
-    uint64_t n_python, n_counter_ranges;
+    uint64_t n_counter_ranges;
     uint64_t n_double_launches, double_launch; /* correlations with two launching calls */
     uint64_t n_crossing;                       /* host events clipped by more than 1 us */
     /* HTA's selection: its steps are ranges of any category. */
@@ -157,8 +157,8 @@ typedef struct record {
     int64_t last_step_ns;
     int64_t first_event_ns; /* begin of the first event of the file */
     bool has_first_event;
-    uint32_t n_devices, n_processes; /* in the file this rank was read from */
-    bool is_partial;                 /* the file is cut; what is whole was read */
+    uint32_t n_devices; /* in the file this rank was read from */
+    bool is_partial;    /* the file is cut; what is whole was read */
     /* Remarks that readers make: sentences, one after the other, NUL after each. */
     strbuf remarks;
 } record;
@@ -195,8 +195,6 @@ uint32_t rec_add_thread(record *r, str pid, str tid);
 /* Once all events are in: sort them, nest host events, find launches and steps. */
 halley_status rec_finish(record *r, halley_error *err);
 /* The parts of it. False: no memory. */
-bool rec_nest(record *r);
-bool rec_find_launches(record *r);
 bool rec_find_steps(record *r);
 /* The step (index) that holds the time on a thread; REC_NONE. */
 uint32_t rec_step_at(const record *r, int64_t at_ns);

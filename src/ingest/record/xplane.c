@@ -428,7 +428,6 @@ static void read_host_line(xplane_reader *x, plane *p, str message, const bool *
         for (size_t i = 0; i < x->list->ranks.n; i++) {
             if (!wanted[i])
                 continue;
-            x->list->ranks.at[i].n_python += python;
             x->list->ranks.at[i].n_events++;
             if (e.is_valid && !python)
                 add_xhost(x, &x->list->ranks.at[i], &e, &line);
