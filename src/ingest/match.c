@@ -179,12 +179,6 @@ static bool align_names(pair_array *to, const names *host, const names *events)
     return ok;
 }
 
-static int by_tid(const void *a, const void *b)
-{
-    const uint64_t *const x = a, *const y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static bool collect_host(names *to, const link_graph *g, uint64_t tid)
 {
     for (uint32_t i = 0; i < g->host->nodes.n; i++)
@@ -231,8 +225,8 @@ static bool use_order(link_graph *g)
     bool ok = true;
     for (size_t i = 0; ok && i < g->host->nodes.n; i++)
         ok = array_push(&tids, g->host->nodes.at[i].tid);
-    if (ok && tids.n > 0)
-        qsort(tids.at, tids.n, sizeof *tids.at, by_tid);
+    if (ok)
+        mem_sort_u64(tids.at, tids.n);
     for (size_t i = 0; ok && i < tids.n; i++) {
         if (i > 0 && tids.at[i] == tids.at[i - 1])
             continue;

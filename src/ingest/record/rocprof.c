@@ -170,19 +170,15 @@ static void add_roc_work(roc_reader *r, const roc_draft *d, bool is_kernel)
         .row = rec_add_row(t, device, is_kernel ? (int64_t)d->queue : -1,
                            is_kernel ? STR("") : STR("copies")),
         .comm = REC_NONE,
-        .launch = REC_NONE,
-        .op = REC_NONE,
-        .class_id = REC_NONE,
         .hint = REC_NONE,
-        .seq = (uint32_t)t->works.n,
         .kind = is_kernel ? REC_KERNEL : REC_COPY,
     };
     const roc_name name = {.event = (uint32_t)t->works.n,
                            .is_kernel = is_kernel,
                            .kind = d->kind,
                            .operation = is_kernel ? d->kernel : d->operation};
-    r->p.no_memory |= work.row == REC_NONE || !map64_set(&r->gpus, device, 1) ||
-                      !array_push(&t->works, work) || !array_push(&r->names, name);
+    r->p.no_memory |= !map64_set(&r->gpus, device, 1) || !rec_add_work(t, &work) ||
+                      !array_push(&r->names, name);
 }
 
 static halley_status take_dispatch(roc_reader *r, const roc_draft *d, halley_error *err)

@@ -161,14 +161,10 @@ static bool add_csv_work(csv_reader *r, uint32_t name, int64_t begin, int64_t en
                            copies || queue > INT64_MAX ? -1 : (int64_t)queue,
                            copies ? STR("copies") : STR("")),
         .comm = REC_NONE,
-        .launch = REC_NONE,
-        .op = REC_NONE,
-        .class_id = REC_NONE,
         .hint = REC_NONE,
-        .seq = (uint32_t)t->works.n,
         .kind = copies ? REC_COPY : REC_KERNEL,
     };
-    return work.row != REC_NONE && array_push(&t->works, work);
+    return rec_add_work(t, &work);
 }
 
 static bool add_csv_host(csv_reader *r, uint32_t name, int64_t begin, int64_t end)

@@ -130,8 +130,6 @@ bool sample_place_group(sample_set *s, sample_node *node, double size, double st
 void sample_place_peer(const sample_set *s, sample_node *node, double distance);
 /* The programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
-/* A time as finely as those that were learned are recorded. */
-double sample_grain(const sample_set *s, double ns);
 /* Their numbers. */
 halley_status sample_values(sample_set *s, halley_error *err);
 /* Numbers of a set whose template is the nearest, and its bytes in any case, so that

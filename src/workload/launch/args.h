@@ -100,12 +100,9 @@ extern const size_t launch_n_megatron_keys;
 /* A Megatron argument list, whatever it was written in, as model and plan. */
 void launch_megatron_read(launch_args *a);
 void launch_megatron_model(launch_args *a);
-void launch_megatron_plan(launch_args *a);
 /* Bytes per gradient and per parameter of the optimizer, by the formats that are named;
  * needs the plan's number format. */
 void launch_megatron_states(launch_args *a);
-/* Vocabulary that a tokenizer's type or name stands for; 0: not known. */
-uint32_t launch_vocab_of(str tokenizer);
 
 void launch_deepspeed_read(launch_args *a, const conf_file *file);
 void launch_nemo_read(launch_args *a, const conf_file *file);

@@ -49,7 +49,8 @@ static const struct {
     {"bloom", 250680, "BLOOM"},
 };
 
-uint32_t launch_vocab_of(str tokenizer)
+/* Vocabulary that a tokenizer's type or name stands for; 0: not known. */
+static uint32_t find_vocab(str tokenizer)
 {
     char lower[256];
     size_t n = 0;
@@ -75,7 +76,7 @@ static uint32_t find_vocabulary(launch_args *a, bool is_bert)
     bool is_named = launch_args_has(a, "tokenizer-library");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const launch_arg *arg = launch_args_find(a, names[i]);
-        const uint32_t known = arg != NULL ? launch_vocab_of(arg->value) : 0;
+        const uint32_t known = arg != NULL ? find_vocab(arg->value) : 0;
         is_named = is_named || arg != NULL;
         if (known > 0 && str_starts(arg->value, STR("BertWordPiece"))) /* two sentinels */
             return known + 2 + launch_args_whole(a, "vocab-extra-ids", 0, NO_KEY);

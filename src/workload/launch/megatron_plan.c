@@ -675,7 +675,7 @@ static void read_world(launch_args *a)
         a->launch->npus = read_batch_size(a->script);
 }
 
-void launch_megatron_plan(launch_args *a)
+static void read_megatron_plan(launch_args *a)
 {
     halley_launch *l = a->launch;
     degrees d = {0};
@@ -782,7 +782,7 @@ void launch_megatron_read(launch_args *a)
     else
         a->launch->model.seq = launch_args_whole(a, "seq-length", 0, HALLEY_KEY_SEQ);
     if (a->status == HALLEY_OK)
-        launch_megatron_plan(a);
+        read_megatron_plan(a);
     if (a->status != HALLEY_OK)
         return;
     launch_args_find(a, "deepspeed-config");

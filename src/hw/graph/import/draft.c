@@ -12,8 +12,10 @@
 enum { MOST_WARNINGS = 20 };
 
 static halley_status write_failure(hw_draft *d, uint32_t line, const char *code,
-                                   const char *text)
+                                   const char *format, va_list args)
 {
+    char text[600];
+    vsnprintf(text, sizeof text, format, args);
     const halley_status status = error_set(d->err, HALLEY_EFORMAT, "%s [%s]", text, code);
     error_at_file(d->err, d->path);
     if (line > 0)
@@ -24,23 +26,22 @@ static halley_status write_failure(hw_draft *d, uint32_t line, const char *code,
 halley_status hw_draft_fail(hw_draft *d, uint32_t line, const char *code,
                             const char *format, ...)
 {
-    char text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const halley_status status = write_failure(d, line, code, format, args);
     va_end(args);
-    return write_failure(d, line, code, text);
+    return status;
 }
 
 halley_status hw_draft_fail_at(hw_draft *d, const conf_node *at, const char *code,
                                const char *format, ...)
 {
-    char text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const halley_status status =
+        write_failure(d, at == NULL ? 0 : at->line, code, format, args);
     va_end(args);
-    return write_failure(d, at == NULL ? 0 : at->line, code, text);
+    return status;
 }
 
 void hw_draft_warn(hw_draft *d, const char *format, ...)
