@@ -264,7 +264,7 @@ $ for f in nsys_2024.sqlite nsys_2020.sqlite tiny_gpu.xplane.pb tiny_tpu.xplane.
 > null
 > {"matmul": {"n": 2, "s": 0.000195, "share": 1, "flops_per_s": 5242880000, "bytes_per_s": 491520000}}
 > 3.5e-05
-> "host-bound: the device is idle 15 % of the time, most of it waiting for launches"
+> "host-bound: the device is idle 15 % of the time waiting for launches"
 > ns_decimal.json
 > "kineto"
 > 2
