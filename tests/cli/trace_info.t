@@ -433,3 +433,15 @@ $ printf '{"name": "x", "gpus": [{"id": 0, "threadblocks": []}]}' > p.json; hall
 $ printf '{"mem_bw": 1}' > k.json; halley trace info k.json
 ! halley: k.json:1:2: byte 1: the key "mem_bw" is not in Chakra's node schema
 ? 1
+
+## an nsys export with calls but no kernels says so, and numbered layers are no steps
+$ python3 -c 'import sqlite3; c = sqlite3.connect("a.sqlite"); c.execute("create table StringIds(id integer, value text)"); c.execute("create table CUPTI_ACTIVITY_KIND_RUNTIME(start integer, end integer, globalTid integer, correlationId integer, nameId integer)"); c.commit()'
+$ halley trace info --kernels a.sqlite
+! halley: a.sqlite: an nsys export without GPU activity: CUDA calls were recorded, but no kernel and no copy
+? 1
+$ cp $DATA/recordings/nsys_2024.sqlite b.sqlite && chmod +w b.sqlite
+$ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
+> 2
+$ python3 -c 'import sqlite3; c = sqlite3.connect("b.sqlite"); c.execute("update NVTX_EVENTS set end = start + 1"); c.commit()'
+$ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
+> 0

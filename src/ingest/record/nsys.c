@@ -427,9 +427,10 @@ static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
         return error_set(x->err, HALLEY_EINVAL,
                          "no process %llu with GPU activity in this nsys export",
                          (unsigned long long)wanted);
-    return error_set(x->err, HALLEY_EINVAL,
-                     "an nsys export without GPU activity: it was recorded without "
-                     "--trace=cuda");
+    return error_set(x->err, HALLEY_EINVAL, "an nsys export without GPU activity: %s",
+                     has_table(x, "CUPTI_ACTIVITY_KIND_RUNTIME")
+                         ? "CUDA calls were recorded, but no kernel and no copy"
+                         : "it was recorded without --trace=cuda");
 }
 
 /* A version that lacks what everything else needs. */
