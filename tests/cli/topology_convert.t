@@ -45,3 +45,16 @@ $ printf '2 0 1\n\n0 7 400Gbps 500ns 0\n' > bad.txt && halley topology check bad
 $ printf '{"nodes": [{"id": 1}, {"id": 2}], "edges": []}' > islands.json && halley topology check islands.json; echo $?
 > 1
 ! halley: islands.json: the network is not connected: 1 cannot reach 2
+
+## cables beside one-way links stay cables in node-link JSON; ns-3 text needs links
+$ printf '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/><link id="l" bandwidth="1GBps" latency="1us" sharing_policy="SPLITDUPLEX"/><link id="m" bandwidth="2GBps" latency="1us"/><route src="a" dst="b"><link_ctn id="l"/></route><route src="b" dst="c" symmetrical="NO"><link_ctn id="m"/></route></zone></platform>' > p.xml
+$ halley topology convert p.xml --to node-link -o p.json && for f in p.xml p.json; do halley topology show $f --json | query - /links /one_way_links /rates_gbps; done
+> 1
+> 1
+> {"8": 1, "16": 1}
+> 1
+> 1
+> {"8": 1, "16": 1}
+$ printf '<platform version="4.1"><zone id="z" routing="None"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/></zone></platform>' > n.xml; halley topology convert n.xml --to ns3
+! halley: ns-3 text cannot hold a network without links [unsupported]
+? 1
