@@ -58,3 +58,15 @@ $ halley topology convert p.xml --to node-link -o p.json && for f in p.xml p.jso
 $ printf '<platform version="4.1"><zone id="z" routing="None"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/></zone></platform>' > n.xml; halley topology convert n.xml --to ns3
 ! halley: ns-3 text cannot hold a network without links [unsupported]
 ? 1
+
+## a network of another tool is a cluster for sim
+$ printf '5 1 4\n4\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n3 4 100Gbps 1us 0\n' > n.txt && halley trace gen all-reduce -n 4 --size '1 MiB' -o ar > said
+$ printf 'network: {topology: file, file: n.txt}' > c.yaml; mkdir d && cp n.txt d && halley topology convert n.txt -o d/n.json
+$ for c in c.yaml n.txt d/n.txt d/n.json; do halley sim ar -c $c | head -1; done
+> 152 us on 4 ranks
+> 152 us on 4 ranks
+> 152 us on 4 ranks
+> 152 us on 4 ranks
+$ halley estimate -m llama3-8b -c n.txt
+! halley: cluster "cluster" does not say the peak of its NPU: an estimate needs npu, the name of a preset or a map with peak: {bf16: ...}
+? 1
