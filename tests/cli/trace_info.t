@@ -439,6 +439,10 @@ $ python3 -c 'import sqlite3; c = sqlite3.connect("a.sqlite"); c.execute("create
 $ halley trace info --kernels a.sqlite
 ! halley: a.sqlite: an nsys export without GPU activity: CUDA calls were recorded, but no kernel and no copy
 ? 1
+$ python3 -c 'import sqlite3; c = sqlite3.connect("r.db"); c.execute("create table rocpd_kernel_dispatch_00006409(id integer)"); c.commit()'
+$ halley trace info --kernels r.db
+! halley: r.db: this is a rocpd database of rocprofv3, which is not read: record with --output-format json, or convert it to CSV with `rocpd convert`
+? 1
 $ cp $DATA/recordings/nsys_2024.sqlite b.sqlite && chmod +w b.sqlite
 $ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
 > 2
