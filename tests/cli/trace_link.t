@@ -238,3 +238,8 @@ $ halley trace link $DATA/recording/host.0.json -o h.et > report 2>&1
 $ halley sim --replay h.et
 ! halley: the execution trace has no times to replay; link it together with the Kineto trace of the same run, or name a cluster (-c) on which its operators on devices can be timed
 ? 1
+
+## device work of other steps than the execution trace has is left out, and said
+$ python3 -c 'import json, os; d = json.load(open(os.environ["DATA"] + "/recording/device.0.json")); d["traceEvents"] += [dict(ph="X", cat="cpu_op", name="aten::other", pid=1, tid=1, ts=90000, dur=50, args={"External id": 990}), dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=90010, dur=5, args={"correlation": 990}), dict(ph="X", cat="kernel", name="k", pid=0, tid=7, ts=90030, dur=40, args={"correlation": 990, "stream": 7, "device": 0})]; json.dump(d, open("device.json", "w"))'
+$ halley trace link -q $DATA/recording/host.0.json device.json -o a.et
+! halley: rank 0: 1 of 6 kernels, copies and sets (17 %) were launched by no operator of the execution trace and are left out; were both recorded over the same steps?
