@@ -53,7 +53,7 @@ halley_status text_parse(text_file *file, const char *path, bool strict,
 void text_fini(text_file *file);
 /* Does a file that starts like this name a parallelization of ASTRA-sim 1.0? */
 bool text_is_workload(str head);
-/* The collective a name stands for; false: none. */
+/* The collective that a name represents; false: none. */
 bool text_comm_type(str name, halley_coll_type *out);
 
 #endif

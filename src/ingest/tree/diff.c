@@ -1,8 +1,8 @@
 /*
  * Adding up an alignment. Every node of both trees is counted exactly once: a pair in the
  * row of its operator, a node that the other tree lacks in a row of its own. Kernels
- * count as device time of the operator that launched them, and in the row of their class;
- * so an operator that runs other kernels in the other tree is one row.
+ * count as device time of the operator that launched them, and in the row of their class.
+ * So an operator that runs other kernels in the other tree is one row.
  */
 #include "base/arena.h"
 #include "base/error.h"
