@@ -286,10 +286,11 @@ halley_status halley_trace_link_pairs(halley_trace_set **out,
     halley_status status = make_room(&r, n, err);
     for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
         r.host_paths[i] = strdup(host_paths[i]);
-        r.device_paths[i] = strdup(device_paths[i]);
+        if (device_paths != NULL)
+            r.device_paths[i] = strdup(device_paths[i]);
     }
     if (status == HALLEY_OK)
-        status = set_jobs(&r, true, opts, err);
+        status = set_jobs(&r, device_paths != NULL, opts, err);
     if (status == HALLEY_OK)
         status = link_prepared(out, reports, &r, opts ? opts->n_threads : 0, err);
     free_ranks(&r);

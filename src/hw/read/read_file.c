@@ -10,6 +10,7 @@
 #include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/embedded.h"
+#include "hw/graph/import/import.h"
 #include "hw/levels.h"
 #include "hw/measured.h"
 #include "hw/network.h"
@@ -323,6 +324,52 @@ static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
     return HALLEY_OK;
 }
 
+/* Is it a network of another tool? A map is one only if it cannot be a cluster file. */
+static bool holds_network(str text, const char *path)
+{
+    const hw_import_format *const format = hw_import_detect(text, path);
+    conf_file file;
+    if (format != &hw_import_node_link && format != &hw_import_infragraph)
+        return format != NULL;
+    if (conf_parse(&file, text, path, NULL) != HALLEY_OK)
+        return false;
+    const conf_node *const nodes = conf_find(file.root, "nodes");
+    const bool is = conf_find(file.root, "infrastructure") != NULL ||
+                    conf_find(file.root, "instances") != NULL ||
+                    (nodes != NULL && nodes->kind == CONF_LIST);
+    conf_fini(&file);
+    return is;
+}
+
+/* A cluster that is nothing but the network of such a file. It has the file's name
+ * without its folder, so that the path in it stays as it is. */
+static halley_status wrap_network(conf_file *out, const char *path, halley_error *err)
+{
+    const char *const slash = strrchr(path, '/');
+    strbuf text = {0};
+    strbuf_add(&text, STR("{\"network\": {\"topology\": \"file\", \"file\": "));
+    strbuf_json(&text, str_from(path));
+    strbuf_add(&text, STR("}}"));
+    const halley_status status =
+        text.failed
+            ? error_nomem(err)
+            : conf_parse(out, strbuf_str(&text), slash == NULL ? path : slash + 1, err);
+    strbuf_fini(&text);
+    return status;
+}
+
+static halley_status load_cluster_file(conf_file *out, const char *path,
+                                       halley_error *err)
+{
+    file_input in;
+    if (!file_is_regular(path))
+        return conf_load(out, path, err); /* what is read from a pipe is gone */
+    TRY(file_input_open(&in, path, err));
+    const bool is_network = holds_network((str){(const char *)in.at, in.n}, path);
+    file_input_close(&in);
+    return is_network ? wrap_network(out, path, err) : conf_load(out, path, err);
+}
+
 halley_status halley_cluster_load(halley_cluster **out, const char *name,
                                   halley_error *err)
 {
@@ -331,7 +378,7 @@ halley_status halley_cluster_load(halley_cluster **out, const char *name,
     conf_file file;
     TRY(split_count(front, sizeof front, &n_npus, name, err));
     if (strcmp(front, "-") == 0 || (file_exists(front) && !file_is_folder(front)))
-        TRY(conf_load(&file, front, err));
+        TRY(load_cluster_file(&file, front, err));
     else
         TRY(cluster_preset_load(&file, "clusters", front, err));
     return make_from(out, &file, n_npus, err);

@@ -58,6 +58,19 @@ static bool has_table(nsys_reader *x, const char *table)
     return found;
 }
 
+/* The default output of rocprofv3 since ROCm 7. Its tables end in an id of the run. */
+static bool is_rocpd(nsys_reader *x)
+{
+    sqlite3_stmt *q = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(
+            x->db, "select 1 from sqlite_master where name like 'rocpd!_%' escape '!'",
+            -1, &q, NULL) == SQLITE_OK)
+        found = sqlite3_step(q) == SQLITE_ROW;
+    sqlite3_finalize(q);
+    return found;
+}
+
 static bool has_column(nsys_reader *x, const char *table, const char *column)
 {
     sqlite3_stmt *q = NULL;
@@ -407,6 +420,12 @@ static halley_status read_schema(nsys_reader *x)
 
 static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
 {
+    if (is_rocpd(x))
+        return error_set(
+            x->err, HALLEY_EINVAL,
+            "this is a rocpd database of rocprofv3, which is not read: record "
+            "with --output-format json, or convert it to CSV with `rocpd "
+            "convert`");
     if (!has_table(x, "StringIds"))
         return error_set(x->err, HALLEY_EINVAL,
                          "SQLite, but not an nsys export: no table "
@@ -415,9 +434,10 @@ static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
         return error_set(x->err, HALLEY_EINVAL,
                          "no process %llu with GPU activity in this nsys export",
                          (unsigned long long)wanted);
-    return error_set(x->err, HALLEY_EINVAL,
-                     "an nsys export without GPU activity: it was recorded without "
-                     "--trace=cuda");
+    return error_set(x->err, HALLEY_EINVAL, "an nsys export without GPU activity: %s",
+                     has_table(x, "CUPTI_ACTIVITY_KIND_RUNTIME")
+                         ? "CUDA calls were recorded, but no kernel and no copy"
+                         : "it was recorded without --trace=cuda");
 }
 
 /* A version that lacks what everything else needs. */

@@ -1,6 +1,7 @@
 /* What a file is, by its first bytes; and reading it with the reader that fits. */
 #include "base/file/file.h"
 #include "ingest/record/read.h"
+#include "ingest/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,9 @@ static const struct {
     {"\"architectures\"", false,
      "a Hugging Face config.json: `halley estimate -m FILE` takes it"},
     {"<algo ", false, "an MSCCL algorithm: `halley trace convert` takes it"},
+    {"\"threadblocks\"", false, "an MSCCL++ plan: `halley trace convert` takes it"},
+    {"\"Counter_Value\"", false, "a table of rocprofv3's counters, which has no times"},
+    {"\"TotalDurationNs\"", false, "a summary of rocprofv3, which has no events"},
     {"<system ", false, "NCCL's topology XML: `halley topology show` takes it"},
     {"Reading timestamp", false, "an nvprof log, which is not a recording of events"},
     {"\x89PNG", true, "a picture"},
@@ -110,6 +114,8 @@ static const char *describe_file(str head)
         if (known_files[i].is_start ? str_starts(head, mark) : str_contains(head, mark))
             return known_files[i].what;
     }
+    if (head.n > 0 && text_is_workload(head))
+        return "a workload of ASTRA-sim 1.0: `halley trace convert` takes it";
     return NULL;
 }
 

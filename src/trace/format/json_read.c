@@ -13,6 +13,7 @@
 #include "trace/format/et.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 halley_status json_bad(json_trace *j, const char *what)
@@ -449,8 +450,13 @@ static halley_status take_node_key(json_trace *j, node_parts *p, bool may_be_met
     uint32_t key = may_be_meta ? KEY_VERSION : KEY_VERSION + 1;
     while (key < n && !is_json_key(j->r.text, node_keys[key]))
         key++;
-    if (key == n)
-        return json_bad(j, "this key is not in Chakra's node schema");
+    if (key == n) {
+        char what[128];
+        const str name = j->r.text;
+        snprintf(what, sizeof what, "the key \"%.*s%s\" is not in Chakra's node schema",
+                 (int)(name.n < 60 ? name.n : 60), name.at, name.n < 60 ? "" : "...");
+        return json_bad(j, what);
+    }
     TRY(take_once(j, &p->seen, key));
     return json_take_null(&j->r) ? HALLEY_OK : take_node_value(j, p, key);
 }

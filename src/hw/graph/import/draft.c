@@ -114,14 +114,14 @@ halley_status hw_draft_add_link(hw_draft *d, const hw_draft_link *link, uint32_t
     if (link->bw_Bps != HW_UNKNOWN && !(link->bw_Bps > 0 && link->bw_Bps <= 1e18))
         return hw_draft_fail(d, line, "bad-rate",
                              "the link %.*s - %.*s has the rate %s Gb/s; rates must be "
-                             "positive",
+                             "positive and at most 8e9 Gb/s",
                              STR_ARG(hw_draft_name(d, link->from)),
                              STR_ARG(hw_draft_name(d, link->to)),
                              number_digits(link->bw_Bps * 8e-9, 6).at);
     if (link->latency_s != HW_UNKNOWN && !(link->latency_s >= 0 && link->latency_s < 1e6))
         return hw_draft_fail(d, line, "bad-delay",
                              "the link %.*s - %.*s has the latency %s s; latencies must "
-                             "not be negative",
+                             "not be negative and must be below 1e6 s",
                              STR_ARG(hw_draft_name(d, link->from)),
                              STR_ARG(hw_draft_name(d, link->to)),
                              number_digits(link->latency_s, 6).at);
