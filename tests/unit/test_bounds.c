@@ -1,0 +1,77 @@
+/*
+ * Bounds that no answer passes, whatever constants a stack or a family has: matmuls are
+ * not faster than the peak, a faster device is not slower, nodes do not draw more than
+ * their plates say, and transfers to outer memory hide behind all of a pass.
+ */
+#include "halley/numbers.h"
+#include "halley/plan_keys.h"
+#include "hw/cluster.h"
+#include "unit.h"
+
+typedef struct world {
+    halley_model model;
+    halley_cluster *cluster;
+    halley_stack stack;
+    halley_plan plan;
+} world;
+
+static void open_world(world *w, const char *model, const char *cluster,
+                       const char *stack)
+{
+    halley_error err = {0};
+    halley_plan_default(&w->plan);
+    halley_stack_default(&w->stack);
+    if (halley_model_load(&w->model, model, &err) != HALLEY_OK ||
+        halley_cluster_load(&w->cluster, cluster, &err) != HALLEY_OK ||
+        (stack != NULL && halley_stack_load(&w->stack, stack, &err) != HALLEY_OK))
+        fail_msg("%s", err.text);
+}
+
+static void close_world(world *w)
+{
+    halley_cluster_free(w->cluster);
+    halley_model_fini(&w->model);
+}
+
+static halley_estimate estimate(world *w)
+{
+    halley_error err = {0};
+    halley_estimate e;
+    if (halley_plan_check(&w->plan, &w->model, 0, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    halley_estimate_run(&e, &w->model, &w->plan, w->cluster, &w->stack);
+    return e;
+}
+
+/* On average, for whole and for broken nodes. */
+static void no_node_draws_more_than_its_plate(void **state)
+{
+    (void)state;
+    static const uint32_t counts[] = {1, 8, 12, 64};
+    uint32_t n_seen = 0;
+    char name[HALLEY_NAME];
+    for (size_t i = 0; halley_preset_name(name, sizeof name, "clusters", i); i++)
+        for (int k = 0; k < 4; k++) {
+            world w;
+            halley_numbers n;
+            open_world(&w, "gpt-1.7b", name, NULL);
+            w.plan.dp = counts[k];
+            w.plan.global_batch = 64 * counts[k];
+            if (!(w.cluster->npu.peak_flops[HALLEY_BF16] > 0))
+                w.plan.dtype = HALLEY_FP16;
+            const halley_estimate e = estimate(&w);
+            halley_numbers_run(&n, &e, &w.model, &w.plan, w.cluster, 1e9);
+            assert_true(n.average_w > 0 && n.average_w <= n.nameplate_w * (1 + 1e-9));
+            close_world(&w);
+            n_seen++;
+        }
+    assert_true(n_seen >= 4 * 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_node_draws_more_than_its_plate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
