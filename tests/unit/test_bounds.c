@@ -66,6 +66,55 @@ static void no_matmul_is_faster_than_the_peak(void **state)
         }
 }
 
+typedef struct faster_case {
+    const char *model, *cluster, *stack;
+    halley_plan plan;
+} faster_case;
+
+/* Messages of several kinds, each longer than what it hides behind. */
+static const faster_case faster_cases[] = {
+    {"mpt-30b",
+     "trn3:256",
+     "internevo-2023",
+     {.tp = 8, .pp = 2, .cp = 8, .dp = 2, .global_batch = 16, .dtype = HALLEY_TF32}},
+    {"gpt-oss-20b",
+     "dgx-b300:2048",
+     "megatron-2020",
+     {.tp = 8, .cp = 4, .dp = 64, .ep = 32, .micro_batch = 4, .global_batch = 512}},
+    {"llama4-scout",
+     "cs-3:8",
+     "megatron-bridge",
+     {.tp = 2, .dp = 4, .ep = 8, .global_batch = 32, .unfused_attention = true}},
+};
+
+static void speed_up(halley_npu *npu, double by)
+{
+    for (int i = 0; i < HALLEY_N_DTYPES; i++)
+        npu->peak_flops[i] *= by;
+}
+
+static void a_faster_device_is_never_slower(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof faster_cases / sizeof *faster_cases; i++) {
+        const faster_case *c = &faster_cases[i];
+        world w;
+        open_world(&w, c->model, c->cluster, c->stack);
+        const halley_plan usual = w.plan;
+        w.plan = c->plan;
+        w.plan.zero = usual.zero;
+        w.plan.sequence_parallel = c->plan.tp > 1;
+        double before = estimate(&w).step_s;
+        for (int k = 0; k < 4; k++) {
+            speed_up(&w.cluster->npu, 1.8);
+            const double now = estimate(&w).step_s;
+            assert_true(now <= before * (1 + 1e-9));
+            before = now;
+        }
+        close_world(&w);
+    }
+}
+
 /* On average, for whole and for broken nodes. */
 static void no_node_draws_more_than_its_plate(void **state)
 {
@@ -95,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_matmul_is_faster_than_the_peak),
+        cmocka_unit_test(a_faster_device_is_never_slower),
         cmocka_unit_test(no_node_draws_more_than_its_plate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
