@@ -305,5 +305,5 @@ $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 >   no plan fits: more accelerators or more memory are needed
 >
 $ halley estimate -m deepseek-v3 -c dgx-h100:64 | grep -A1 'another plan'
->   no single change makes it fit; another plan does: tp 1 pp 1 dp 64 ep 2 fsdp 64 micro-batch 1 recompute selective-op offload optimizer,gradients,activations
+>   no single change makes it fit; another plan does: tp 1 pp 1 dp 64 ep 2 fsdp 64 micro-batch 1 recompute minimal offload optimizer,gradients,activations
 >   (`halley plan --all` finds the fastest)
