@@ -66,6 +66,26 @@ static void no_matmul_is_faster_than_the_peak(void **state)
         }
 }
 
+/* Tokens above the capacity of an expert are dropped: nobody multiplies them. */
+static void dropped_tokens_are_no_work(void **state)
+{
+    (void)state;
+    static const double capacities[] = {1.25, 1, 0.5, 0.01};
+    double before = HUGE_VAL;
+    for (int i = 0; i < 4; i++) {
+        world w;
+        open_world(&w, "grok-1", "dgx-h100:8", NULL);
+        w.plan.dp = w.plan.ep = 8;
+        w.plan.seq = 32768;
+        w.plan.capacity = capacities[i];
+        const halley_estimate e = estimate(&w);
+        assert_true(e.mfu > 0 && e.mfu < 0.8);
+        assert_true(i < 2 ? e.model_flops <= before : e.model_flops < before);
+        before = e.model_flops;
+        close_world(&w);
+    }
+}
+
 typedef struct faster_case {
     const char *model, *cluster, *stack;
     halley_plan plan;
@@ -170,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_matmul_is_faster_than_the_peak),
+        cmocka_unit_test(dropped_tokens_are_no_work),
         cmocka_unit_test(a_faster_device_is_never_slower),
         cmocka_unit_test(transfers_hide_behind_messages),
         cmocka_unit_test(no_node_draws_more_than_its_plate),
