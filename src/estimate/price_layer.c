@@ -229,12 +229,12 @@ static double hide(double *message, double exposed_share, double behind)
 }
 
 /*
- * Messages that hide behind compute, as far as there is as much of it: keys and values
- * that go round behind attention, those of tensor-parallel ranks behind nine tenths of
- * the layer they are part of. These two follow each other, so what hides one is not there
- * for the other, or a faster device would expose the same second twice and be slower.
- * Those of experts hide behind a pass of another micro-batch, which is as long as its
- * compute and its own exposed messages.
+ * Compute hides messages, as far as there is as much of it. Attention hides keys and
+ * values that go round. Nine tenths of a layer hide the messages of its tensor-parallel
+ * ranks. These two follow each other, so what hides one is not there for the other, or a
+ * faster device would expose the same second twice and be slower. A pass of another
+ * micro-batch hides those of experts. It is as long as its compute and its own exposed
+ * messages.
  */
 static messages expose_pass(const price_context *c, messages all, const cover *by)
 {

@@ -196,7 +196,7 @@ double hw_power_nameplate(const halley_cluster *c, double n_npus)
 }
 
 /* What nodes draw whose NPUs draw `npus_w`: the rest of a node (hosts, fans, power
- * supplies) takes its usual share, but no more than the plate leaves beside the NPUs. */
+ * supplies) takes its usual share, but no more than the plate leaves for it. */
 static double add_rest_of_nodes(const halley_cluster *c, double n_npus, double npus_w)
 {
     const double plates_w = sum_plates(c, n_npus);
