@@ -297,8 +297,7 @@ static const conf_field npu_fields[] = {
          "copy of the weights is kept"),
      .by_default = "no", .example = "yes"},
     {NPU("scales", CONF_TYPE_ENUM, scales,
-         "scaling factors of small blocks that the matmul units apply: mx for mxfp8 and "
-         "mxfp4, nv for nvfp4 as well"),
+         "block scales that matmul units apply: mx (mxfp8, mxfp4), or nv (nvfp4, too)"),
      .names = scales_names, .by_default = "nv where peak has fp4, else none",
      .example = "mx"},
     {NPU("cast", CONF_TYPE_NODE, cast, "launch time and memory share of that cast"),
