@@ -292,6 +292,12 @@ static uint64_t multiply_count(str text)
     return a * b;
 }
 
+static bool is_whole_number(const char *text)
+{
+    const size_t n = strspn(text, "0123456789");
+    return n > 0 && text[n] == '\0';
+}
+
 static halley_status refuse_count(const char *name, const char *colon, halley_error *err)
 {
     const int length = (int)(colon - name);
@@ -299,6 +305,11 @@ static halley_status refuse_count(const char *name, const char *colon, halley_er
     if (product > 0)
         return error_set(err, HALLEY_EINVAL, "cluster \"%s\": did you mean %.*s:%llu?",
                          name, length, name, (unsigned long long)product);
+    if (is_whole_number(colon + 1))
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": the number of accelerators must be between 1 "
+                         "and %d",
+                         name, HW_MOST_NPUS);
     return error_set(
         err, HALLEY_EINVAL,
         "cluster \"%s\": expected a positive number of accelerators after ':', "
