@@ -6,12 +6,9 @@
 #include "halley/learn.h"
 
 #include "base/file/file.h"
-#include "base/number/number.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "base/watch.h"
-#include "halley/synth.h"
-#include "learn/learn_report.h"
 #include "learn/learn_set.h"
 #include "learn/model/model_prune.h"
 #include "learn/neural/neural.h"
@@ -26,8 +23,6 @@ enum {
     SAVE_NODES = 10000000, /* learned in some seconds */
     MAX_LOOKED_AT = 300,
     BATCH = 8,
-    MAX_REPORTED = 40,
-    HOLD_OUT = 20,
     MIN_SUPPORT = 5
 };
 
@@ -43,18 +38,6 @@ typedef struct job {
     size_t stopped_after; /* that many sets, by who watches; 0 = not */
     uint64_t saved_nodes; /* that the last saved state had */
 } job;
-
-static uint32_t hold_out_of(const job *j)
-{
-    const uint32_t every = j->opts->hold_out > 0 ? j->opts->hold_out : HOLD_OUT;
-    return j->sets.list.n >= 2 * (size_t)every ? every : UINT32_MAX;
-}
-
-static bool is_held_out(const job *j, size_t i)
-{
-    const uint32_t every = hold_out_of(j);
-    return every != UINT32_MAX && i % every == every / 2;
-}
 
 static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
@@ -76,7 +59,7 @@ typedef struct batch {
     size_t at[BATCH]; /* which sets */
     size_t n;
     synth_source sources[BATCH];
-    halley_status status[BATCH]; /* ECANCELED: held out, and not opened */
+    halley_status status[BATCH];
     halley_error why[BATCH];
 } batch;
 
@@ -105,10 +88,6 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
     const char *name = j->sets.list.at[b->at[k]].name;
     model_head *head = &j->l.m.head.at[0];
     head->seen = hash_bytes(name, strlen(name), head->seen);
-    if (b->status[k] == HALLEY_ECANCELED) {
-        head->n_held_out++;
-        return HALLEY_OK;
-    }
     if (b->status[k] != HALLEY_OK)
         return skip_set(j, &b->why[k], err);
     return learner_add(&j->l, s->set, &s->conditions, synth_source_groups(s), err);
@@ -125,7 +104,7 @@ static size_t resume_learning(job *j)
         return 0;
     uint64_t seen = 0;
     const model_head *head = &m.head.at[0];
-    const size_t n = (size_t)head->n_sets + head->n_skipped + head->n_held_out;
+    const size_t n = (size_t)head->n_sets + head->n_skipped;
     for (size_t i = 0; i < n && i < j->sets.list.n; i++)
         seen = hash_bytes(j->sets.list.at[i].name, strlen(j->sets.list.at[i].name), seen);
     if (n > j->sets.list.n || seen != head->seen) {
@@ -199,8 +178,6 @@ static halley_status open_one(const walk *w, size_t k)
     assert(k < w->next->n);
     batch *const b = w->next;
     const trace_found *const sets = &w->j->sets;
-    if (is_held_out(w->j, b->at[k]))
-        return HALLEY_ECANCELED;
     if (w->as_they_are)
         return trace_found_load(&b->sources[k].set, sets, b->at[k], 1, &b->why[k]);
     return synth_source_open(&b->sources[k], sets, b->at[k], 1, &b->why[k]);
@@ -283,112 +260,6 @@ static halley_status learn_all(job *j, halley_error *err)
         TRY(look_around(&look, err));
     j->saved_nodes = j->l.m.head.at[0].n_nodes;
     return go_through(&learn, first, err);
-}
-
-/* Held-out sets and what is made like them, a few at a time. */
-typedef struct likes {
-    job *j;
-    pthread_mutex_t reading; /* sets that say nothing, with the learner */
-    batch b;
-    halley_trace_set *made[BATCH]; /* NULL: none could be made */
-} likes;
-
-static halley_status derive_conditions(conditions *c, likes *l, const synth_source *s,
-                                       halley_error *err)
-{
-    assert(c->n == 0);
-    uint32_t block;
-    pthread_mutex_lock(&l->reading);
-    halley_status status = learner_block(&block, &l->j->l, s->set, err);
-    if (status == HALLEY_OK)
-        status = learner_derive(c, &l->j->l, s->set, block, err);
-    pthread_mutex_unlock(&l->reading);
-    return status;
-}
-
-/* A set made under the conditions of a real one. */
-static halley_status make_like(halley_trace_set **out, halley_synth *synth, likes *l,
-                               const synth_source *s, uint64_t seed, halley_error *err)
-{
-    assert(s->set != NULL);
-    conditions c = s->conditions;
-    if (c.n == 0)
-        TRY(derive_conditions(&c, l, s, err));
-    for (uint32_t i = 0; i < c.n; i++) {
-        char text[2 * CONDITION_TEXT + 32];
-        if (c.at[i].text[0])
-            snprintf(text, sizeof text, "%s=%s", c.at[i].name, c.at[i].text);
-        else
-            snprintf(text, sizeof text, "%s=%s", c.at[i].name,
-                     number_digits(c.at[i].number, 17).at);
-        TRY(halley_synth_fix(synth, text, err));
-    }
-    const halley_synth_opts opts = {.seed = seed,
-                                    .n_ranks = halley_trace_set_count(s->set),
-                                    .extrapolate = true,
-                                    .n_threads = 1};
-    return halley_synth_make(out, synth, &opts, NULL, err);
-}
-
-static halley_status make_like_held_out(void *context, size_t k, uint32_t worker,
-                                        halley_error *err)
-{
-    likes *const c = context;
-    batch *const b = &c->b;
-    (void)worker;
-    c->made[k] = NULL;
-    b->status[k] =
-        synth_source_open(&b->sources[k], &c->j->sets, b->at[k], 1, &b->why[k]);
-    halley_synth *synth = NULL;
-    if (b->status[k] == HALLEY_OK) {
-        TRY(halley_synth_load(&synth, c->j->path, err));
-        b->status[k] =
-            make_like(&c->made[k], synth, c, &b->sources[k], b->at[k], &b->why[k]);
-        halley_synth_free(synth);
-    }
-    return b->status[k] == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
-}
-
-static halley_status compare_some(learn_compare *sum, likes *c, halley_error *err)
-{
-    assert(c->b.n <= BATCH);
-    halley_status status = pool_run(0, c->b.n, make_like_held_out, c, err);
-    for (size_t k = 0; k < c->b.n; k++) {
-        if (status == HALLEY_OK && c->made[k])
-            status = learn_compare_add(sum, c->b.sources[k].set, c->made[k], err);
-        halley_trace_set_free(c->made[k]);
-        c->made[k] = NULL;
-    }
-    close_batch(&c->b);
-    return status;
-}
-
-static halley_status report_held_out(job *j, halley_error *err)
-{
-    learn_compare sum = {0};
-    const uint32_t every = hold_out_of(j);
-    if (every == UINT32_MAX)
-        return HALLEY_OK;
-    likes *const c = mem_array_zero(1, sizeof *c);
-    if (!c)
-        return error_nomem(err);
-    (void)pthread_mutex_init(&c->reading, NULL);
-    halley_status status = HALLEY_OK;
-    const size_t n = j->sets.list.n / every, skipped = n / MAX_REPORTED + 1;
-    for (size_t k = 0; status == HALLEY_OK && k < n;) {
-        c->j = j;
-        choose_batch(&c->b, j, k * every + every / 2, skipped * every);
-        while (c->b.n > 0 && (c->b.at[c->b.n - 1] - every / 2) / every >= n)
-            c->b.n--;
-        k += c->b.n * skipped;
-        status = compare_some(&sum, c, err);
-    }
-    if (status == HALLEY_OK)
-        j->report->held_out = learn_compare_sum(&sum);
-    learn_compare_fini(&sum);
-    (void)pthread_mutex_destroy(&c->reading);
-    free(c);
-    return status;
 }
 
 static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
@@ -488,7 +359,7 @@ static halley_status run_job(job *j, const char *const *from, size_t n_from,
     TRY(learn_all(j, err));
     TRY(write_learned_model(j, err));
     (void)unlink(j->state.at);
-    return report_held_out(j, err);
+    return HALLEY_OK;
 }
 
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,

@@ -289,7 +289,7 @@ static void sets_that_no_template_fits_are_the_nearest_scaled(void **state)
         make_random_set(prefix, i);
     }
     const char *const path = from;
-    const halley_learn_opts opts = {.fresh = true, .hold_out = UINT32_MAX};
+    const halley_learn_opts opts = {.fresh = true};
     assert_int_equal(halley_learn(model, &path, 1, &opts, NULL, &err), HALLEY_OK);
     assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
     for (uint32_t seed = 0; seed < N_MADE; seed++) {

@@ -25,7 +25,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 7,
+    MODEL_VERSION = 8,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -253,9 +253,9 @@ typedef struct model_share {
 
 /* One of each. */
 typedef struct model_head {
-    uint32_t version, min_support, n_sets, n_held_out;
-    uint32_t n_skipped, n_features, n_bare, n_templates; /* n_templates: seen */
-    uint32_t grain_ns, zero; /* all durations in ns are multiples; 0: there were none */
+    uint32_t version, min_support, n_sets, n_skipped;
+    uint32_t n_features, n_bare, n_templates; /* n_templates: seen */
+    uint32_t grain_ns; /* all durations in ns are multiples; 0: there were none */
     uint64_t n_nodes, n_traces, seen; /* seen: hash of the sets learned, in order */
 } model_head;
 

@@ -37,7 +37,7 @@ _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUE
                    sizeof(model_value) == 32 &&
                    sizeof(model_condition) == 40 + 32 * MODEL_VALUES &&
                    sizeof(model_op) == 32 && sizeof(model_skeleton) == 32 &&
-                   sizeof(model_head) == 64 && sizeof(model_token) == 40,
+                   sizeof(model_head) == 56 && sizeof(model_token) == 40,
                "structs of a model have no holes");
 
 /* Every ARRAY has this layout. */
