@@ -103,16 +103,12 @@ typedef struct model_ref {
     uint32_t op; /* MODEL_NONE for REF_BACK */
 } model_ref;
 
-/* An operator with its dependencies. Control dependencies that follow from the others say
- * nothing about the order of things, and may differ from run to run: they make no other
- * token. Those that most nodes have (by a vote: one for those at hand, one against, and
- * without a vote left they are replaced) are stored with it. */
+/* An operator with its dependencies, without the control dependencies that follow from
+ * others: those say nothing about the order of things, and may differ from run to run. */
 typedef struct model_token {
     uint32_t op;
     uint32_t first_ref, n_refs;
     uint32_t n_sets, last_set;
-    uint32_t first_more, n_more; /* in refs: control dependencies that follow */
-    uint32_t more_sets, more_last, more_votes; /* sets that have those */
 } model_token;
 
 /* Symbols of a skeleton: tokens, and loops as brackets. */
@@ -333,10 +329,6 @@ uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
-/* A node of a token in a set (from 1) has these dependencies more; false: no memory. */
-bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
-                      uint32_t set);
-
 /* Which laws a value follows, from the most special to the most general: of the program
  * between these operators (message sizes only), of the family there, of any family, of
  * the family anywhere. Keys of skeletons and operators, hash of the family's name. */

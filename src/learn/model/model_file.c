@@ -37,7 +37,7 @@ _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUE
                    sizeof(model_value) == 32 &&
                    sizeof(model_condition) == 40 + 32 * MODEL_VALUES &&
                    sizeof(model_op) == 32 && sizeof(model_skeleton) == 32 &&
-                   sizeof(model_head) == 56 && sizeof(model_token) == 40,
+                   sizeof(model_head) == 56 && sizeof(model_token) == 20,
                "structs of a model have no holes");
 
 /* Every ARRAY has this layout. */
@@ -251,8 +251,7 @@ static bool ops_are_right(const synth_model *m)
     }
     for (size_t i = 0; i < m->tokens.n; i++) {
         const model_token *t = &m->tokens.at[i];
-        if (t->op >= m->ops.n || !is_range_within(t->first_ref, t->n_refs, m->refs.n) ||
-            !is_range_within(t->first_more, t->n_more, m->refs.n))
+        if (t->op >= m->ops.n || !is_range_within(t->first_ref, t->n_refs, m->refs.n))
             return false;
     }
     return true;

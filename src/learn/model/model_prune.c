@@ -110,15 +110,6 @@ static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
     return true;
 }
 
-/* Dependencies that follow from others, where enough sets have the same. */
-static bool keep_more(pruner *p, model_token *t)
-{
-    t->n_more = t->more_sets >= p->k ? t->n_more : 0;
-    t->more_sets = t->more_last = t->more_votes = 0;
-    t->first_more = t->n_more > 0 ? t->first_more : 0;
-    return t->n_more == 0 || keep_refs(p, &t->first_more, t->n_more);
-}
-
 static bool keep_token(pruner *p, uint32_t *token)
 {
     assert(*token >= SYMBOL_END || *token < p->from->tokens.n);
@@ -129,8 +120,6 @@ static bool keep_token(pruner *p, uint32_t *token)
         model_token t = p->from->tokens.at[*token];
         t.last_set = 0;
         if (!keep_op(p, &t.op) || !keep_refs(p, &t.first_ref, t.n_refs))
-            return false;
-        if (!keep_more(p, &t))
             return false;
         p->token[*token] = (uint32_t)to->tokens.n;
         if (!array_push(&to->tokens, t))
