@@ -31,15 +31,15 @@ typedef struct halley_learn_opts {
     uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
     bool strict; /* a set that fails the check, or a folder that cannot be opened,
                     is an error; else it is skipped */
-    bool fresh;  /* do not go on from where an earlier run stopped */
+    bool fresh;  /* do not go on from where an earlier training of the network stopped */
     /* Looks after every set, and now and then while a network is trained; NULL = none. A
-     * run that was cancelled can be resumed. */
+     * training that was cancelled can be resumed. */
     const halley_watch *watch;
 } halley_learn_opts;
 
 typedef struct halley_learn_report {
     size_t size; /* filled by the library, see error.h */
-    uint32_t n_sets, n_skipped, n_resumed;
+    uint32_t n_sets, n_skipped;
     uint64_t n_traces, n_nodes;
     uint32_t n_templates, n_covered; /* kept, and the sets they stand for */
     uint32_t n_operators, n_laws, n_conditions;
@@ -55,8 +55,8 @@ typedef struct halley_learn_report {
 /*
  * Learn from files, prefixes and folders (searched to any depth) and write the model to
  * `path`. A few sets are in memory at a time. Now and then, and when cancelled, the state
- * goes to PATH.part, from which the same call goes on; it holds what the model leaves
- * out, so it is as secret as the traces. EINVAL: no traces, nothing that min_support sets
+ * of a network's training goes to PATH.part, from which the same call goes on; it is as
+ * secret as the traces. EINVAL: no traces, nothing that min_support sets
  * have in common, or `path` is a file that is no model and would be lost.
  */
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,

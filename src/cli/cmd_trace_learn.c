@@ -66,7 +66,7 @@ static const request_option options[] = {
     {.name = "fresh",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, fresh),
-     .doc = "start over, ignoring what an earlier run saved"},
+     .doc = "train the network from the start, ignoring what an earlier run saved"},
     {.name = "no-check",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, no_check),
@@ -160,9 +160,6 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
     request_work_end(call);
     TRY(status);
-    if (report.n_resumed > 0)
-        request_note(call, "continued after %u sets that an earlier run had learned",
-                     report.n_resumed);
     if (report.n_resumed_steps > 0)
         request_note(call, "continued after %u steps of training by an earlier run",
                      report.n_resumed_steps);
@@ -213,11 +210,11 @@ const request_verb cmd_trace_learn = {
         "place.\n\n"
         "The model holds nothing (names, operators, sizes, structure) that fewer "
         "than K sets have. Sets that fail 'halley trace check' are skipped and "
-        "counted. A run that is stopped leaves its state in MODEL.part and "
-        "continues from there. That file holds more than the model may and is "
-        "removed at the end.\n\n"
+        "counted.\n\n"
         "With --kind neural a neural network is trained on the same programs, for "
-        "a minute or two on two cores, and new sets are drawn from it.\n\n"
+        "a minute or two on two cores, and new sets are drawn from it. A training "
+        "that is stopped leaves its state in MODEL.part and continues from there. "
+        "That file holds more than the model may and is removed at the end.\n\n"
         "At the end, sets are made under the conditions of up to 32 sets of the "
         "corpus, and operations, bytes, share of communication and simulated time "
         "are compared. A model that misses one of them by more than 25 % is "

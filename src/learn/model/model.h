@@ -9,9 +9,8 @@
  * sizes and distances to peers are laws: products of powers of the set's conditions.
  *
  * All of it is arrays of plain structs (without holes, so that equal models are equal
- * bytes) that name each other by index, so that one table
- * of sections (model_sections) writes and reads both a model and the state of a learner.
- * Sections of the second kind only (accumulators) are empty in a model.
+ * bytes) that name each other by index, so that one table of sections (model_file.c)
+ * writes and reads a model. What only a learner has (accumulators) is in no file.
  */
 #ifndef LEARN_MODEL_MODEL_H
 #define LEARN_MODEL_MODEL_H
@@ -252,7 +251,7 @@ typedef struct model_head {
     uint32_t version, min_support, n_sets, n_skipped;
     uint32_t n_features, n_bare, n_templates; /* n_templates: seen */
     uint32_t grain_ns; /* all durations in ns are multiples; 0: there were none */
-    uint64_t n_nodes, n_traces, seen; /* seen: hash of the sets learned, in order */
+    uint64_t n_nodes, n_traces;
 } model_head;
 
 /* A network, where there is one: how features of conditions are put to it. */
@@ -305,13 +304,11 @@ void synth_model_fini(synth_model *m);
 
 /* Whether a file of that name can be written, and none that is no model would be lost. */
 halley_status synth_model_may_save(const char *path, halley_error *err);
-/* With accumulators (a learner's state) or without (a model). Atomic. */
-halley_status synth_model_save(const synth_model *m, const char *path, bool state,
-                               halley_error *err);
+/* Without accumulators. Atomic. */
+halley_status synth_model_save(const synth_model *m, const char *path, halley_error *err);
 /* Checks everything: *m can be used without looking at an index again. */
-halley_status synth_model_load(synth_model *m, const char *path, bool state,
-                               halley_error *err);
-halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n, bool state,
+halley_status synth_model_load(synth_model *m, const char *path, halley_error *err);
+halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n,
                                 halley_error *err);
 
 /* Of what follows the header of a file; for the fuzzer, which mends it. */

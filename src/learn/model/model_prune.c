@@ -548,7 +548,6 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     free(p.loop);
     to.head.at[0].min_support = k;
     to.head.at[0].n_templates = (uint32_t)from->templates.n;
-    to.head.at[0].seen = 0;
     halley_status status = ok ? HALLEY_OK : error_nomem(err);
     if (ok && to.templates.n == 0 && (!all_tokens || to.tokens.n == 0))
         status = refuse_model(from, k, err);
