@@ -12,8 +12,7 @@
  * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
  *   ones two sets more for every condition in them (but no more than one in SURE of all):
  *   with fewer, a law says what those few sets are and not what holds;
- * - ranges are wider, by what one more set would have widened them, a few times over;
- * - histograms of few sets are smoothed.
+ * - ranges are wider, by what one more set would have widened them, a few times over.
  *
  * This lowers what is measured (doc/reference/synthesis-tables.md); it is no proof of
  * privacy. Noise of twice and four times the standard errors of coefficients, spreads and
@@ -222,8 +221,6 @@ static bool keep_laws(pruner *p)
             continue;
         law.last_set = 0;
         law.general = MODEL_NONE;
-        if (p->k > 1 && law.plain == 0)
-            model_values_smooth(&law);
         p->law[i] = (uint32_t)p->to->laws.n;
         ok = array_push(&p->to->laws, law);
     }
