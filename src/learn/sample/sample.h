@@ -155,5 +155,7 @@ halley_status sample_make(halley_trace_set **out, sample_set *s,
                           const halley_synth *synth, const sample_wish *wish,
                           const halley_synth_opts *opts, halley_error *err);
 void sample_sum_up(halley_synth_summary *out, const sample_set *s);
+/* The groups of ranks that its collectives use, into an empty list. */
+halley_status sample_groups(trace_groups *to, const sample_set *s, halley_error *err);
 
 #endif
