@@ -158,6 +158,7 @@ double hf_shape_params(const hf_shape *s);
 double hf_shape_active_params(const hf_shape *s);
 /* Parameters of one feed-forward of width `width`, of one norm. */
 double hf_mlp_params(const hf_shape *s, double width);
+double hf_norm_params(const hf_shape *s);
 /* The model that the engines work with; what its fields do not count is in
  * extra_params. */
 void hf_shape_to_model(halley_model *out, const hf_shape *s);

@@ -18,7 +18,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-static double count_norm_params(const hf_shape *s)
+double hf_norm_params(const hf_shape *s)
 {
     static const double per_hidden[] = {
         [HF_RMS] = 1, [HF_LAYER] = 2, [HF_LAYER_NO_BIAS] = 1, [HF_NO_WEIGHTS] = 0};
@@ -134,10 +134,10 @@ static double count_with(const hf_shape *s, double experts)
 {
     double p = s->vocab * s->hidden * (s->tied ? 1 : 2) + s->positions;
     p += s->head_bias ? s->vocab : 0;
-    p += s->no_final_norm ? 0 : count_norm_params(s);
+    p += s->no_final_norm ? 0 : hf_norm_params(s);
     for (uint32_t i = 0; i < s->n_layers; i++) {
         assert(s->layers[i].mixer < HF_N_MIXERS);
-        p += s->norms * count_norm_params(s) + count_mixer[s->layers[i].mixer](s);
+        p += s->norms * hf_norm_params(s) + count_mixer[s->layers[i].mixer](s);
         if (s->layers[i].ffn == HF_MOE)
             p += count_experts(s, experts);
         else if (s->layers[i].ffn == HF_MLP && s->ffn_total <= 0)
