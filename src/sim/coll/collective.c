@@ -251,7 +251,7 @@ static bool read_job(sim *s, sim_job *j)
     if (!read_root(s, j))
         return false;
     j->uneven = n->flags & SIM_NODE_UNEVEN;
-    if (!j->uneven)
+    if (!j->uneven && s->custom != NULL) /* ids are far away in memory */
         j->custom =
             sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
     j->bundle = is_bundle(s, j);

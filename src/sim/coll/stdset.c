@@ -41,17 +41,23 @@ static void insert_item(stdset *s, uint32_t i)
     s->buckets[b] = FRONT;
 }
 
-static bool grow_buckets(stdset *s)
+uint32_t stdset_count_buckets(uint32_t n)
 {
     uint32_t k = 0;
-    while (k + 1 < sizeof primes / sizeof *primes && primes[k] <= s->n_buckets)
+    while (k + 1 < sizeof primes / sizeof *primes && primes[k] < n)
         k++;
-    uint32_t *buckets = mem_array(primes[k], sizeof *buckets);
+    return primes[k];
+}
+
+static bool grow_buckets(stdset *s)
+{
+    const uint32_t n_buckets = stdset_count_buckets(s->n + 1);
+    uint32_t *buckets = mem_array(n_buckets, sizeof *buckets);
     if (buckets == NULL)
         return false;
     free(s->buckets);
     s->buckets = buckets;
-    s->n_buckets = primes[k];
+    s->n_buckets = n_buckets;
     for (uint32_t b = 0; b < s->n_buckets; b++)
         buckets[b] = NOBODY;
     uint32_t i = s->first;
