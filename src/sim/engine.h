@@ -420,6 +420,7 @@ const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *
 /* The group of a collective node: index + 1; 0 = all ranks. */
 static inline uint32_t sim_node_group(const sim_rank *r, const sim_node *n)
 {
+    assert(n->a == SIM_NO_NAME || n->a < r->program->n_names);
     return n->a == SIM_NO_NAME ? 0 : r->binds[n->a].object;
 }
 /* When an NPU begins. */
@@ -477,6 +478,7 @@ void sim_queue_start_first(sim *s, sim_queue *q);
 static inline sim_member *sim_member_get(const sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];
+    assert(op < s->streams.ops.n && member < o->plan->n_members);
     return (sim_member *)(void *)(o->members + (size_t)member * o->stride);
 }
 static inline uint32_t *sim_member_queues(sim_member *m)
@@ -496,6 +498,7 @@ static inline uint64_t *sim_member_early(sim_member *m, const coll_plan *plan)
 static inline uint32_t sim_phase_at(const coll_plan *plan, uint32_t step)
 {
     uint32_t i = plan->n_phases - 1;
+    assert(plan->n_phases > 0 && plan->phases[0].first_step <= step);
     while (plan->phases[i].first_step > step)
         i--;
     return i;

@@ -93,6 +93,7 @@ static bool tell_group_ring(run_log *w, const halley_journal_entry *e)
 static bool note_issue(run_log *w, const halley_journal_entry *e)
 {
     node_table *const t = &w->tables[e->rank];
+    assert(e->rank < halley_result_ranks(w->result));
     if (!t->is_kept)
         return true;
     const uint64_t id = halley_node_id(halley_trace_set_get(w->traces, e->rank), e->node);

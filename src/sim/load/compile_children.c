@@ -43,6 +43,7 @@ halley_status sim_compile_link_children(const sim_compiler *c)
                 continue;
             }
             if (!mark_dependency(c, index, dep.index)) {
+                assert(c->place[dep.index] < p->n);
                 p->nodes[c->place[dep.index] + 1].first_child++;
                 total++;
             }
@@ -71,5 +72,6 @@ halley_status sim_compile_link_children(const sim_compiler *c)
         p->nodes[i].first_child = p->nodes[i + 1].first_child;
     assert(p->n == 0 || p->nodes[0].first_child == 0);
     p->nodes[p->n].first_child = (uint32_t)total;
+    assert(p->n == 0 || p->nodes[p->n - 1].first_child <= total);
     return HALLEY_OK;
 }

@@ -52,6 +52,7 @@ static halley_status find_name(uint32_t *out, sim_compiler *c, sim_name name,
     *out = p->n_names;
     if (!map64_put(&c->names, key, out, &fresh))
         return error_nomem(c->err);
+    assert(fresh ? *out == p->n_names : *out < p->n_names);
     if (!fresh)
         return HALLEY_OK;
     if (!grow_names(&p->names, p->n_names, sizeof *p->names) ||
@@ -70,6 +71,7 @@ static halley_status find_tag(uint32_t *out, sim_compiler *c, uint32_t peer, uin
     *out = p->n_tags;
     if (!map64_put(&c->tags, (uint64_t)peer << 32 | tag, out, &fresh))
         return error_nomem(c->err);
+    assert(peer < p->n_names && (fresh ? *out == p->n_tags : *out < p->n_tags));
     if (!fresh)
         return HALLEY_OK;
     if (!grow_names(&p->tag_names, p->n_tags, sizeof *p->tag_names) ||
@@ -92,6 +94,7 @@ static halley_status compile_message_size(sim_node *n, const sim_compiler *c,
 
 halley_status sim_compile_message(sim_node *n, sim_compiler *c, uint32_t index)
 {
+    assert(n->type == HALLEY_NODE_SEND || n->type == HALLEY_NODE_RECV);
     const bool sends = n->type == HALLEY_NODE_SEND;
     uint64_t peer, tag, self;
     bool has_self;
@@ -150,6 +153,7 @@ static bool is_rooted(uint64_t coll)
 /* The attribute "root" names a rank; without one the root is the first member. */
 static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
 {
+    assert(n->a == SIM_NO_NAME || c->p->names[n->a].kind == SIM_NAME_GROUP);
     halley_attr attr;
     uint64_t rank;
     if (!is_rooted(n->coll) || !sim_rules_get(c->opts->cluster)->has_roots ||
@@ -207,6 +211,7 @@ static halley_status compile_involved(sim_node *n, const sim_compiler *c, uint32
 
 halley_status sim_compile_coll(sim_node *n, sim_compiler *c, uint32_t index)
 {
+    assert(n->type == HALLEY_NODE_COLL && n->trace_index == index);
     uint64_t type;
     TRY(sim_compile_read_needed(&type, c, index, SIM_ATTR_COMM_TYPE));
     if (type >= HALLEY_N_COLL_TYPES)

@@ -46,6 +46,7 @@ static halley_status compile_roofline(sim_node *n, const sim_compiler *c, uint32
     const double intensity = ops / bytes;
     const double limit = s->mem_Bps * intensity;
     const double perf = s->peak_flops < limit ? s->peak_flops : limit;
+    assert(perf > 0 && perf <= s->peak_flops);
     n->amount = sim_compile_convert_ticks(c, ops / perf * c->opts->ticks_per_s);
     const double weight = (double)n->amount;
     if (!(perf < s->peak_flops))
@@ -77,12 +78,14 @@ static void compile_modelled(sim_node *n, const sim_compiler *c, uint32_t index)
 static void compile_retimed(sim_node *n, const sim_compiler *c, uint32_t index)
 {
     const double seconds = (double)n->amount / c->opts->ticks_per_s;
+    assert(c->p->retime >= SIM_RETIME_MEASURED);
     n->amount = sim_compile_convert_ticks(
         c, sim_retime_node(&c->retime, c->trace, index, seconds) * c->opts->ticks_per_s);
 }
 
 halley_status sim_compile_compute(sim_node *n, const sim_compiler *c, uint32_t index)
 {
+    assert(n->type == HALLEY_NODE_COMP && n->trace_index == index);
     n->flags |= SIM_NODE_TIMED;
     n->amount = sim_compile_read_ticks(c, index);
     const bool computed = !c->opts->custom && !(n->flags & SIM_NODE_CPU);

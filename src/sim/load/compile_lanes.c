@@ -28,6 +28,7 @@ static halley_status find_lane(uint16_t *out, sim_compiler *c, uint64_t key, boo
         return error_nomem(c->err);
     p->lanes = lanes;
     p->lanes[p->n_lanes++] = (sim_lane){.capacity = 1, .set = group ? p->n_sets++ : 0};
+    assert(lane + 1 == p->n_lanes && p->n_sets <= p->n_lanes);
     return HALLEY_OK;
 }
 
@@ -61,6 +62,7 @@ static halley_status choose_recorded_lane(sim_node *n, sim_compiler *c)
 halley_status sim_compile_choose_lane(sim_node *n, sim_compiler *c)
 {
     const bool one = c->opts->cluster->system.one_channel;
+    assert(n->slot < SIM_N_SLOTS && c->p->n_lanes >= SIM_N_SLOTS);
     if (n->flags & (SIM_NODE_CPU | SIM_NODE_TIMED))
         return choose_recorded_lane(n, c);
     if (n->type == HALLEY_NODE_COLL && !(n->flags & SIM_NODE_TIMED))

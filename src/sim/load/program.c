@@ -134,6 +134,7 @@ static halley_status compile_trace(sim_compiler *c)
     const bool has_lanes = c->rules->has_lanes && !c->opts->custom;
     halley_status status = room ? order_nodes(order, c) : error_nomem(c->err);
     p->n_sets = has_lanes ? 0 : 1;
+    assert(p->n == halley_trace_count(c->trace) && p->n_names == 0);
     if (status == HALLEY_OK && has_lanes)
         status = sim_compile_init_lanes(c);
     for (uint32_t i = 0; status == HALLEY_OK && i < p->n; i++) {

@@ -5,6 +5,7 @@
 static sim_call_kind describe_call(const sim_program *p, const sim_node *n)
 {
     const bool is_coll = n->type == HALLEY_NODE_COLL;
+    assert(n->a == SIM_NO_NAME || n->a < p->n_names);
     return (sim_call_kind){.name = n->a == SIM_NO_NAME ? p->n_names : n->a,
                            .root = is_coll ? n->self : SIM_NO_NAME,
                            .coll = is_coll ? n->coll : HALLEY_N_COLL_TYPES,
@@ -60,6 +61,7 @@ static bool sort_calls(sim_program_calls *c, uint32_t n_names)
     for (uint32_t i = n_names + 1; i > 0; i--)
         c->first[i] = c->first[i - 1];
     c->first[0] = 0;
+    assert(c->first[n_names + 1] == c->calls.n);
     if (c->calls.n > 0)
         memcpy(c->calls.at, sorted, c->calls.n * sizeof *sorted);
     free(sorted);
@@ -89,6 +91,7 @@ const sim_call_kind *sim_symmetry_calls(const sim *s, const sim_symmetry *y,
 {
     const symmetry_graph *g = &y->graph;
     const symmetry_member *m = &g->members[g->members_at[carrier]];
+    assert(carrier < g->n_carriers && m->rank < g->n_ranks);
     *n = 0;
     if (m->label >> 31 != 0 ||
         (carrier < y->n_groups && sim_symmetry_group_size(s, y, carrier) < 2))
@@ -110,6 +113,7 @@ net_bundle sim_symmetry_bundle(const sim *s, const sim_symmetry *y, uint32_t car
     const symmetry_graph *g = &y->graph;
     const symmetry_member *first = &g->members[g->members_at[carrier]];
     const uint32_t group = y->groups.at[carrier];
+    assert(group <= s->instance.n_groups && first->rank < g->n_ranks);
     const cluster_group *of = group == 0 ? NULL : &s->instance.groups[group - 1];
     /* A group of all ranks counts as all ranks, as in the engine. */
     const bool grouped = of != NULL && of->n < s->n_npus;

@@ -36,6 +36,7 @@ static uint64_t colour_first_members(uint64_t h, const sim_symmetry *y, const si
     const sim_program_calls *p = &y->programs[s->instance.program_of[rank]];
     for (size_t i = 0; i < p->calls.n; i++) {
         const sim_call_kind *c = &p->calls.at[i];
+        assert(g->slots_at[rank] + c->name < g->slots_at[rank + 1]);
         const uint32_t carrier = g->slots[g->slots_at[rank] + c->name];
         if (is_rooted_call(c) && c->root == SIM_NO_NAME && carrier != SYMMETRY_NONE)
             h = symmetry_mix(h, (uint64_t)c->name << 1 |
@@ -103,6 +104,7 @@ static bool colour_tags(uint64_t *out, tag_maps *maps, const sim *s,
         return false;
     if (fresh && !array_push(&maps->hashes, hash_tags(s, from, to)))
         return false;
+    assert(id < maps->hashes.n);
     *out = maps->hashes.at[id];
     return true;
 }

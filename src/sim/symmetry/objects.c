@@ -33,6 +33,7 @@ static halley_status list_groups(sim_symmetry *y, const sim *s)
             const uint32_t g = in->values[r][k];
             if (p->names[k].kind != SIM_NAME_GROUP || y->carrier_of[g] != SYMMETRY_NONE)
                 continue;
+            assert(g < in->n_groups);
             y->carrier_of[g] = (uint32_t)y->groups.n;
             if (!array_push(&y->groups, g + 1))
                 return error_nomem(s->err);
@@ -50,6 +51,7 @@ static halley_status list_groups(sim_symmetry *y, const sim *s)
 /* The carrier of a pair, made when there is none; SYMMETRY_NONE: no memory. */
 static uint32_t get_channel(sim_symmetry *y, uint32_t from, uint32_t to)
 {
+    assert(from < y->graph.n_ranks && to < y->graph.n_ranks);
     uint32_t id = (uint32_t)y->channels.n;
     bool fresh;
     if (!map64_put(&y->channels_by_pair, (uint64_t)from << 32 | to, &id, &fresh) ||
@@ -61,6 +63,7 @@ static uint32_t get_channel(sim_symmetry *y, uint32_t from, uint32_t to)
 static halley_status bind_slot(uint32_t *out, sim_symmetry *y, const sim *s,
                                uint32_t rank, uint32_t name)
 {
+    assert(name < sim_symmetry_program(s, rank)->n_names);
     const sim_program *p = sim_symmetry_program(s, rank);
     const uint32_t value = s->instance.values[rank][name];
     *out = SYMMETRY_NONE;
@@ -109,6 +112,7 @@ static halley_status list_servers(sim_symmetry *y, const sim *s)
         const uint32_t server = mem_server_of(&s->memory, r);
         if (!uses[s->instance.program_of[r]])
             continue;
+        assert(server < n);
         if (carriers[server] == SYMMETRY_NONE) {
             y->server_of[g->n_carriers - y->first_server] = server;
             carriers[server] = g->n_carriers++;
@@ -196,6 +200,7 @@ static bool place_member(sim_symmetry *y, const sim *s, uint32_t rank, uint32_t 
     }
     if (place == SIM_NONE)
         return false;
+    assert(g->members_at[carrier] + place < g->members_at[carrier + 1]);
     g->members[g->members_at[carrier] + place] = (symmetry_member){rank, label};
     return true;
 }
@@ -232,6 +237,7 @@ static void close_gaps(sim_symmetry *y)
     uint32_t to = g->members_at[y->n_groups];
     for (uint32_t c = y->n_groups; c < g->n_carriers; c++) {
         const uint32_t from = g->members_at[c], end = g->members_at[c + 1];
+        assert(to <= from && from <= end); /* members only move to the front */
         g->members_at[c] = to;
         for (uint32_t i = from; i < end; i++)
             if (g->members[i].rank != SYMMETRY_NONE)

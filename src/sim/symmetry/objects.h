@@ -40,6 +40,7 @@ static inline bool sim_symmetry_is_memory(const sim_node *n)
 
 static inline const sim_program *sim_symmetry_program(const sim *s, uint32_t rank)
 {
+    assert(rank < s->instance.n);
     return s->instance.programs.at[s->instance.program_of[rank]];
 }
 

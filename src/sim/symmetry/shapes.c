@@ -43,6 +43,7 @@ static halley_status add_shape(sim_symmetry *y, sim *s, const net_bundle *b,
             return HALLEY_OK;
         }
         g->hop_links.at[g->hop_links.n++] = shape->hops[i].link;
+        assert(shape->hops[i].link < s->net->model->count_links(s->net));
         g->hop_coefficients.at[g->hop_coefficients.n++] = (uint16_t)place;
     }
     ++*n_shapes;
@@ -88,6 +89,7 @@ static halley_status add_carrier(sim_symmetry *y, sim *s, uint32_t carrier,
     }
     y->graph.carrier_colours[carrier] = h;
     y->graph.shapes_at[carrier + 1] = y->graph.shapes_at[carrier] + n_shapes;
+    assert(y->graph.shapes_at[carrier + 1] + 1 == ends->n || y->reason[0] != 0);
     return HALLEY_OK;
 }
 
@@ -104,6 +106,7 @@ static halley_status find_shapes(sim_symmetry *y, sim *s)
         status = add_carrier(y, s, c, &known, &ends);
     array_fini(&known);
     g->hops_at = ends.at;
+    assert(g->hop_links.n == g->hop_coefficients.n);
     return status;
 }
 
@@ -122,6 +125,7 @@ static halley_status number_links(sim_symmetry *y, const sim *s)
     for (size_t h = 0; h < g->hop_links.n; h++)
         g->hop_links.at[h] = number[g->hop_links.at[h]];
     y->links = mem_array(g->n_links, sizeof *y->links);
+    assert(g->n_links <= n);
     for (uint32_t i = 0; y->links != NULL && i < n; i++)
         if (number[i] != SYMMETRY_NONE)
             y->links[number[i]] = i;
