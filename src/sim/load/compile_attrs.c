@@ -63,29 +63,34 @@ refuse_attr(const sim_compiler *c, uint32_t index, sim_attr name, const char *fo
     return sim_compile_error(c, index, HALLEY_EINVAL, text);
 }
 
-halley_status sim_compile_read_number(uint64_t *out, bool *found, const sim_compiler *c,
-                                      uint32_t index, sim_attr name)
+static halley_status read_whole_number(uint64_t *out, const sim_compiler *c,
+                                       uint32_t index, sim_attr name,
+                                       const halley_attr *attr)
 {
-    halley_attr attr;
-    *found = sim_compile_find_attr(&attr, c, index, name);
-    if (!*found)
-        return HALLEY_OK;
-    const bool real = attr.kind == HALLEY_ATTR_DOUBLE || attr.kind == HALLEY_ATTR_FLOAT;
-    if ((!real && halley_attr_to_u64(&attr, out)) ||
-        (c->rules->has_lanes && read_written_number(out, &attr)))
+    const bool real = attr->kind == HALLEY_ATTR_DOUBLE || attr->kind == HALLEY_ATTR_FLOAT;
+    if ((!real && halley_attr_to_u64(attr, out)) ||
+        (c->rules->has_lanes && read_written_number(out, attr)))
         return HALLEY_OK;
     return refuse_attr(c, index, name,
                        "attribute %s must be a whole number that is not negative");
 }
 
+halley_status sim_compile_read_number(uint64_t *out, bool *found, const sim_compiler *c,
+                                      uint32_t index, sim_attr name)
+{
+    halley_attr attr;
+    *found = sim_compile_find_attr(&attr, c, index, name);
+    return *found ? read_whole_number(out, c, index, name, &attr) : HALLEY_OK;
+}
+
 halley_status sim_compile_read_needed(uint64_t *out, const sim_compiler *c,
                                       uint32_t index, sim_attr name)
 {
-    bool found;
-    TRY(sim_compile_read_number(out, &found, c, index, name));
-    return found ? HALLEY_OK
-                 : refuse_attr(c, index, name,
-                               "the node has no attribute %s, which its type needs");
+    halley_attr attr;
+    if (sim_compile_find_attr(&attr, c, index, name))
+        return read_whole_number(out, c, index, name, &attr);
+    return refuse_attr(c, index, name,
+                       "the node has no attribute %s, which its type needs");
 }
 
 /* Nanoseconds in an attribute of our own go before the schema's microseconds. */

@@ -105,10 +105,12 @@ static halley_status order_nodes(uint32_t *order, const sim_compiler *c)
 {
     const uint32_t n = halley_trace_count(c->trace);
     bool sorted = true;
+    uint64_t before = 0;
     for (uint32_t i = 0; i < n; i++) {
+        const uint64_t id = halley_node_id(c->trace, i);
         order[i] = i;
-        sorted = sorted && (i == 0 || halley_node_id(c->trace, i - 1) <
-                                          halley_node_id(c->trace, i));
+        sorted = sorted && (i == 0 || before < id);
+        before = id;
     }
     if (sorted)
         return HALLEY_OK;
