@@ -661,3 +661,9 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 8 --pp 2 --global-batch 8 --column
 > {"rank":0,"alike":7,"name":0,"first_level":0,"levels":17},
 > {"rank":8,"alike":7,"name":30,"first_level":17,"levels":17}],
 > "kinds":["forward","backward"
+
+## a collective that stands still because a link has failed names the link, not its messages
+$ halley trace gen all-reduce --size '1 MB' -n 2 -o cut > list; printf 'network: {topology: ring, n: 2, link: 50 GB/s, latency: 1 us, events: [{at: 5 us, link: npu0 - npu1, bandwidth: 0}]}\n' > cut.yaml
+$ halley sim -c cut.yaml cut
+! halley: cut.0.et: node 0: the simulation cannot finish: rank 0 waits forever in ALL_REDUCE of 1000000 bytes, which all members have joined, but which cannot go on; link npu0-npu1 has failed, and there is no other way (2 of 2 ranks do not finish)
+? 1
