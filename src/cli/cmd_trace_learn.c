@@ -258,5 +258,6 @@ const request_verb cmd_trace_learn = {
     .options_size = sizeof(learn_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
+    .reads_back = true, /* it checks the model */
     .run = trace_learn_run,
 };
