@@ -16,9 +16,9 @@ typedef struct halley_result halley_result; /* opaque; owns all it hands out */
 /* What a run keeps of the order in which nodes were issued and ended. */
 typedef enum halley_journal {
     HALLEY_JOURNAL_NONE,
-    /* When ranks finished and, of ranks that do more than compute, when nodes were
-     * issued: 24 bytes a node. */
-    HALLEY_JOURNAL_ISSUES,
+    /* What halley_astra_log_write needs: when ranks finished, when they first used a
+     * group, and all issues of a rank only where their order matters to its lines. */
+    HALLEY_JOURNAL_LOG,
     HALLEY_JOURNAL_NODES, /* when nodes ended, too: 48 bytes a node and rank */
 } halley_journal;
 
@@ -149,7 +149,7 @@ typedef enum halley_journal_kind {
     HALLEY_JOURNAL_ISSUE,
     HALLEY_JOURNAL_SKIP, /* it took no time: issued and ended in one */
     HALLEY_JOURNAL_END,
-    HALLEY_JOURNAL_FINISH, /* of the rank; there is no node */
+    HALLEY_JOURNAL_FINISH, /* of the rank; `node` is the one that it issued last */
 } halley_journal_kind;
 typedef struct halley_journal_entry {
     uint64_t at; /* ticks */

@@ -1,10 +1,11 @@
 /*
  * Nodes of a role's trace: their attributes as ASTRA-sim and Chakra have them.
  *
- * A message carries the bytes that take its priced time on an idle network. Where the
+ * A collective carries the bytes that take its priced time on an idle network. Where the
  * price is the closed form of its bytes these are the bytes; where the stack makes it
- * slower (a factor of the library) or hides a share of it, they are more or fewer. So a
- * simulation in which nothing contends takes what the estimate says.
+ * slower (a factor of the library) or hides a share of it, they are more or fewer. A
+ * message between stages has its own bytes, and what the stack adds is a node after it.
+ * So a simulation in which nothing contends takes what the estimate says.
  */
 #include "estimate/plan_nodes.h"
 
@@ -241,12 +242,9 @@ void plan_hide_end(plan_nodes *w)
     w->hiding.n = 0;
 }
 
-uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
-                            double bytes)
+/* The duration and the work of the compute node just made. */
+static void add_times(plan_nodes *w, double seconds, double flops, double bytes)
 {
-    seconds += w->more_s;
-    w->more_s = 0;
-    const uint64_t id = open_plan_node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_NUM_OPS,
                                   (int64_t)llround(flops));
@@ -254,6 +252,15 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
                                   (uint64_t)llround(bytes));
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_DURATION_NS,
                                   (uint64_t)llround(seconds * 1e9));
+}
+
+uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
+                            double bytes)
+{
+    seconds += w->more_s;
+    w->more_s = 0;
+    const uint64_t id = open_plan_node(w, HALLEY_NODE_COMP, name);
+    add_times(w, seconds, flops, bytes);
     w->alone_s += seconds;
     return link_chain(w, id);
 }
@@ -305,6 +312,17 @@ uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
     return id;
 }
 
+/* Time after a node that keeps nothing busy: only what awaits it is later. */
+static uint64_t add_delay(plan_nodes *w, const char *name, double seconds, uint64_t after)
+{
+    assert(seconds > 0);
+    const uint64_t id = open_plan_node(w, HALLEY_NODE_COMP, name);
+    add_times(w, seconds, 0, 0);
+    (void)halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_FREE_LANE, true);
+    add_dependency_on(w, after);
+    return id;
+}
+
 static uint64_t add_transfer(plan_nodes *w, bool send, const char *peer, uint32_t tag,
                              double bytes)
 {
@@ -324,7 +342,9 @@ void plan_send(plan_nodes *w, const char *peer, uint32_t tag, double bytes)
     add_dependency_on(w, w->last);
 }
 
-void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes)
+void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes,
+                  double late_s)
 {
-    plan_await(w, add_transfer(w, false, peer, tag, bytes));
+    const uint64_t id = add_transfer(w, false, peer, tag, bytes);
+    plan_await(w, late_s > 0 ? add_delay(w, "receive", late_s, id) : id);
 }

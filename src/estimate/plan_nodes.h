@@ -92,8 +92,9 @@ void plan_await(plan_nodes *w, uint64_t id);
 void plan_await_late(plan_nodes *w, uint64_t id);
 
 /* A message of the pipeline: a send follows the chain, a receive is awaited by its next
- * node. */
+ * node, `late_s` after it is there. */
 void plan_send(plan_nodes *w, const char *peer, uint32_t tag, double bytes);
-void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes);
+void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes,
+                  double late_s);
 
 #endif

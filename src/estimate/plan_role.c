@@ -390,8 +390,8 @@ static void receive_input(writer *w, const workload_pass *p)
     const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
     const other_end from = find_other_end(w, p, forward ? -1 : 1);
     if (!from.same)
-        plan_receive(&w->n, from.peer, make_tag(w, p, from.place),
-                     w->s->hop_bytes[from.hop]);
+        plan_receive(&w->n, from.peer, make_tag(w, p, from.place), w->s->hop_bytes,
+                     w->s->hop_late_s[from.hop]);
 }
 
 static void send_output(writer *w, const workload_pass *p)
@@ -404,7 +404,7 @@ static void send_output(writer *w, const workload_pass *p)
     if (!to.same)
         plan_send(&w->n, to.peer,
                   make_tag(w, p, workload_schedule_place(&w->s->schedule, seat)),
-                  w->s->hop_bytes[to.hop]);
+                  w->s->hop_bytes);
 }
 
 /* How long the sender of a pass's result waits. */

@@ -33,28 +33,17 @@ static double boundary_bytes(const plan_scene *s)
                : bytes;
 }
 
-/* Bytes that take the priced time on an idle network, between each stage and the next. */
+/* Messages between each stage and the next: what of their priced time is not the idle
+ * network's goes next to them, as time of the receiver. */
 static void set_hops(plan_scene *s)
 {
-    const double bytes = boundary_bytes(s);
+    s->hop_bytes = boundary_bytes(s);
     for (uint32_t i = 0; i < s->plan.pp && s->plan.pp > 1; i++) {
         const uint32_t next = (i + 1) % s->plan.pp;
-        const double wanted = price_send(&s->step.c, bytes, i, next);
-        double low = 1, high = bytes;
-        s->hop_s[i] = wanted;
-        s->hop_bytes[i] = bytes;
-        if (fabs(price_send_alone(&s->step.c, bytes, i, next) - wanted) <= 1e-9 * wanted)
-            continue;
-        while (price_send_alone(&s->step.c, high, i, next) < wanted && high < 1e18)
-            high *= 2;
-        while (high - low > 1 && high / low > 1 + 1e-9) {
-            const double middle = sqrt(low * high);
-            if (price_send_alone(&s->step.c, middle, i, next) < wanted)
-                low = middle;
-            else
-                high = middle;
-        }
-        s->hop_bytes[i] = low;
+        const double alone_s = price_send_alone(&s->step.c, s->hop_bytes, i, next);
+        s->hop_s[i] = price_send(&s->step.c, s->hop_bytes, i, next);
+        s->hop_late_s[i] = fmax(0, s->hop_s[i] - alone_s);
+        assert(s->hop_s[i] > 0);
     }
 }
 

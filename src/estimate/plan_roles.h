@@ -17,9 +17,10 @@ typedef struct plan_scene {
     step step;
     plan_scripts scripts;
     workload_schedule schedule;
-    double
-        hop_bytes[HALLEY_MAX_STAGES]; /* that take hop_s between idle stages i, i + 1 */
-    double hop_s[HALLEY_MAX_STAGES];
+    double hop_bytes; /* of a message between two stages */
+    /* From stage i to the next: its priced time, and what of it the stack adds to that of
+     * an idle network. */
+    double hop_s[HALLEY_MAX_STAGES], hop_late_s[HALLEY_MAX_STAGES];
 } plan_scene;
 
 typedef ARRAY(halley_plan_pass) plan_passes;

@@ -85,6 +85,7 @@ static bool list_dim_link(net_link_list *to, const net_dims *d, uint32_t i, uint
                           bool out)
 {
     const double bytes = (out ? d->sent : d->received)[(size_t)i * d->head.n_npus + npu];
+    assert(i < d->n_dims && npu < d->head.n_npus && bytes >= 0);
     const char *kind = cluster_topology_names[d->dims[i].topology];
     if (bytes == 0)
         return true;

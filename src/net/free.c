@@ -24,6 +24,7 @@ static inline void finish_start(net_dims *d, const net_request *r, uint32_t dim,
                                 uint64_t delay)
 {
     const uint64_t now = d->head.queue->now;
+    assert(dim < d->n_dims && r->from < d->head.n_npus && r->to < d->head.n_npus);
     if (d->sent != NULL)
         net_dims_count_all(d, r, 1);
     else

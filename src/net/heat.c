@@ -8,6 +8,7 @@
 bool net_heat_init(net_heat *h, uint32_t n_rows, uint64_t bin_ticks)
 {
     *h = (net_heat){.bin_ticks = bin_ticks, .n_rows = n_rows};
+    assert(bin_ticks > 0);
     h->busy = mem_array_zero((size_t)n_rows * NET_HEAT_BINS, sizeof *h->busy);
     return h->busy != NULL;
 }
@@ -21,6 +22,7 @@ void net_heat_fini(net_heat *h)
 /* Join neighbouring bins, so that twice the time fits. */
 static void join_bins(net_heat *h)
 {
+    assert(h->bin_ticks > 0 && h->bin_ticks < UINT64_MAX / 2);
     h->bin_ticks *= 2;
     for (uint32_t r = 0; r < h->n_rows; r++) {
         float *row = h->busy + (size_t)r * NET_HEAT_BINS;
@@ -49,6 +51,7 @@ void net_heat_spread(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks,
         const uint64_t bin = begin / h->bin_ticks;
         const uint64_t room = (bin + 1) * h->bin_ticks - begin;
         const uint64_t part = ticks < room ? ticks : room;
+        assert(bin < NET_HEAT_BINS && part > 0);
         bins[bin] += (float)((double)part * share);
         begin += part;
         ticks -= part;

@@ -48,6 +48,7 @@ halley_status net_new(net **out, const net_model *model, const halley_cluster *c
         queue->flush_context = n;
     }
     const halley_status status = model->open(n, cluster, o, err);
+    assert(status != HALLEY_OK || n->n_npus == cluster->n_npus);
     if (status != HALLEY_OK)
         net_free(n);
     else

@@ -109,12 +109,14 @@ static uint32_t open_request(halley_network *o, uint64_t event)
             return NET_NONE;
         }
     }
+    assert(id < o->requests.n && !o->requests.at[id].is_open);
     o->requests.at[id] = (own_request){event, NET_NONE, true};
     return id;
 }
 
 static void free_request(halley_network *o, uint32_t id)
 {
+    assert(id < o->requests.n && o->requests.at[id].is_open);
     o->requests.at[id].is_open = false;
     o->requests.at[id].next_free = o->free_request;
     o->free_request = id;

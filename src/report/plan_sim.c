@@ -57,8 +57,11 @@ static report_plan_part find_part(const halley_trace *t, uint32_t node)
 {
     halley_attr a = {0};
     switch (halley_node_type_of(t, node)) {
-    case HALLEY_NODE_COMP:
-        return REPORT_PLAN_COMPUTE;
+    case HALLEY_NODE_COMP: /* one without a lane is the rest of a receive */
+        return halley_node_find_attr(&a, t, node, HALLEY_ATTR_NAME_FREE_LANE) &&
+                       a.bits != 0
+                   ? REPORT_PLAN_BUBBLE
+                   : REPORT_PLAN_COMPUTE;
     case HALLEY_NODE_MEM_LOAD:
     case HALLEY_NODE_MEM_STORE:
         return REPORT_PLAN_OFFLOAD;

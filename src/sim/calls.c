@@ -35,6 +35,7 @@ static uint32_t new_call_group(sim *s)
 {
     sim_calls *c = &s->calls;
     const uint32_t id = c->free_group;
+    assert(id == SIM_NONE || id < c->groups.n);
     if (id != SIM_NONE) {
         c->free_group = c->groups.at[id].next;
         return id;
@@ -50,6 +51,7 @@ static void join_group(sim *s, uint32_t group, uint64_t event)
 {
     sim_calls *c = &s->calls;
     uint32_t id = c->free_item;
+    assert(id == SIM_NONE || id < c->items.n);
     if (id != SIM_NONE) {
         c->free_item = c->items.at[id].next;
     } else {
@@ -80,6 +82,7 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t event)
         before = SIM_NONE;
         after = c->heads[npu];
         while (c->groups.at[after].at < at) {
+            assert(c->groups.at[after].next != SIM_NONE); /* the last one is later */
             before = after;
             after = c->groups.at[after].next;
         }
@@ -92,6 +95,8 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t event)
     if (id == SIM_NONE)
         return;
     c->groups.at[id] = (sim_call_group){at, event, SIM_NONE, SIM_NONE, after};
+    assert(before == SIM_NONE || c->groups.at[before].at < at);
+    assert(after == SIM_NONE || c->groups.at[after].at > at);
     if (before == SIM_NONE)
         c->heads[npu] = id;
     else

@@ -268,6 +268,15 @@ typedef struct sim_group {
     uint32_t class_id;       /* of its carriers, when folded */
 } sim_group;
 
+/* What of a rank goes into the journal of the run. */
+typedef struct sim_rank_journal {
+    bool is_on;           /* something does, in addition to its end */
+    bool has_all_issues;  /* else the first use of each group, and nodes without time */
+    uint32_t last_issued; /* index in the trace */
+    uint32_t group;       /* of the last collective of a group that it holds; 0 = none */
+    uint32_t coll;
+} sim_rank_journal;
+
 typedef struct sim_rank {
     const sim_program *program;
     const char *path;      /* of its trace; lent */
@@ -283,8 +292,10 @@ typedef struct sim_rank {
     uint32_t n_ready, n_running, n_done;
     bool busy[SIM_N_SLOTS];
     bool finished;
-    bool has_journal;
     bool is_awake; /* native rules: in the list of those that go on at this instant */
+    sim_rank_journal journal;
+    uint32_t traffic_row; /* that its last communication node was counted in */
+    uint64_t traffic_key; /* of that row; 0 = it has counted none */
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
     uint64_t *links; /* as below: a collective's stream, or a receive's sender; + 1 */
@@ -409,6 +420,7 @@ const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *
 /* The group of a collective node: index + 1; 0 = all ranks. */
 static inline uint32_t sim_node_group(const sim_rank *r, const sim_node *n)
 {
+    assert(n->a == SIM_NO_NAME || n->a < r->program->n_names);
     return n->a == SIM_NO_NAME ? 0 : r->binds[n->a].object;
 }
 /* When an NPU begins. */
@@ -466,6 +478,7 @@ void sim_queue_start_first(sim *s, sim_queue *q);
 static inline sim_member *sim_member_get(const sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];
+    assert(op < s->streams.ops.n && member < o->plan->n_members);
     return (sim_member *)(void *)(o->members + (size_t)member * o->stride);
 }
 static inline uint32_t *sim_member_queues(sim_member *m)
@@ -485,6 +498,7 @@ static inline uint64_t *sim_member_early(sim_member *m, const coll_plan *plan)
 static inline uint32_t sim_phase_at(const coll_plan *plan, uint32_t step)
 {
     uint32_t i = plan->n_phases - 1;
+    assert(plan->n_phases > 0 && plan->phases[0].first_step <= step);
     while (plan->phases[i].first_step > step)
         i--;
     return i;
@@ -524,7 +538,8 @@ void sim_bus_step(sim *s, uint64_t event);
 /* custom.c */
 halley_status sim_custom_init(sim *s);
 void sim_custom_fini(sim *s);
-/* The traces that are this node's algorithm, or NULL. */
+/* The traces that are the algorithm of this node, or NULL; only where s->custom is there.
+ */
 const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
                             uint32_t rank, uint64_t node_id);
 void sim_custom_ended(sim *s, uint64_t event);

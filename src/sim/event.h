@@ -47,11 +47,13 @@ static_assert((int)SIM_START < (int)NET_KIND_ARRIVE,
 static inline uint64_t pack_event(sim_kind kind, uint32_t a, uint32_t b, uint32_t c)
 {
     assert(a < SIM_FIELD_END && b < SIM_FIELD_END && c < SIM_FIELD_END);
+    assert((int)kind < (int)NET_KIND_ARRIVE);
     return (uint64_t)kind | (uint64_t)a << 4 | (uint64_t)b << 24 | (uint64_t)c << 44;
 }
 static inline uint64_t pack_wide_event(sim_kind kind, uint32_t a, uint32_t wide)
 {
     assert(a < SIM_FIELD_END);
+    assert((int)kind < (int)NET_KIND_ARRIVE);
     return (uint64_t)kind | (uint64_t)a << 4 | (uint64_t)wide << 24;
 }
 static inline sim_kind sim_event_kind(uint64_t event)
@@ -60,6 +62,7 @@ static inline sim_kind sim_event_kind(uint64_t event)
 }
 static inline uint32_t unpack_field(uint64_t event, int i)
 {
+    assert(i >= 0 && i < 3);
     return (uint32_t)(event >> (4 + SIM_FIELD_BITS * i)) & (SIM_FIELD_END - 1);
 }
 static inline uint32_t unpack_wide(uint64_t event)
@@ -114,6 +117,8 @@ static inline uint64_t sim_event_reduction(uint32_t op, uint32_t member, uint32_
 static inline sim_packet_event sim_event_read_packet(uint64_t event)
 {
     assert(sim_event_kind(event) >= SIM_ARRIVE && sim_event_kind(event) <= SIM_REDUCE);
+    assert(sim_event_kind(event) == SIM_ARRIVE || sim_event_kind(event) == SIM_REDUCE ||
+           unpack_field(event, 2) == 0);
     return (sim_packet_event){unpack_field(event, 0), unpack_field(event, 1),
                               unpack_field(event, 2)};
 }
@@ -156,6 +161,9 @@ static inline uint64_t sim_event_start(uint32_t queue)
 static inline uint32_t sim_event_read_index(uint64_t event)
 {
     assert(unpack_field(event, 0) == 0);
+    assert(sim_event_kind(event) == SIM_TRANSFER || sim_event_kind(event) == SIM_START ||
+           sim_event_kind(event) == SIM_SEND_LATER ||
+           sim_event_kind(event) == SIM_RECV_LATER);
     return unpack_wide(event);
 }
 

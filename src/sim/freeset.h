@@ -5,6 +5,7 @@
 #ifndef SIM_FREESET_H
 #define SIM_FREESET_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ static inline void freeset_init(freeset *s, uint64_t *words, uint32_t n)
     size_t n_words = n == 0 ? 1 : ((size_t)n + 63) / 64;
     s->n_levels = 0;
     for (;;) {
+        assert(s->n_levels < FREESET_LEVELS);
         s->levels[s->n_levels++] = words;
         if (n_words == 1)
             return;
@@ -43,6 +45,7 @@ static inline void freeset_init(freeset *s, uint64_t *words, uint32_t n)
 
 static inline void freeset_add(freeset *s, uint32_t i)
 {
+    assert((uint64_t)i >> (6 * s->n_levels) == 0); /* what it has room for */
     for (uint32_t level = 0; level < s->n_levels; level++) {
         uint64_t *word = &s->levels[level][i >> 6];
         const bool was_empty = *word == 0;
@@ -55,6 +58,7 @@ static inline void freeset_add(freeset *s, uint32_t i)
 
 static inline void freeset_remove(freeset *s, uint32_t i)
 {
+    assert((uint64_t)i >> (6 * s->n_levels) == 0);
     for (uint32_t level = 0; level < s->n_levels; level++) {
         uint64_t *word = &s->levels[level][i >> 6];
         *word &= ~(UINT64_C(1) << (i & 63));
@@ -73,6 +77,7 @@ static inline uint32_t freeset_first(const freeset *s)
         if (word == 0)
             return UINT32_MAX;
         i = i << 6 | (uint32_t)__builtin_ctzll(word);
+        assert(level == 0 || s->levels[level - 1][i] != 0); /* the levels agree */
     }
     return i;
 }

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "des/ticks.h"
+#include "sim/coll/stdset.h"
 #include "sim/interfere.h"
 #include "sim/rules.h"
 
@@ -50,24 +51,37 @@ static bool is_gpu_or_comm(sim_busy busy)
     return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
 }
 
-/* The order of issues says nothing of a rank whose nodes only compute. */
-static bool needs_journal(halley_journal level, const sim_program *p)
+/* A rank whose nodes only compute has one kind of time, and no group to talk in. */
+static bool only_computes(const sim_program *p)
 {
-    if (level != HALLEY_JOURNAL_ISSUES)
-        return level == HALLEY_JOURNAL_NODES;
     for (uint32_t i = 0; i < p->n; i++)
         if (p->nodes[i].type != HALLEY_NODE_COMP || p->nodes[i].flags & SIM_NODE_SKIP)
-            return true;
-    return false;
+            return false;
+    return true;
 }
 
-/* A line of the journal of a run that keeps one. */
+/*
+ * ASTRA-sim's log needs to know which node is the first in a hash table of the issued
+ * ones. That is the last one issued when no two share a bucket, as with ids that are
+ * counted up from 0 or 1; only for others the order of all issues matters.
+ */
+static void init_journal(sim_rank_journal *j, halley_journal level, const sim_program *p)
+{
+    *j = (sim_rank_journal){0};
+    if (level == HALLEY_JOURNAL_NONE || p->n == 0)
+        return;
+    const bool have_own_buckets =
+        sim_program_id(p, p->n - 1) < stdset_count_buckets(p->n);
+    assert(p->n == 1 || sim_program_id(p, p->n - 2) <= sim_program_id(p, p->n - 1));
+    j->is_on = level == HALLEY_JOURNAL_NODES || !only_computes(p);
+    j->has_all_issues = level == HALLEY_JOURNAL_NODES || !have_own_buckets;
+}
+
+/* A line of the journal of a run. */
 static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
                            halley_journal_kind kind)
 {
     const bool of_group = n->type == HALLEY_NODE_COLL && sim_node_group(r, n) != 0;
-    const bool is_kept =
-        s->journal_level == HALLEY_JOURNAL_NODES || kind != HALLEY_JOURNAL_END;
     const halley_journal_entry entry = {.at = s->queue.now,
                                         .rank = (uint32_t)(r - s->ranks),
                                         .node = n->trace_index,
@@ -75,8 +89,32 @@ static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
                                         .kind = (uint16_t)kind,
                                         .coll = n->coll};
     assert(s->class_of == NULL && s->fold == NULL);
-    if (is_kept && !array_push(&s->journal, entry))
+    if (!array_push(&s->journal, entry))
         sim_fail_memory(s);
+}
+
+static void journal_issue(sim *s, sim_rank *r, const sim_node *n)
+{
+    sim_rank_journal *const j = &r->journal;
+    assert(j->is_on);
+    j->last_issued = n->trace_index;
+    if (!j->has_all_issues) {
+        const uint32_t group = n->type == HALLEY_NODE_COLL ? sim_node_group(r, n) : 0;
+        if (group == 0 || (j->group == group && j->coll == n->coll))
+            return;
+        j->group = group;
+        j->coll = n->coll;
+    }
+    add_to_journal(s, r, n, HALLEY_JOURNAL_ISSUE);
+}
+
+static void journal_end(sim *s, const sim_rank *r, const sim_node *n)
+{
+    assert(r->journal.is_on);
+    if (n->flags & SIM_NODE_SKIP)
+        add_to_journal(s, r, n, HALLEY_JOURNAL_SKIP);
+    else if (s->journal_level == HALLEY_JOURNAL_NODES)
+        add_to_journal(s, r, n, HALLEY_JOURNAL_END);
 }
 
 static void note_begin(sim *s, sim_rank *r, const sim_node *n)
@@ -124,9 +162,8 @@ static void retire_node(sim *s, sim_rank *r, uint32_t node)
     assert(r->waiting[node] == SIM_NODE_RUNNING && r->n_running > 0);
     s->rules->vacate(r, n->slot);
     note_end(s, r, n);
-    if (r->has_journal)
-        add_to_journal(
-            s, r, n, n->flags & SIM_NODE_SKIP ? HALLEY_JOURNAL_SKIP : HALLEY_JOURNAL_END);
+    if (r->journal.is_on)
+        journal_end(s, r, n);
     r->wall = s->queue.now;
     r->waiting[node] = SIM_NODE_DONE;
     r->n_running--;
@@ -265,8 +302,8 @@ static void issue_node(sim *s, uint32_t rank, uint32_t node)
     r->n_running++;
     s->rules->occupy(r, n->slot);
     note_begin(s, r, n);
-    if (r->has_journal)
-        add_to_journal(s, r, n, HALLEY_JOURNAL_ISSUE);
+    if (r->journal.is_on)
+        journal_issue(s, r, n);
     if (n->flags & SIM_NODE_SKIP) {
         retire_node(s, r, node);
         return;
@@ -324,6 +361,7 @@ static void check_finished(sim *s, uint32_t rank)
     if (s->journal_level != HALLEY_JOURNAL_NONE &&
         !array_push(&s->journal, (halley_journal_entry){.at = s->queue.now,
                                                         .rank = rank,
+                                                        .node = r->journal.last_issued,
                                                         .kind = HALLEY_JOURNAL_FINISH}))
         sim_fail_memory(s);
 }
@@ -337,7 +375,7 @@ void sim_rank_go_on(sim *s, uint32_t rank)
 void sim_rank_start(sim *s, uint32_t rank)
 {
     sim_rank *r = &s->ranks[rank];
-    r->has_journal = needs_journal(s->journal_level, r->program);
+    init_journal(&r->journal, s->journal_level, r->program);
     for (uint32_t node = 0; node < r->program->n; node++)
         if (r->waiting[node] == 0)
             s->rules->make_ready(r, node);

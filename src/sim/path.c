@@ -41,6 +41,7 @@ typedef struct spot {
 
 static uint64_t begin_of(const walker *w, uint32_t rank, uint32_t node)
 {
+    assert(rank < w->s->n_ranks && node < w->s->ranks[rank].program->n);
     return w->s->ranks[rank].begins[node];
 }
 
@@ -77,6 +78,7 @@ static bool list_waits(waits *out, const sim_program *p)
     for (uint32_t i = 0; i < p->n; i++)
         for (uint32_t k = p->nodes[i].first_child; k < p->nodes[i + 1].first_child; k++)
             out->on[out->at[p->children[k] + 1]++] = i;
+    assert(out->at[0] == 0 && out->at[p->n] == n_edges);
     return true;
 }
 
@@ -110,6 +112,7 @@ static bool find_lasts(walker *w)
             if (fresh && !array_push(&w->lasts, here))
                 return false;
             const uint64_t there = w->lasts.at[at];
+            assert(fresh ? at + 1 == w->lasts.n : at < w->lasts.n);
             if (begin_of(w, rank, i) >
                 begin_of(w, (uint32_t)(there >> 32), (uint32_t)there))
                 w->lasts.at[at] = here;
@@ -135,6 +138,7 @@ static int ends_before(const void *a, const void *b, void *context)
 
 static const uint32_t *nodes_by_end(walker *w, uint32_t rank)
 {
+    assert(rank < w->s->n_ranks);
     if (w->by_end[rank] != NULL)
         return w->by_end[rank];
     const uint32_t n = count_nodes(w, rank);

@@ -70,6 +70,7 @@ static void read_rank(halley_rank_result *to, const sim_rank *r)
         .has_local = r->local.reads_left != NULL,
         .local_peak_bytes = r->local.peak_bytes,
     };
+    assert(r->n_alike > 0 && r->n_done <= p->n);
     if (to->has_gpu && to->has_comm)
         to->overlap = to->gpu + to->comm - to->wall;
 }
@@ -97,6 +98,7 @@ static bool read_network_parts(halley_result *r, const sim *s)
     net_part_use part;
     for (uint32_t i = 0; net_describe_part(&part, s->net, i); i++) {
         const double most = seconds * part.capacity_Bps;
+        assert(part.bytes >= 0 && part.capacity_Bps >= 0);
         char *name = arena_printf(&r->memory, "%s", part.name);
         if (name == NULL ||
             !array_push(&r->parts,
@@ -114,6 +116,7 @@ static bool read_network_parts(halley_result *r, const sim *s)
 static int compare_links(const void *a, const void *b)
 {
     const net_link_use *x = a, *y = b;
+    assert(x->bw_Bps > 0 && y->bw_Bps > 0);
     const double use_x = x->wire_bytes / x->bw_Bps, use_y = y->wire_bytes / y->bw_Bps;
     if (use_x != use_y)
         return use_x > use_y ? -1 : 1;
@@ -182,6 +185,7 @@ static halley_status read_links(halley_result *r, sim *s)
         if (class_of == NULL)
             return error_nomem(s->err);
         memset(class_of, 0xff, n * sizeof *class_of);
+        assert(s->symmetry->graph.n_links <= n);
         for (uint32_t i = 0; i < s->symmetry->graph.n_links; i++)
             class_of[s->symmetry->links[i]] = s->symmetry->partition.links.of[i];
     }
@@ -202,6 +206,8 @@ static halley_status read_links(halley_result *r, sim *s)
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 {
     const cluster_group *g = t->group == 0 ? NULL : &s->instance.groups[t->group - 1];
+    assert(t->group <= s->instance.n_groups && t->count > 0);
+    assert(s->stopped || s->rules->wraps || t->ticks >= 0); /* each begin has its end */
     return (halley_traffic){.type = t->type,
                             .coll = t->coll,
                             .group = g == NULL ? 0 : g->id,
@@ -222,6 +228,7 @@ static bool expand_row(sim *s, size_t i, bool whole)
     sim_traffic row = s->traffic.at[i];
     const sim_group *g = &s->groups[row.group - 1];
     const uint32_t first = y->partition.carriers.first[g->class_id];
+    assert(row.group > 0 && row.group <= s->n_groups && first < y->n_groups);
     s->traffic.at[i].group = y->groups.at[first];
     s->traffic.at[i].n_alike = whole ? 1 : g->n_groups;
     for (uint32_t c = first + 1; whole && c < y->n_groups; c++) {
@@ -281,10 +288,12 @@ static halley_status expand_finishers(halley_result *r, const sim *s)
         for (uint32_t i = 0, k = 0; i < s->n_ranks; i++) {
             k += i > 0 && times[i].at != times[i - 1].at;
             number[times[i].rank] = k;
+            assert(k < s->n_ranks && s->ranks[times[i].rank].n_alike > 0);
             at[k + 1] += s->ranks[times[i].rank].n_alike;
         }
         for (uint32_t k = 0; k < s->n_ranks; k++)
             at[k + 1] += at[k];
+        assert(at[s->n_ranks] == s->n_npus); /* classes hold every NPU once */
         for (uint32_t i = 0; i < s->n_npus; i++)
             r->finishers[at[number[s->class_of[i]]]++] = i;
     }
@@ -303,6 +312,7 @@ static halley_status read_classes(halley_result *r, const sim *s)
     r->n_run = s->n_ranks;
     for (uint32_t i = 0; i < s->n_ranks; i++)
         r->n_classes += s->fold == NULL || s->fold->representative[i] == i;
+    assert(r->n_classes > 0 && r->n_classes <= s->n_npus);
     r->n_represented = s->n_represented;
     snprintf(r->unfolded, sizeof r->unfolded, "%s", s->unfolded);
     r->npus = mem_array(s->n_ranks, sizeof *r->npus);
@@ -444,6 +454,7 @@ halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank
 
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i)
 {
+    assert(i < result->n_ranks);
     return result->finishers[i];
 }
 
@@ -531,6 +542,7 @@ uint32_t halley_result_traffic_count(const halley_result *result)
 
 halley_traffic halley_result_traffic(const halley_result *result, uint32_t i)
 {
+    assert(i < result->traffic.n);
     return result->traffic.at[i];
 }
 
@@ -541,6 +553,7 @@ uint32_t halley_result_dims(const halley_result *result)
 
 halley_dim_result halley_result_dim(const halley_result *result, uint32_t i)
 {
+    assert(i < result->parts.n);
     return result->parts.at[i];
 }
 
@@ -552,6 +565,7 @@ uint32_t halley_result_links(const halley_result *result)
 halley_link_result halley_result_link(const halley_result *result, uint32_t i)
 {
     const net_link_use *l = &result->links.links.at[i];
+    assert(i < result->links.links.n && l->bw_Bps > 0);
     const double seconds = (double)result->last_finish / result->ticks_per_s;
     return (halley_link_result){.name = l->name,
                                 .kind = l->kind,

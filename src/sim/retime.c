@@ -4,6 +4,7 @@
 #include "hw/npu.h"
 #include "trace/core/slots.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static cost_kernel choose_kernel(const halley_trace *t, uint32_t node, halley_by
 double sim_retime_node(const cost_retime *r, const halley_trace *trace, uint32_t node,
                        double seconds)
 {
+    assert(seconds >= 0);
     halley_attr attr;
     if (!halley_node_find_attr(&attr, trace, node, HALLEY_ATTR_NAME_KERNEL_CLASS) ||
         (attr.bytes.n > 5 && memcmp(attr.bytes.at, "comm.", 5) == 0))

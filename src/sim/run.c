@@ -19,6 +19,7 @@
 
 void sim_fail(sim *s, halley_status status)
 {
+    assert(status != HALLEY_OK);
     if (s->status == HALLEY_OK)
         s->status = status;
 }
@@ -36,6 +37,7 @@ static __attribute__((noinline)) void take_next_request(sim *s, uint32_t server)
     mem_request next;
     if (!mem_next(&s->memory, server, &next))
         return;
+    assert(next.npu < s->n_ranks && next.node < s->ranks[next.npu].program->n);
     const uint64_t delay = mem_duration(&s->memory, next.bytes);
     sim_call_after(s, next.npu, delay, sim_event_node(next.npu, next.node));
     sim_call_after(s, next.npu, delay, sim_event_memory(server));
@@ -178,6 +180,7 @@ static halley_status compile_programs(sim *s, const sim_source *from,
 void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link)
 {
     const sim_rank *r = &s->ranks[rank];
+    assert(rank < s->n_ranks && node < r->program->n && link < UINT64_MAX);
     if (r->links != NULL)
         r->links[r->program->nodes[node].trace_index] = link + 1;
 }
@@ -205,6 +208,7 @@ static halley_status init_rank(sim *s, sim_rank *r)
         return error_nomem(s->err);
     for (uint32_t i = 0; i < p->nodes[p->n].first_child; i++)
         r->waiting[p->children[i]]++;
+    assert(r->n_ready == 0 && r->n_running == 0 && r->n_done == 0);
     return HALLEY_OK;
 }
 
@@ -298,7 +302,9 @@ static halley_status set_up_run(sim *s, const sim_source *from,
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, from, opts));
+    assert(s->instance.n == s->n_npus && s->instance.programs.n > 0);
     TRY(fold_run(s, opts));
+    assert(s->n_ranks > 0 && s->n_ranks <= s->n_npus);
     sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
@@ -323,6 +329,7 @@ static halley_status set_up_run(sim *s, const sim_source *from,
 
 uint64_t sim_late_ticks(const sim *s, uint32_t npu)
 {
+    assert(npu < s->n_npus);
     const double *late_s = s->system->late_s;
     return late_s == NULL
                ? 0
@@ -358,6 +365,7 @@ static uint32_t find_queue_rank(const sim *s, uint32_t queue)
         else
             high = middle;
     }
+    assert(s->streams.first_queue[low] <= queue);
     return low;
 }
 
@@ -376,10 +384,12 @@ static __attribute__((noinline)) uint64_t count_represented(const sim *s, uint64
         return s->ranks[find_queue_rank(s, sim_event_read_index(event))].n_alike;
     case SIM_TRANSFER: {
         const uint64_t sent = s->match.transfers.at[sim_event_read_index(event)].sent;
+        assert(sim_event_read_index(event) < s->match.transfers.n);
         return s->ranks[sim_event_read_node(sent).owner].n_alike;
     }
     case SIM_ARRIVE: {
         const uint32_t group = s->streams.ops.at[sim_event_read_packet(event).op].group;
+        assert(group <= s->n_groups);
         return group == 0 ? 1 : s->groups[group - 1].n_groups;
     }
     default:
@@ -409,6 +419,7 @@ static halley_status check_wrapped(sim *s)
 /* The clock has passed the last tick of the run. */
 static halley_status end_run(sim *s)
 {
+    assert(s->queue.now > s->stop && s->stop <= s->last);
     if (s->stop == s->last)
         return refuse_long_run(s);
     s->stopped = true;
@@ -465,6 +476,7 @@ static void stop_run(sim *s)
         sim_rank *r = &s->ranks[i];
         if (r->finished)
             continue;
+        assert(s->n_finished < s->n_ranks);
         r->finish = r->wall = s->queue.now;
         s->finishers[s->n_finished++] = i;
         for (uint32_t k = 0; r->begins != NULL && k < r->program->n; k++)
@@ -474,6 +486,7 @@ static void stop_run(sim *s)
             if (r->spans[k].n_active > 0)
                 r->spans[k].total += s->queue.now - r->spans[k].since;
     }
+    assert(s->n_finished == s->n_ranks);
 }
 
 static void free_records(sim_rank *r)
@@ -522,6 +535,8 @@ static halley_status finish_run(halley_result **out, sim *s)
     else
         TRY(sim_explain_wait(s));
     assert(s->stopped || s->n_ended == s->n_nodes);
+    assert(s->stopped || s->freed.n == 0);
+    assert(s->stopped || s->asked.n == 0); /* no memory has a request left */
     return sim_result_new(out, s);
 }
 

@@ -54,6 +54,7 @@ static halley_status new_tensor(uint32_t *out, finder *f, uint64_t bytes)
 static halley_status note_tensor(finder *f, uint32_t node, uint32_t tensor,
                                  sim_use_kind kind)
 {
+    assert(node < f->p->n && tensor < f->bytes.n);
     const sim_use use = {.tensor = tensor & MOST_TENSORS, .kind = (unsigned)kind & 3u};
     if (!array_push(&f->mentions, (mention){node, use}))
         return error_nomem(f->err);
@@ -70,6 +71,7 @@ static halley_status note_named(finder *f, uint32_t node, uint64_t key, uint64_t
         return HALLEY_OK;
     if (!map64_put(&f->names, key, &tensor, &fresh))
         return error_nomem(f->err);
+    assert(fresh ? tensor == f->bytes.n : tensor < f->bytes.n);
     if (fresh)
         TRY(new_tensor(&tensor, f, bytes));
     else if (f->bytes.at[tensor] < bytes)
@@ -190,6 +192,7 @@ static halley_status find_transfer(finder *f, uint32_t node)
     TRY(note_tensor(f, node, tensor, SIM_USE_WRITE));
     if (!load || n[0].first_child == n[1].first_child)
         return note_tensor(f, node, tensor, SIM_USE_READ);
+    assert(n[0].first_child < n[1].first_child);
     for (uint32_t i = n[0].first_child; i < n[1].first_child; i++)
         TRY(note_tensor(f, f->p->children[i], tensor, SIM_USE_READ));
     return HALLEY_OK;
@@ -250,6 +253,7 @@ static halley_status sort_uses(finder *f)
         t->first_use[i + 1] += t->first_use[i];
     for (size_t i = f->mentions.n; i-- > 0;)
         t->uses[--t->first_use[f->mentions.at[i].node]] = f->mentions.at[i].use;
+    assert(t->first_use[0] == 0 && t->first_use[n] == f->mentions.n);
     return HALLEY_OK;
 }
 

@@ -7,24 +7,29 @@
 
 static sim_traffic *get_traffic_row(sim *s, uint32_t rank, const sim_node *n)
 {
-    const uint32_t group =
-        n->type == HALLEY_NODE_COLL ? sim_node_group(&s->ranks[rank], n) : 0;
+    sim_rank *const r = &s->ranks[rank];
+    const uint32_t group = n->type == HALLEY_NODE_COLL ? sim_node_group(r, n) : 0;
     const uint64_t key = (uint64_t)group << 32 | (uint64_t)n->type << 8 | n->coll;
     uint32_t row = (uint32_t)s->traffic.n;
     bool fresh;
+    assert(key != 0 && group <= s->n_groups);
+    if (r->traffic_key == key) { /* ranks mostly repeat what they have just done */
+        assert(r->traffic_row < s->traffic.n);
+        return &s->traffic.at[r->traffic_row];
+    }
     if (!map64_put(&s->traffic_by_key, key, &row, &fresh)) {
         sim_fail_memory(s);
         return NULL;
     }
-    assert(row <= s->traffic.n);
-    if (!fresh)
-        return &s->traffic.at[row];
+    assert(fresh ? row == s->traffic.n : row < s->traffic.n);
     const sim_traffic made = {
         .type = n->type, .coll = n->coll, .group = group, .first_at = s->queue.now};
-    if (!array_push(&s->traffic, made)) {
+    if (fresh && !array_push(&s->traffic, made)) {
         sim_fail_memory(s);
         return NULL;
     }
+    r->traffic_key = key;
+    r->traffic_row = row;
     return &s->traffic.at[row];
 }
 

@@ -75,6 +75,7 @@ static double extend_time(const halley_cluster *cluster, const halley_trace *tra
                           uint32_t node, const double shape[4], double standard_s)
 {
     char name[64];
+    assert(standard_s >= 0);
     const halley_bytes text = halley_node_name(trace, node);
     snprintf(name, sizeof name, "%.*s", (int)(text.n < 63 ? text.n : 63), text.at);
     static const double no_shape[4] = {0};

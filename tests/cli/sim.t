@@ -524,17 +524,17 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16
 > Hottest links       Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
 > npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 3 and 1 like it  46.7 %
 > npu0 -> nvswitch0   npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 1 like it  46.7 %
-> npu0 -> rail0       node-rail     50.0 GB/s   162 MB       181 MB  0.336 %  messages between two ranks            100 %
+> npu0 -> rail0       node-rail     50.0 GB/s   134 MB       150 MB  0.278 %  messages between two ranks            100 %
 >
-> 2 classes of 16 ranks; 15364 events for 75616 of all ranks
+> 2 classes of 16 ranks; 15380 events for 75744 of all ranks
 > certificate: no link above 100 %, all bytes arrived, critical path = finish
 $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16 --json | query - /step_s /estimate_s /ranks /classes /fits /parts_s /certificate
-> 1.084810021778466
+> 1.084810022085537
 > 1.084809815096461
 > 16
 > 2
 > true
-> {"compute": 0.8252596350000007, "tensor_parallel": 0.1437969571359997, "context_parallel": 0, "expert_parallel": 0, "data_parallel": 0.005646407652, "offload": 0, "pipeline_transfers": 0, "bubble": 0.1063234294879998, "meeting": 0.003783592502466071}
+> {"compute": 0.8252596350000007, "tensor_parallel": 0.1437969571359997, "context_parallel": 0, "expert_parallel": 0, "data_parallel": 0.005646407652, "offload": 0, "pipeline_transfers": 0, "bubble": 0.10632342979400007, "meeting": 0.003783592503536992}
 > {"links_within_capacity": true, "bytes_conserved": true, "path_is_finish": true}
 
 ## a plan that does not fit is simulated, and says so first
@@ -661,3 +661,9 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 8 --pp 2 --global-batch 8 --column
 > {"rank":0,"alike":7,"name":0,"first_level":0,"levels":17},
 > {"rank":8,"alike":7,"name":30,"first_level":17,"levels":17}],
 > "kinds":["forward","backward"
+
+## a collective that stands still because a link has failed names the link, not its messages
+$ halley trace gen all-reduce --size '1 MB' -n 2 -o cut > list; printf 'network: {topology: ring, n: 2, link: 50 GB/s, latency: 1 us, events: [{at: 5 us, link: npu0 - npu1, bandwidth: 0}]}\n' > cut.yaml
+$ halley sim -c cut.yaml cut
+! halley: cut.0.et: node 0: the simulation cannot finish: rank 0 waits forever in ALL_REDUCE of 1000000 bytes, which all members have joined, but which cannot go on; link npu0-npu1 has failed, and there is no other way (2 of 2 ranks do not finish)
+? 1

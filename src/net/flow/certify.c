@@ -21,6 +21,7 @@ static void add_class(link_sum *sums, const net_flow *f, const flow_class *k)
 {
     for (uint32_t h = k->first_hop; h < k->first_hop + k->n_hops; h++) {
         link_sum *s = &sums[f->hop_link.at[h]];
+        assert(f->hop_link.at[h] < f->n_links);
         const net_u128 weight = (net_u128)f->hop_coefficient.at[h] * k->n;
         s->used += flow_load(f, h, k->n, k->level);
         s->weight += weight;
@@ -95,6 +96,7 @@ halley_status net_flow_certify_bytes(const net_flow *f, halley_error *err)
         for (uint32_t i = 0; i < k->n; i++) {
             const flow_target *t = i == 0 ? &c->first : &c->more[i - 1];
             const net_u128 rest = t->target > served ? t->target - served : 0;
+            assert(t->flow < f->flows.n && rest <= f->flows.at[t->flow].volume);
             asked += f->flows.at[t->flow].volume - rest;
         }
         const net_u128 apart = asked > moved ? asked - moved : moved - asked;

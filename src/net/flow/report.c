@@ -18,6 +18,7 @@ static void add_exact(exact_sum *to, const exact_sum *x)
 {
     to->low += x->low;
     to->high += x->high + (to->low < x->low);
+    assert(to->high >= x->high); /* 256 bits hold what a link can carry */
 }
 
 static exact_sum multiply_exact(net_flow_volume volume, uint64_t coefficient)
@@ -43,6 +44,7 @@ static double round_exact(const exact_sum *x)
 
 static const flow_owner *get_owner(const flow_net *f, uint32_t class_id)
 {
+    assert(class_id < net_flow_count_classes(f->flow));
     static const flow_owner none = {COLL_SEND, 0, 0, 1, 1, 1, NET_NONE};
     return class_id < f->owners.n ? &f->owners.at[class_id] : &none;
 }
@@ -50,6 +52,7 @@ static const flow_owner *get_owner(const flow_net *f, uint32_t class_id)
 /* Links of a kind, and what crossed them. */
 static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
 {
+    assert(kind < f->network->graph->n_kinds && out->n == 0 && out->n_messages == 0);
     const hw_graph *g = f->network->graph;
     exact_sum sum = {0, 0};
     for (uint32_t l = 0; l < g->n_links; l++) {

@@ -20,6 +20,7 @@ static size_t find_place(const flow_routes *t, uint64_t slot)
 static void enter_slot(flow_routes *t, uint64_t slot)
 {
     size_t place = find_place(t, slot);
+    assert(slot != FREE_SLOT && t->n < t->n_slots); /* there is an end to the search */
     while (t->slots[place] != FREE_SLOT)
         place = (place + 1) & (t->n_slots - 1);
     t->slots[place] = slot;
@@ -32,6 +33,7 @@ bool flow_routes_reserve(flow_routes *t, size_t n)
         n_slots *= 2;
     if (n_slots == t->n_slots)
         return true;
+    assert(t->n <= t->n_slots / 2 && n_slots > t->n_slots);
     flow_routes grown = {mem_array(n_slots, sizeof *grown.slots), t->n, n_slots};
     if (grown.slots == NULL)
         return false;

@@ -6,15 +6,17 @@
 #include "base/str.h"
 #include "halley/astra.h"
 #include "halley/sim.h"
-#include "report/columns.h"
 #include "report/sim.h"
 #include "request/design.h"
 #include "request/document.h"
 #include "request/page.h"
 #include "request/sim/jobs.h"
 #include "request/sim/sim_astra.h"
+#include "request/sim/sim_options.h"
+#include "request/sim/sim_output.h"
 #include "request/sim/sim_plan.h"
 #include "request/sim/sim_untimed.h"
+#include "request/sim/sim_usage.h"
 #include "request/trace/roles.h"
 #include "request/trace/traces.h"
 #include "request/verbs.h"
@@ -32,26 +34,6 @@ static const halley_network_model models_of_words[] = {
     HALLEY_NETWORK_FLOW,  HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE,
     HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS};
 static const char *const computes[] = {"duration", "roofline", "cost", NULL};
-
-typedef struct sim_options {
-    const char *write_cluster;
-    const char *workload, *system, *network, *memory, *group;
-    const char *logging, *logging_folder, *rendezvous;
-    const char *logical_topology, *htsim_proto, *htsim_topology;
-    uint32_t model, queues, compute, passes;
-    double injection, comm_scale, compute_scale;
-    bool astra_output, per_rank, explain, replay, no_fold;
-    uint64_t shuffle;
-    const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on, *expand;
-    const char *report;
-    const char *columns;
-    bool all_ranks;
-    double stop_at;
-    request_texts jobs, slow, late;
-    const char *placement;
-    request_output output;
-    design_options design; /* its cluster serves traces, too */
-} sim_options;
 
 /* Files, none by default: one that is read, one that is written. */
 #define INPUT(key, member, meta, text, example_)                                         \
@@ -288,107 +270,6 @@ static const request_option options[] = {
 
 static const sim_options defaults = {.queues = 1, .injection = 1};
 
-static halley_status write_verdict_json(report_json *j, const halley_result *result,
-                                        const report_traces *traces, halley_error *err)
-{
-    char verdict[REPORT_LOSSES_TEXT];
-    TRY(report_sim_verdict(verdict, result, traces, err));
-    report_json_text(j, "verdict", str_from(verdict));
-    return HALLEY_OK;
-}
-
-/* A page explains the run. `what` is a sim_outcome. */
-typedef struct sim_outcome {
-    const halley_result *result;
-    const report_traces *traces;
-} sim_outcome;
-
-static halley_status write_sim_json(const request_call *call, const void *what,
-                                    halley_error *err)
-{
-    const sim_options *o = call->options;
-    const sim_outcome *const s = what;
-    const bool explains = o->explain || o->report != NULL;
-    report_json j;
-    request_json_begin(&j, call);
-    halley_status status = report_sim_json(&j, s->result, err);
-    if (status == HALLEY_OK && explains)
-        status = report_sim_explain_json(&j, s->result, s->traces, o->explain, err);
-    if (status == HALLEY_OK && explains)
-        status = write_verdict_json(&j, s->result, s->traces, err);
-    const halley_status ended = request_json_end(&j, call, err);
-    return status != HALLEY_OK ? status : ended;
-}
-
-static halley_status write_sim_page(const request_call *call, const sim_outcome *outcome,
-                                    const halley_cluster *cluster, halley_error *err)
-{
-    const sim_options *o = call->options;
-    strbuf timeline = {0};
-    if (o->report == NULL)
-        return HALLEY_OK;
-    const report_columns_options columns = {
-        .page = &timeline, .npus_per_node = halley_cluster_npus_per_node(cluster)};
-    halley_status status =
-        report_sim_columns(outcome->result, outcome->traces, &columns, NULL, err);
-    if (status == HALLEY_OK) {
-        const request_page page = {"sim", "A simulation", write_sim_json, outcome,
-                                   strbuf_str(&timeline)};
-        status = request_page_save(call, o->report, &page, err);
-    }
-    strbuf_fini(&timeline);
-    return status;
-}
-
-static halley_status write_sim_output(request_call *call, const sim_outcome *outcome,
-                                      const halley_cluster *cluster, halley_error *err)
-{
-    const sim_options *o = call->options;
-    const halley_result *const result = outcome->result;
-    char verdict[REPORT_LOSSES_TEXT];
-    report_form form;
-    TRY(request_output_form(&form, call, &o->output, err));
-    if (o->astra_output)
-        return sim_astra_write_log(call->out, result, outcome->traces, cluster,
-                                   o->logging_folder, err);
-    if (form == REPORT_JSON)
-        return write_sim_json(call, outcome, err);
-    if (form == REPORT_CSV || o->per_rank)
-        return report_sim_ranks(result, call->out, err);
-    TRY(report_sim_text(result, call->out, err));
-    if (!o->explain)
-        return HALLEY_OK;
-    TRY(report_sim_verdict(verdict, result, outcome->traces, err));
-    fprintf(call->out, "\nVerdict: %s.\n\n", verdict);
-    return report_sim_explain(result, outcome->traces, call->out, err);
-}
-
-/* Files come last: none may appear when the result itself cannot be written. */
-static halley_status write_sim_result(request_call *call, const halley_result *result,
-                                      const report_traces *traces,
-                                      const halley_cluster *cluster, halley_error *err)
-{
-    const sim_options *o = call->options;
-    const sim_outcome outcome = {result, traces};
-    const report_columns_options columns = {.all_ranks = o->all_ranks,
-                                            .npus_per_node =
-                                                halley_cluster_npus_per_node(cluster)};
-    TRY(write_sim_output(call, &outcome, cluster, err));
-    if (o->columns != NULL)
-        TRY(report_sim_columns(result, traces, &columns, o->columns, err));
-    if (o->per_node != NULL)
-        TRY(report_sim_nodes(result, traces, o->per_node, err));
-    if (o->heat != NULL)
-        TRY(report_sim_heat(result, o->heat, err));
-    if (o->links != NULL)
-        TRY(report_sim_links(result, o->links, err));
-    if (o->memory_out != NULL)
-        TRY(report_sim_memory(result, o->memory_out, err));
-    if (o->timeline != NULL)
-        TRY(report_sim_timeline(result, traces, o->timeline, o->expand, err));
-    return write_sim_page(call, &outcome, cluster, err);
-}
-
 static halley_sim_opts read_run_options(const request_call *call)
 {
     const sim_options *o = call->options;
@@ -429,7 +310,7 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_sim_result(call, result, in, cluster, err);
+    status = sim_output_write(call, result, in, cluster, err);
     halley_result_free(result);
     return status;
 }
@@ -494,121 +375,6 @@ static halley_status load_sim_cluster(halley_cluster **out, request_call *call,
     if (status != HALLEY_OK)
         halley_cluster_free(*out);
     return status;
-}
-
-/* What ASTRA-sim takes and then forgets. */
-static void warn_about_options(const request_call *call)
-{
-    const sim_options *o = call->options;
-    static const char *const without_effect[] = {"comm-scale", "compute-scale"};
-    for (size_t i = 0; i < 2; i++)
-        if (request_given(call, without_effect[i]) && !sim_astra_has_text(o->workload))
-            request_note(call, "warning: --%s has no effect", without_effect[i]);
-    for (size_t i = 0; i < call->n_unknown; i++)
-        request_note(call, "warning: %s is not an option; ignored, as ASTRA-sim does",
-                     call->unknown[i]);
-    for (size_t i = 0; o->workload != NULL && i < call->n_args; i++)
-        request_note(call, "warning: '%s' is ignored, as ASTRA-sim does%s", call->args[i],
-                     request_given(call, "rendezvous-protocol")
-                         ? "; a value of "
-                           "--rendezvous-protocol needs '='"
-                         : "");
-}
-
-/* Several jobs have results of their own. */
-static halley_status check_jobs_usage(request_call *call, halley_error *err)
-{
-    static const char *const others[] = {
-        "per-rank", "per-node", "columns", "timeline", "heat",        "links",
-        "memory",   "explain",  "stop-at", "replay",   "astra-output"};
-    const sim_options *o = call->options;
-    if (o->jobs.n == 0)
-        return o->placement == NULL ? HALLEY_OK
-                                    : request_usage(call, err, "--placement needs --job");
-    if (call->n_args > 0 || o->workload != NULL || o->group != NULL)
-        return request_usage(call, err,
-                             "--job replaces TRACE; each job's groups are in the file "
-                             "beside its traces");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (request_given(call, others[i]))
-            return request_usage(call, err, "--%s and --job exclude each other",
-                                 others[i]);
-    return HALLEY_OK;
-}
-
-/* Options that only a plan, or only traces, can have. */
-static halley_status check_plan_usage(request_call *call, halley_error *err)
-{
-    static const char *const of_traces[] = {"replay",
-                                            "recorded-on",
-                                            "workload-configuration",
-                                            "system-configuration",
-                                            "network-configuration",
-                                            "remote-memory-configuration",
-                                            "comm-group-configuration",
-                                            "write-cluster",
-                                            "astra-output",
-                                            "memory",
-                                            "stop-at",
-                                            "job",
-                                            "placement"};
-    const sim_options *o = call->options;
-    bool of_plan = false;
-    if (o->design.model != NULL) {
-        if (call->n_args > 0)
-            return request_usage(call, err, "give traces or --model, not both");
-        for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces; i++)
-            if (request_given(call, of_traces[i]))
-                return request_usage(call, err, "--%s is for traces, not for --model",
-                                     of_traces[i]);
-        if (call->n_unknown > 0)
-            return request_usage(call, err, "unknown option %s", call->unknown[0]);
-        return HALLEY_OK;
-    }
-    for (const request_option *it = options; it->name != NULL; it++) {
-        of_plan |= strcmp(it->name, "plan") == 0;
-        const bool of_design = of_plan || strcmp(it->name, "stack") == 0 ||
-                               strcmp(it->name, "set") == 0 ||
-                               strcmp(it->name, "vocab") == 0;
-        if (of_design && request_given(call, it->name))
-            return request_usage(call, err, "--%s needs --model", it->name);
-    }
-    return HALLEY_OK;
-}
-
-static halley_status check_sim_usage(request_call *call, halley_error *err)
-{
-    const sim_options *o = call->options;
-    const bool astra = o->system != NULL || o->network != NULL || o->memory != NULL;
-    if (o->design.cluster != NULL && astra)
-        return request_usage(call, err,
-                             "--cluster and ASTRA-sim's files exclude each other");
-    if (o->astra_output && o->output.json)
-        return request_usage(call, err, "--astra-output and --json exclude each other");
-    if (o->replay && (o->design.cluster != NULL || astra))
-        return request_usage(call, err, "--replay needs no cluster");
-    TRY(check_jobs_usage(call, err));
-    const bool has_traces = call->n_args > 0 || o->workload != NULL || o->jobs.n > 0;
-    if (!o->replay && o->design.cluster == NULL && o->system == NULL &&
-        o->network != NULL)
-        return request_usage(call, err, "--system-configuration is missing");
-    if (!o->replay && o->design.cluster == NULL && o->system != NULL &&
-        o->network == NULL)
-        return request_usage(call, err, "--network-configuration is missing");
-    if (!o->replay && o->design.cluster == NULL && o->system == NULL)
-        return request_usage(call, err,
-                             "%s needed: --cluster, or --system-configuration and "
-                             "--network-configuration; or --replay",
-                             has_traces ? "a cluster is" : "a trace and a cluster are");
-    if (call->n_args > 0 && o->workload != NULL && !astra)
-        return request_usage(call, err, "traces are named twice");
-    if (!has_traces && o->write_cluster == NULL)
-        return request_usage(call, err,
-                             "traces are needed: TRACE, or --workload-configuration; or "
-                             "a model and a plan: --model");
-    if (call->n_unknown > 0 && (o->design.cluster != NULL || o->replay))
-        return request_usage(call, err, "unknown option %s", call->unknown[0]);
-    return HALLEY_OK;
 }
 
 /* Without traces the cluster that was written is all there is to tell. */
@@ -732,13 +498,13 @@ static halley_status simulate_run(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     halley_cluster *cluster;
-    TRY(check_plan_usage(call, err));
+    TRY(sim_usage_check_plan(call, options, err));
     if (o->design.model != NULL)
         return simulate_plan(call, err);
-    TRY(check_sim_usage(call, err));
+    TRY(sim_usage_check(call, err));
     if (o->replay)
         return replay_set(call, err);
-    warn_about_options(call);
+    sim_usage_warn(call);
     TRY(load_sim_cluster(&cluster, call, err));
     const halley_status status = run_on(call, cluster, err);
     halley_cluster_free(cluster);

@@ -19,7 +19,8 @@
 
 /* The nodes of a rank as ASTRA-sim's statistics hold them: in a hash table by id. Its
  * order decides which of two lines comes first, so ranks that write only one need none.
- */
+ * Where the journal leaves issues out, each node has a bucket of its own, and the one
+ * issued last is the first of the table. */
 typedef struct node_table {
     bool is_kept;
     ARRAY(uint64_t) ids; /* in the order of issue */
@@ -45,7 +46,7 @@ halley_journal halley_astra_journal(const halley_cluster *cluster, bool has_fold
     const cluster_system *s = &cluster->system;
     if (s->track_memory || (has_folder && (s->trace_nodes || s->roofline)))
         return HALLEY_JOURNAL_NODES;
-    return HALLEY_JOURNAL_ISSUES;
+    return HALLEY_JOURNAL_LOG;
 }
 
 static void tell_rings(run_log *w, cluster_coll coll)
@@ -92,6 +93,7 @@ static bool tell_group_ring(run_log *w, const halley_journal_entry *e)
 static bool note_issue(run_log *w, const halley_journal_entry *e)
 {
     node_table *const t = &w->tables[e->rank];
+    assert(e->rank < halley_result_ranks(w->result));
     if (!t->is_kept)
         return true;
     const uint64_t id = halley_node_id(halley_trace_set_get(w->traces, e->rank), e->node);
@@ -106,14 +108,16 @@ static bool note_issue(run_log *w, const halley_journal_entry *e)
 }
 
 /* Statistics come by kind of node; the first of the table is of the first kind. */
-static bool is_compute_first(const run_log *w, uint32_t rank)
+static bool is_compute_first(const run_log *w, uint32_t rank, uint32_t last_issued)
 {
+    const halley_trace *const trace = halley_trace_set_get(w->traces, rank);
     const node_table *const t = &w->tables[rank];
-    if (t->ids.n == 0)
+    if (!t->is_kept)
         return false;
-    assert(t->set.first < t->nodes.n);
-    return halley_node_type_of(halley_trace_set_get(w->traces, rank),
-                               t->nodes.at[t->set.first]) == HALLEY_NODE_COMP;
+    const bool has_all = t->ids.n == halley_trace_count(trace);
+    assert(!has_all || t->set.first < t->nodes.n);
+    return halley_node_type_of(trace, has_all ? t->nodes.at[t->set.first]
+                                              : last_issued) == HALLEY_NODE_COMP;
 }
 
 static void free_table(node_table *t)
@@ -177,7 +181,8 @@ static void tell_roofline(run_log *w, const halley_journal_entry *e)
                     write_plain(ops).at);
 }
 
-static void tell_statistics(run_log *w, uint32_t k, const halley_rank_result *r)
+static void tell_statistics(run_log *w, uint32_t k, uint32_t last_issued,
+                            const halley_rank_result *r)
 {
     static const char logger[] = "statistics";
     astra_log *const log = &w->log;
@@ -185,7 +190,7 @@ static void tell_statistics(run_log *w, uint32_t k, const halley_rank_result *r)
                     k);
     astra_log_write(log, ASTRA_INFO, logger, "sys[%u], Wall time: %" PRIu64, k,
                     r->wall / w->ticks_per_ns);
-    const bool compute_first = is_compute_first(w, k);
+    const bool compute_first = is_compute_first(w, k, last_issued);
     for (int i = 0; i < 2; i++) {
         const bool compute = (i == 0) == compute_first;
         if (compute ? r->has_gpu : r->has_comm)
@@ -234,7 +239,7 @@ static halley_status tell_memory(run_log *w, uint32_t k)
     return HALLEY_OK;
 }
 
-static halley_status tell_finish(run_log *w, uint32_t k)
+static halley_status tell_finish(run_log *w, uint32_t k, uint32_t last_issued)
 {
     const halley_rank_result r = halley_result_rank(w->result, k);
     astra_log_write(&w->log, ASTRA_INFO, "workload",
@@ -250,7 +255,7 @@ static halley_status tell_finish(run_log *w, uint32_t k)
                         "types are supported for overlap extraction");
         return HALLEY_OK;
     }
-    tell_statistics(w, k, &r);
+    tell_statistics(w, k, last_issued, &r);
     free_table(&w->tables[k]);
     return tell_memory(w, k);
 }
@@ -289,7 +294,7 @@ static halley_status tell_entry(run_log *w, const halley_journal_entry *e)
     case HALLEY_JOURNAL_FINISH:
         break;
     }
-    return tell_finish(w, e->rank);
+    return tell_finish(w, e->rank, e->node);
 }
 
 static halley_status init_memories(run_log *w)

@@ -14,6 +14,7 @@
 
 void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *text)
 {
+    assert(status != HALLEY_OK && j->rank < s->n_ranks);
     if (s->status != HALLEY_OK)
         return;
     sim_fail(s, error_set(s->err, status, "rank %u: %s", s->ranks[j->rank].npu, text));
@@ -171,6 +172,7 @@ void sim_coll_describe(cluster_coll *coll, coll_rooted *rooted, uint32_t coll_ty
 /* Members of the job's collective, also those that others represent. */
 static uint32_t count_job_members(const sim *s, const sim_job *j)
 {
+    assert(j->group <= s->n_groups);
     return j->group == 0 ? s->n_npus : s->groups[j->group - 1].n_members;
 }
 
@@ -184,6 +186,7 @@ static bool read_root(sim *s, sim_job *j)
     if (r->rooted == COLL_ROOTED_NONE || n->self == SIM_NO_NAME)
         return true;
     r->root = rank->binds[n->self].object;
+    assert(n->self < rank->program->n_names);
     if (r->root == SIM_NONE)
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "the attribute root does not name a member of the collective");
@@ -196,6 +199,7 @@ static bool read_root(sim *s, sim_job *j)
 static bool read_job_group(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
+    assert(j->group > 0 && j->group <= s->n_groups);
     const sim_group *g = &s->groups[j->group - 1];
     if (j->place == SIM_NONE) {
         sim_job_fail(s, j, HALLEY_EINVAL,
@@ -205,6 +209,7 @@ static bool read_job_group(sim *s, sim_job *j)
     j->local = g->n_members < s->n_npus;
     if (j->local) {
         r->n_members = g->n;
+        assert(j->place < g->n && g->ranks[j->place] == j->rank);
         j->member = j->place;
     }
     r->grouped = j->local;
@@ -251,7 +256,7 @@ static bool read_job(sim *s, sim_job *j)
     if (!read_root(s, j))
         return false;
     j->uneven = n->flags & SIM_NODE_UNEVEN;
-    if (!j->uneven)
+    if (!j->uneven && s->custom != NULL) /* ids are far away in memory */
         j->custom =
             sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
     j->bundle = is_bundle(s, j);
@@ -327,6 +332,7 @@ static bool read_algorithms(sim *s, sim_job *j)
         j->in_network[d] = s->cluster->dims[d].in_network;
     r->in_network = j->in_network;
     s->rules->replace_impls(j);
+    assert(r->n_impls > 0 && r->n_impls <= CLUSTER_MAX_DIMS);
     j->n_phases = coll_outline_get(j->outlines, r);
     return s->rules->check_phases(s, j);
 }
@@ -348,6 +354,7 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
     if (j->bundle) {
         net_bundle b = {.n = count_job_members(s, j)};
         sim_bundle_describe(&b, s->ranks[j->rank].program->nodes[j->node].coll, bytes);
+        assert(b.n > 0 && b.bytes >= 0);
         j->request.bytes = (uint64_t)b.bytes;
         *n_chunks = 1;
         return true;
@@ -407,6 +414,7 @@ static uint32_t new_dataset(sim *s, const sim_job *j, uint32_t n_chunks)
     }
     assert(n_chunks > 0 && t->datasets.at[id].sizes == NULL);
     t->datasets.at[id] = (sim_dataset){j->rank, j->node, n_chunks, SIM_NONE, NULL};
+    assert(id < t->datasets.n);
     if (j->uneven) {
         t->datasets.at[id].sizes = read_uneven_sizes(s, j);
         if (t->datasets.at[id].sizes == NULL)
@@ -460,6 +468,7 @@ static bool start_chunk(sim *s, sim_job *j, uint32_t dataset)
 void sim_collective_start(sim *s, uint32_t rank, uint32_t node)
 {
     sim_job j = {.rank = rank, .node = node};
+    assert(s->ranks[rank].waiting[node] == SIM_NODE_RUNNING);
     uint64_t n_chunks;
     if (!read_job(s, &j) || !read_algorithms(s, &j) || !read_chunks(s, &j, &n_chunks))
         return;

@@ -101,9 +101,8 @@ static uint32_t find_node_impl(const cluster_system *system, uint64_t node_id)
 const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
                             uint32_t rank, uint64_t node_id)
 {
-    if (s->custom == NULL)
-        return NULL;
     const cluster_system *system = s->system;
+    assert(s->custom != NULL && coll < CLUSTER_N_COLLS && group <= s->n_groups);
     const char *general = system->colls[coll].custom;
     uint32_t own = find_node_impl(system, node_id);
     if (group != 0 && system->n_node_impls > 0) {

@@ -8,6 +8,8 @@
 
 #include "base/array.h"
 
+#include <assert.h>
+
 #define NOBODY UINT32_MAX      /* the bucket is empty */
 #define FRONT (UINT32_MAX - 1) /* the thing before the first is the list's head */
 
@@ -29,6 +31,7 @@ static void insert_item(stdset *s, uint32_t i)
 {
     const uint32_t b = bucket_of(s, i);
     if (s->buckets[b] != NOBODY) {
+        assert(s->first != STDSET_END);
         uint32_t *link = get_link(s, s->buckets[b]);
         s->next[i] = *link;
         *link = i;
@@ -41,17 +44,24 @@ static void insert_item(stdset *s, uint32_t i)
     s->buckets[b] = FRONT;
 }
 
-static bool grow_buckets(stdset *s)
+uint32_t stdset_count_buckets(uint32_t n)
 {
     uint32_t k = 0;
-    while (k + 1 < sizeof primes / sizeof *primes && primes[k] <= s->n_buckets)
+    while (k + 1 < sizeof primes / sizeof *primes && primes[k] < n)
         k++;
-    uint32_t *buckets = mem_array(primes[k], sizeof *buckets);
+    return primes[k];
+}
+
+static bool grow_buckets(stdset *s)
+{
+    const uint32_t n_buckets = stdset_count_buckets(s->n + 1);
+    assert(n_buckets >= s->n_buckets && s->n == s->n_buckets);
+    uint32_t *buckets = mem_array(n_buckets, sizeof *buckets);
     if (buckets == NULL)
         return false;
     free(s->buckets);
     s->buckets = buckets;
-    s->n_buckets = primes[k];
+    s->n_buckets = n_buckets;
     for (uint32_t b = 0; b < s->n_buckets; b++)
         buckets[b] = NOBODY;
     uint32_t i = s->first;
@@ -77,6 +87,7 @@ void stdset_remove(stdset *s, uint32_t i)
 {
     const uint32_t b = bucket_of(s, i);
     uint32_t before = s->buckets[b];
+    assert(s->n > 0 && before != NOBODY); /* it is in the set */
     while (*get_link(s, before) != i)
         before = *get_link(s, before);
     const uint32_t next = s->next[i];

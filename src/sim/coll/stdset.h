@@ -24,6 +24,8 @@ static inline void stdset_init(stdset *s, const uint64_t *keys, uint32_t *next)
 {
     *s = (stdset){.keys = keys, .next = next, .first = STDSET_END};
 }
+/* The buckets of a set to which n things were added. */
+uint32_t stdset_count_buckets(uint32_t n);
 /* Add a thing that is not in it; false: no memory. */
 bool stdset_add(stdset *s, uint32_t i);
 /* Take out a thing that is in it. */

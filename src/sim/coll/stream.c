@@ -19,6 +19,7 @@ halley_status sim_streams_init(sim *s)
     const halley_cluster *c = s->cluster;
     const uint32_t dims = c->n_dims > 0 ? c->n_dims : 1, queues = s->system->queues;
     t->n_levels = dims;
+    assert(queues > 0);
     const uint64_t threshold = (s->system->active_chunks - 1) / queues + 1;
     t->threshold = threshold > UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
     t->free_op = t->free_dataset = SIM_NONE;
@@ -88,6 +89,7 @@ uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member)
 
 uint32_t sim_op_tag(const sim *s, const sim_op *o)
 {
+    assert(o->plan != NULL && o->group <= s->n_groups);
     const uint64_t base =
         o->group == 0 ? 0 : (uint64_t)s->groups[o->group - 1].id * 1000000;
     return (uint32_t)((base + o->stream) % 500000000 + 500000000);
@@ -110,6 +112,7 @@ static uint8_t *take_block(sim_streams *t, uint32_t pool)
 
 static void return_block(sim_streams *t, uint32_t pool, uint8_t *block)
 {
+    assert(pool < t->pools.n && t->pools.at[pool].bytes >= sizeof(void *));
     memcpy(block, &t->pools.at[pool].spare, sizeof(void *));
     t->pools.at[pool].spare = block;
 }
@@ -169,6 +172,7 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t
     while ((id = table_next(&t->ops_by_name, hash_stream_name(j->group, stream),
                             &slot)) != TABLE_NONE) {
         const sim_op *o = &t->ops.at[id];
+        assert(id < t->ops.n && o->plan != NULL); /* names are of ops in use */
         if (o->group != j->group || o->stream != stream)
             continue;
         if (o->plan == plan->plan)
@@ -198,6 +202,7 @@ static void free_op(sim_streams *t, uint32_t id)
 
 static sim_queue *get_queue(sim *s, sim_member *m)
 {
+    assert(m->joined && m->npu < s->n_ranks);
     return &s->streams
                 .queues[s->streams.first_queue[m->npu] + sim_member_queues(m)[m->phase]];
 }
@@ -207,6 +212,7 @@ static uint64_t get_phase_bytes(const sim *s, uint32_t op, uint32_t member)
 {
     const coll_phase *p =
         &s->streams.ops.at[op].plan->phases[sim_member_get(s, op, member)->phase];
+    assert(sim_member_get(s, op, member)->phase < s->streams.ops.at[op].plan->n_phases);
     return p->data_bytes > p->out_bytes ? p->data_bytes : p->out_bytes;
 }
 
@@ -262,6 +268,7 @@ void sim_queue_start_first(sim *s, sim_queue *q)
         const uint32_t op = q->head_op, member = q->head_member;
         const sim_member *m = sim_member_get(s, op, member);
         q->head_op = m->next_op;
+        assert(m->joined && !m->running);
         q->head_member = m->next_member;
         q->running++;
         sim_phase_start(s, op, member);
@@ -328,6 +335,7 @@ bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
     m->directions = j->directions;
     for (uint32_t i = 0; i < plan->plan->n_phases; i++)
         sim_member_queues(m)[i] = j->queues[i];
+    assert(m->phase == 0 && dataset < s->streams.datasets.n);
     sim_queue *q = get_queue(s, m);
     s->rules->enter_queue(s, q, op, j->member);
     s->rules->start_waiting(s, q);
@@ -368,6 +376,7 @@ void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
         return;
     }
     m->phase++;
+    assert(m->phase < s->streams.ops.at[op].plan->n_phases);
     sim_queue *next = get_queue(s, m);
     s->rules->enter_queue(s, next, op, member);
     old->running--;

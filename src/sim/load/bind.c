@@ -24,17 +24,21 @@ static sim_bind bind_name(const sim_instance *in, const sim_program *p, uint32_t
                           uint32_t name)
 {
     const uint32_t *values = in->values[rank], value = values[name];
+    assert(name < p->n_names);
     switch (p->names[name].kind) {
     case SIM_NAME_GROUP:
+        assert(value < in->n_groups);
         return (sim_bind){value + 1, sim_instance_name_place(in, rank, name)};
     case SIM_NAME_ROOT: {
         const uint32_t of = p->names[name].of;
+        assert(of == SIM_NO_NAME || p->names[of].kind == SIM_NAME_GROUP);
         return (sim_bind){
             of == SIM_NO_NAME ? value : sim_instance_place(in, values[of], value), 0};
     }
     case SIM_NAME_SELF:
         return (sim_bind){value == rank, 0};
     default:
+        assert(value < in->n);
         return (sim_bind){value, rank};
     }
 }

@@ -20,6 +20,7 @@ typedef struct maker {
 static sim_program_opts choose_kind(const maker *m, uint32_t kind)
 {
     const halley_cluster *c = m->o->cluster;
+    assert(kind == 0 || kind < c->n_kinds);
     sim_program_opts o = {.cluster = c,
                           .npu = kind == 0 ? &c->npu : &c->other_kinds[kind - 1],
                           .peak_flops = c->system.peak_flops,
@@ -111,6 +112,7 @@ static bool has_lists(const sim_program *p)
 static uint32_t find_program(const maker *m, const sim_program *p, uint64_t hash)
 {
     uint32_t slot = TABLE_NONE, id;
+    assert(m->o->share && p->n > 0);
     while ((id = table_next(&m->by_hash, hash, &slot)) != TABLE_NONE)
         if (is_same_program(m->to->programs.at[id], p))
             return id;
@@ -120,6 +122,7 @@ static uint32_t find_program(const maker *m, const sim_program *p, uint64_t hash
 /* Keep what the names of a trace are, but not its program. */
 static halley_status keep_names(maker *m, uint32_t rank, sim_program *p)
 {
+    assert(rank < m->to->n && m->to->program_of[rank] < m->to->programs.n);
     if (!array_push(&m->to->kept, p->own)) {
         sim_program_fini(p);
         return error_nomem(m->err);
@@ -152,6 +155,7 @@ static halley_status add_program(maker *m, uint32_t rank, const sim_program *p,
 
 static halley_status compile_rank(maker *m, uint32_t rank, uint32_t kind)
 {
+    assert(rank < m->to->n && m->to->traces[rank] != NULL);
     const halley_trace *trace = m->to->traces[rank];
     const sim_program_opts opts = choose_kind(m, kind);
     sim_program p;
@@ -181,6 +185,7 @@ static halley_status compile_rank(maker *m, uint32_t rank, uint32_t kind)
 
 static void copy_rank(sim_instance *to, uint32_t rank, uint32_t from)
 {
+    assert(from < rank && to->program_of[from] < to->programs.n);
     to->program_of[rank] = to->program_of[from];
     to->values[rank] = to->values[from];
     to->tags[rank] = to->tags[from];
@@ -228,6 +233,7 @@ static halley_status get_alike(uint32_t *out, maker *m, uint32_t rank, uint32_t 
         first = rank;
     }
     sim_alike made;
+    assert(first < to->n && to->program_of[first] < to->programs.n);
     TRY(sim_alike_init(&made, holes, to->programs.at[to->program_of[first]],
                        to->values[first], to->tags[first], m->err));
     made.program_id = to->program_of[first];
@@ -260,6 +266,7 @@ static halley_status add_alike_rank(maker *m, uint32_t rank, const trace_alike_r
     uint32_t id;
     if (m->o->share) {
         TRY(get_alike(&id, m, rank, kind, of->holes));
+        assert(id < m->alike.n && m->alike.at[id].program_id < to->programs.n);
         if (sim_alike_bind(&to->values[rank], &to->tags[rank], &m->alike.at[id],
                            of->differences, c, &to->memory)) {
             to->program_of[rank] = m->alike.at[id].program_id;
@@ -307,6 +314,7 @@ halley_status sim_instance_begin(sim_instance *out, const sim_instance_opts *o,
                                  halley_error *err)
 {
     const uint32_t n = o->cluster->n_npus;
+    assert(n > 0 && o->ticks_per_s > 0);
     *out = (sim_instance){.n = n,
                           .groups = o->cluster->groups,
                           .n_groups = o->cluster->n_groups,
@@ -375,11 +383,13 @@ halley_status sim_instance_init(sim_instance *out, const halley_trace_set *trace
 const char *sim_instance_path(const sim_instance *in, uint32_t rank)
 {
     const char *path = in->set == NULL ? "" : halley_trace_set_path(in->set, rank);
+    assert(rank < in->n && in->traces[rank] != NULL);
     return path[0] != 0 ? path : halley_trace_path(in->traces[rank]);
 }
 
 uint32_t sim_instance_place(const sim_instance *in, uint32_t group, uint32_t rank)
 {
+    assert(group < in->n_groups);
     if (in->places_of == NULL)
         return map64_find(&in->places, (uint64_t)group << 32 | rank);
     for (uint32_t i = 0; i < in->groups[group].n; i++)

@@ -57,6 +57,7 @@ uint32_t sim_instance_place(const sim_instance *in, uint32_t group, uint32_t ran
 static inline uint32_t sim_instance_name_place(const sim_instance *in, uint32_t rank,
                                                uint32_t name)
 {
+    assert(rank < in->n && name < in->programs.at[in->program_of[rank]]->n_names);
     return in->places_of == NULL ? sim_instance_place(in, in->values[rank][name], rank)
                                  : in->places_of[rank][name];
 }

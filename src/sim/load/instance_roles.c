@@ -57,6 +57,7 @@ static bool find_rules(role_program *r, const trace_template *t)
     static const char *const names[] = {HALLEY_ATTR_NAME_PG_NAME,
                                         HALLEY_ATTR_NAME_COMM_PEER};
     const halley_trace *trace = t->roles.at[r->role].trace;
+    assert(r->role < t->roles.n);
     trace_slots slots;
     bool room = trace_slots_init(&slots, trace, names, 2);
     for (uint32_t i = 0; room && i < halley_trace_count(trace); i++) {
@@ -82,6 +83,7 @@ static uint32_t follow_rule(const role_maker *m, const role_rule *r, uint32_t ra
 {
     if (r->kind != SIM_NAME_GROUP)
         return trace_template_peer_of(m->t, r->rule, rank);
+    assert(r->rule < m->t->groups.n);
     const uint32_t key = trace_template_group_of(m->t, r->rule, rank);
     if (key == TRACE_TEMPLATE_NONE)
         return UINT32_MAX;
@@ -120,6 +122,7 @@ static halley_status new_role(role_maker *m, uint32_t role, uint32_t kind, uint3
 {
     role_program r = {.role = role, .kind = kind, .first_rank = rank};
     halley_status status = compile_trace(m, rank, kind, &r.program);
+    assert(status != HALLEY_OK || r.program < m->to->programs.n);
     if (status == HALLEY_OK && !find_rules(&r, m->t))
         status = error_nomem(m->err);
     const sim_program *p = status == HALLEY_OK ? m->to->programs.at[r.program] : NULL;
@@ -151,6 +154,7 @@ static bool fill_values(uint32_t *values, const role_maker *m, const role_progra
         if (rule->name == SIM_NO_NAME || value == UINT32_MAX ||
             (values[rule->name] != UINT32_MAX && values[rule->name] != value))
             return false;
+        assert(rule->name < p->n_names && p->names[rule->name].kind == rule->kind);
         values[rule->name] = value;
     }
     for (uint32_t i = 0; i < p->n_names; i++)
@@ -174,6 +178,7 @@ static halley_status bind_role_rank(role_maker *m, uint32_t rank)
     if (fresh)
         return new_role(m, role, kind, rank);
     const role_program *r = &m->roles.at[id];
+    assert(id < m->roles.n && r->role == role && r->first_rank < rank);
     const sim_program *p = m->to->programs.at[r->program];
     uint32_t *values = arena_array(&m->to->memory, p->n_names, sizeof *values);
     if (values == NULL)
@@ -224,6 +229,7 @@ static halley_status find_name_places(sim_instance *to, halley_error *err)
     for (uint32_t g = 0; g < to->n_groups; g++)
         for (uint32_t i = 0; i < to->groups[g].n; i++) {
             const uint32_t r = to->groups[g].ranks[i];
+            assert(r < to->n);
             const sim_program *p = to->programs.at[to->program_of[r]];
             for (uint32_t k = 0; k < p->n_names; k++)
                 if (p->names[k].kind == SIM_NAME_GROUP && to->values[r][k] == g)

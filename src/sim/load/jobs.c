@@ -73,6 +73,7 @@ static halley_status read_job_groups(job_state *s, const halley_sim_job *job,
 /* Which job each NPU has. */
 static halley_status take_npus(halley_jobs_result *r, uint32_t j, halley_error *err)
 {
+    assert(j < r->n_jobs);
     const sim_job_map *m = &r->jobs[j].map;
     for (uint32_t i = 0; i < m->n_ranks; i++) {
         const uint32_t npu = m->npus[i];
@@ -122,6 +123,7 @@ static halley_status add_job_group(halley_cluster *c, int64_t id, const sim_job_
                                    halley_error *err)
 {
     const uint32_t n = g == NULL ? m->n_ranks : g->n;
+    assert(n > 0 && n <= c->n_npus); /* `room` has that many */
     for (uint32_t i = 0; i < n; i++)
         room[i] = m->npus[g == NULL ? i : g->ranks[i]];
     return hw_groups_add(c, id, room, n, err);
@@ -157,6 +159,7 @@ static halley_status rewrite_traces(halley_jobs_result *r, uint32_t j,
         const halley_trace *from = halley_trace_set_get(set, i);
         uint32_t first = i;
         bool fresh;
+        assert(r->traces[m->npus[i]] == NULL); /* an NPU has one rank */
         if (!map64_put(&seen, (uint64_t)(uintptr_t)from, &first, &fresh))
             status = error_nomem(err);
         else if (fresh)
@@ -177,6 +180,7 @@ static halley_status gather_traces(halley_trace_set **out, const halley_jobs_res
     if (list == NULL)
         return error_nomem(err);
     for (uint32_t i = 0; i < n; i++) {
+        assert((r->traces[i] != NULL) == (r->job_of[i] != UINT32_MAX));
         const bool runs =
             r->traces[i] != NULL && (job == UINT32_MAX || r->job_of[i] == job);
         list[i] = halley_trace_keep(runs ? r->traces[i] : r->idle);
@@ -209,6 +213,7 @@ static double find_finish_s(const halley_result *result, const sim_job_map *m)
     uint64_t last = 0;
     for (uint32_t i = 0; i < m->n_ranks; i++) {
         const uint64_t finish = halley_result_rank(result, m->npus[i]).finish;
+        assert(m->npus[i] < halley_result_ranks(result));
         last = finish > last ? finish : last;
     }
     return (double)last / halley_result_ticks_per_s(result);
@@ -257,6 +262,7 @@ static halley_status find_shared_links(halley_jobs_result *r, halley_error *err)
                 }
             }
     }
+    assert(!room || r->n_jobs > 1 || r->jobs[0].out.n_shared_links == 0);
     for (uint32_t j = 0; names != NULL && j < r->n_jobs; j++)
         free(names[j]);
     free(names);

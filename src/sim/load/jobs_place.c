@@ -20,6 +20,7 @@ typedef struct placer {
 
 static uint32_t count_units(const placer *p, uint32_t n_ranks)
 {
+    assert(n_ranks > 0 && p->unit > 0);
     return (n_ranks - 1) / p->unit + 1;
 }
 
@@ -38,6 +39,7 @@ static bool init_placer(placer *p, const halley_cluster *c)
     p->unit = together < c->n_npus ? together : 1;
     p->n_units = (c->n_npus - 1) / p->unit + 1;
     p->block = find_block(c, p->unit);
+    assert(p->unit > 0 && p->block > 0);
     p->order = mem_array(p->n_units, sizeof *p->order);
     p->taken = mem_array_zero(p->n_units, sizeof *p->taken);
     for (uint32_t i = 0; p->order != NULL && i < p->n_units; i++)
@@ -59,6 +61,7 @@ static void shuffle_units(placer *p, uint64_t seed)
 static uint32_t take_unit_of_block(placer *p, uint32_t block)
 {
     const uint32_t first = block * p->block % p->n_units;
+    assert(p->n_units > 0);
     uint32_t at = first;
     while (p->taken[at])
         at = (at + 1) % p->n_units;
@@ -109,6 +112,7 @@ static void place_ranks(uint32_t *npus, const placer *p, const uint32_t *units,
                         const uint32_t *n_ranks, uint32_t n_jobs)
 {
     for (uint32_t j = 0; j < n_jobs; j++) {
+        assert(units[(n_ranks[j] - 1) / p->unit] < p->n_units);
         for (uint32_t r = 0; r < n_ranks[j]; r++)
             *npus++ = units[r / p->unit] * p->unit + r % p->unit;
         units += count_units(p, n_ranks[j]);

@@ -40,6 +40,7 @@ static halley_status put_group(halley_builder *b, int64_t id)
 {
     char text[32];
     const int n = snprintf(text, sizeof text, "%" PRId64, id);
+    assert(id > 0 && n > 0 && (size_t)n < sizeof text);
     return halley_builder_attr_text(b, HALLEY_ATTR_NAME_PG_NAME,
                                     (halley_bytes){text, (size_t)n});
 }
@@ -51,6 +52,7 @@ static halley_status copy_coll_attrs(halley_builder *b, const halley_trace *t,
 {
     const uint32_t n = halley_node_attr_count(t, node);
     int64_t group = m->world;
+    assert(m->world > 0 && m->first_group > m->world);
     for (uint32_t i = 0; i < n; i++) {
         halley_attr attr = halley_node_attr(t, node, i);
         const str name = {attr.name.at, attr.name.n};

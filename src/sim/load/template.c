@@ -13,8 +13,10 @@ static halley_status add_rule(halley_cluster *c, const trace_template *t, uint32
                               uint32_t *members, halley_error *err)
 {
     const trace_template_group *g = &t->groups.at[rule];
+    assert(rule < t->groups.n);
     for (uint32_t key = 0; key < g->n_keys; key++) {
         const uint32_t n = trace_template_group_size(t, rule, key);
+        assert(n <= t->n_ranks); /* `members` has room */
         for (uint32_t i = 0; i < n; i++)
             members[i] = trace_template_member(t, rule, key, i);
         if (n > 0)

@@ -42,6 +42,7 @@ static halley_status check_ranks(const checker *c)
     const symmetry_classes *ranks = &c->p->ranks;
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         const uint32_t first = ranks->first[ranks->of[r]];
+        assert(first <= r && ranks->of[first] == ranks->of[r]);
         const uint32_t n = g->slots_at[r + 1] - g->slots_at[r];
         bool same = g->rank_colours[r] == g->rank_colours[first] &&
                     n == g->slots_at[first + 1] - g->slots_at[first];
@@ -83,6 +84,7 @@ static bool collect_members(pair_array *out, checker *c, uint32_t carrier)
     c->mark++;
     for (uint32_t m = from; m < g->members_at[carrier + 1]; m++) {
         const uint32_t class_id = c->p->ranks.of[g->members[m].rank];
+        assert(class_id < c->p->ranks.n);
         if (g->members[m].label == g->members[from].label) {
             if (c->marks[class_id] == c->mark)
                 continue;
@@ -104,6 +106,7 @@ static bool collect_links(pair_array *out, checker *c, uint32_t carrier)
         c->mark++;
         for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
             const uint32_t class_id = c->p->links.of[g->hop_links.at[h]];
+            assert(class_id < c->p->links.n);
             if (c->marks[class_id] == c->mark)
                 continue;
             c->marks[class_id] = c->mark;

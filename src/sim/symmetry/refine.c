@@ -86,6 +86,7 @@ static bool grow_table(refiner *f)
 /* The new colour of an object of an old one; SYMMETRY_NONE: no memory. */
 static uint32_t find_colour(refiner *f, uint32_t old, uint32_t i)
 {
+    assert((f->n_slots & (f->n_slots - 1)) == 0 && f->new_first.n < f->n_slots);
     size_t at = hash_signature(&f->sums[i], old) & (f->n_slots - 1);
     for (;; at = (at + 1) & (f->n_slots - 1)) {
         const uint32_t colour = f->slots[at];
@@ -114,6 +115,7 @@ static bool take_colours(refiner *f, symmetry_classes *c)
     for (uint32_t k = 0; room && k < n; k++) {
         first[k] = f->new_first.at[k];
         const uint32_t old = f->old_of.at[k];
+        assert(old < c->n && c->first[old] <= first[k]);
         const bool same = c->first[old] == first[k];
         rounds[k] = same ? c->rounds[old] : f->round;
         apart[k] = same ? c->apart_from[old] : c->first[old];
@@ -195,6 +197,7 @@ static void add_member_set(refiner *f, signature *to, uint32_t carrier)
     for (uint32_t m = g->members_at[carrier]; m < g->members_at[carrier + 1]; m++) {
         const symmetry_member *member = &g->members[m];
         const uint32_t colour = f->ranks->of[member->rank];
+        assert(colour < f->ranks->n && colour < f->marks.n);
         if (member->label != g->members[g->members_at[carrier]].label ||
             f->marks.at[colour] == f->mark)
             continue;
@@ -244,6 +247,7 @@ static void add_link_sets(refiner *f, signature *to, uint32_t carrier)
         f->mark++;
         for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
             const uint32_t colour = f->links->of[g->hop_links.at[h]];
+            assert(colour < f->links->n && colour < f->marks.n);
             if (f->marks.at[colour] == f->mark)
                 continue;
             f->marks.at[colour] = f->mark;
@@ -337,6 +341,7 @@ static bool run_rounds(refiner *f)
         if (f->failed)
             return false;
         now = (uint64_t)f->ranks->n + f->carriers->n + f->links->n;
+        assert(now >= before); /* classes only split */
     }
     return true;
 }

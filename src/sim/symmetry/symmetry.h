@@ -3,7 +3,7 @@
  * channels and links are alike, and the ranks that are run for all.
  *
  *   graph.h, refine.c, check.c  partitions of graphs, whatever their objects are
- *   objects.c   the objects of a run and how they act on each other
+ *   objects.h   the objects of a run and how they act on each other
  *   quotient.c  one rank of each class is run
  *   explain.c   why classes are apart
  */

@@ -270,6 +270,32 @@ static void what_is_sent_is_received(void **state)
     }
 }
 
+/* Whatever a stack says of the time that they take. */
+static void messages_between_stages_have_the_bytes_of_their_activations(void **state)
+{
+    static const double factors[] = {0.5, 1, 1.2, 4};
+    (void)state;
+    for (size_t i = 0; i < 4 * N_CASES; i++) {
+        world w = load(i / 4);
+        if (w.plan.pp == 1)
+            continue;
+        w.stack.k[HALLEY_K_NETWORK] = factors[i % 4];
+        halley_trace *t = trace(&w, n_ranks(&w.plan) - 1);
+        const uint64_t bytes = (uint64_t)w.plan.micro_batch * w.plan.seq / w.plan.cp *
+                               w.model.hidden * 2 / w.plan.tp;
+        uint32_t n_messages = 0;
+        for (uint32_t k = 0; k < halley_trace_count(t); k++) {
+            const uint32_t type = halley_node_type_of(t, k);
+            if (type != HALLEY_NODE_SEND && type != HALLEY_NODE_RECV)
+                continue;
+            assert_int_equal(number(t, k, "comm_size"), bytes);
+            n_messages++;
+        }
+        assert_true(n_messages > 0);
+        halley_trace_free(t);
+    }
+}
+
 static halley_plan_pass *list_passes(const world *w, uint32_t stage, size_t *n)
 {
     halley_plan_pass *passes = NULL;
@@ -340,6 +366,7 @@ int main(void)
         cmocka_unit_test(as_many_of_a_group_share_a_node_as_is_said),
         cmocka_unit_test(the_slowest_rank_computes_as_long_as_the_estimate),
         cmocka_unit_test(what_is_sent_is_received),
+        cmocka_unit_test(messages_between_stages_have_the_bytes_of_their_activations),
         cmocka_unit_test(every_node_is_in_at_most_one_pass_and_micro_batches_come_back),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };

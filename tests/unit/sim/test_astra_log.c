@@ -2,6 +2,7 @@
 #include "sim/astra/grisu.h"
 #include "sim/astra/log.h"
 #include "sim/astra/stdsort.h"
+#include "sim/coll/stdset.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -91,6 +92,29 @@ static void few_equal_items_keep_their_order(void **state)
         assert_int_equal(items[i].index, i < 8 ? 2 * i + 1 : 2 * (i - 8));
 }
 
+/* So the log of a run need not know in which order all nodes were issued. */
+static void with_a_bucket_for_each_key_the_last_one_added_is_first(void **state)
+{
+    enum { MOST = 3000 };
+    static uint64_t keys[MOST];
+    static uint32_t next[MOST];
+    (void)state;
+    for (uint32_t n = 1; n <= MOST; n += n < 70 ? 1 : 97) {
+        const uint32_t n_buckets = stdset_count_buckets(n);
+        stdset set;
+        for (uint32_t i = 0; i < n; i++) /* 7919 is a prime beyond all of them */
+            keys[i] = (i + 1) * UINT64_C(7919) % n + (n_buckets - n);
+        stdset_init(&set, keys, next);
+        for (uint32_t i = 0; i < n; i++) {
+            assert_true(stdset_add(&set, i));
+            assert_int_equal(set.n_buckets, stdset_count_buckets(i + 1));
+        }
+        assert_int_equal(set.n_buckets, n_buckets);
+        assert_int_equal(set.first, n - 1);
+        stdset_fini(&set);
+    }
+}
+
 static void a_full_log_file_is_kept_under_a_number(void **state)
 {
     char folder[] = "/tmp/halley-log-XXXXXX", path[64], line[1024];
@@ -129,6 +153,7 @@ int main(void)
         cmocka_unit_test(what_grisu2_writes_reads_back),
         cmocka_unit_test(sorted_items_descend_and_none_is_lost),
         cmocka_unit_test(few_equal_items_keep_their_order),
+        cmocka_unit_test(with_a_bucket_for_each_key_the_last_one_added_is_first),
         cmocka_unit_test(a_full_log_file_is_kept_under_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
