@@ -36,22 +36,56 @@ static size_t heat_cells(const halley_study *s, const halley_heat *h)
     return (size_t)s->axes[h->axis_i].seen.n * s->axes[h->axis_j].seen.n;
 }
 
+static size_t count_values(const halley_study *s)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        n += s->axes[i].seen.n;
+    return n;
+}
+
+size_t explore_sums_bytes(const explore_sums *sums, const halley_study *s)
+{
+    size_t n_cells = 0;
+    for (uint32_t i = 0; i < sums->n_heats; i++)
+        n_cells += heat_cells(s, &sums->heats[i]);
+    return count_values(s) * sizeof(halley_marginal) +
+           n_cells * (sizeof(double) + sizeof(uint64_t));
+}
+
+static bool is_design(uint64_t id, const halley_study *s)
+{
+    return id == UINT64_MAX || (double)id < s->size;
+}
+
+bool explore_sums_are_valid(const explore_sums *sums, const halley_study *s)
+{
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t v = 0; v < s->axes[i].seen.n; v++) {
+            if (!is_design(sums->marginals[i][v].best_id, s))
+                return false;
+        }
+    }
+    for (uint32_t i = 0; i < sums->n_heats; i++) {
+        const size_t n = heat_cells(s, &sums->heats[i]);
+        for (size_t c = 0; c < n; c++) {
+            if (!is_design(sums->heats[i].ids[c], s))
+                return false;
+        }
+    }
+    return true;
+}
+
 halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
                                 halley_error *err)
 {
     assert(s->n_axes <= HALLEY_MAX_AXES);
     *sums = (explore_sums){0};
     choose_heats(sums, s);
-    size_t n_values = 0, n_cells = 0;
-    for (uint32_t i = 0; i < s->n_axes; i++)
-        n_values += s->axes[i].seen.n;
-    for (uint32_t i = 0; i < sums->n_heats; i++)
-        n_cells += heat_cells(s, &sums->heats[i]);
-    if (n_values > MOST_TOTAL_VALUES)
+    if (count_values(s) > MOST_TOTAL_VALUES)
         return error_set(err, HALLEY_ELIMIT, "the axes have more than %d values in all",
                          MOST_TOTAL_VALUES);
-    char *at = mem_array(1, n_values * sizeof(halley_marginal) +
-                                n_cells * (sizeof(double) + sizeof(uint64_t)) + 1);
+    char *at = mem_array(1, explore_sums_bytes(sums, s) + 1);
     if (!at)
         return error_nomem(err);
     sums->memory = at;

@@ -18,6 +18,8 @@
 #include "explore/search.h"
 #include "explore/settle.h"
 #include "explore/share.h"
+#include "explore/state.h"
+#include "explore/store/store_check.h"
 #include "explore/verify.h"
 #include "halley/plan_keys.h"
 
@@ -26,6 +28,7 @@
 #include <string.h>
 
 static const double most_exhaustive = 2e10;
+static const double check_most_s = 0.1; /* of a resumed store, after each wave */
 enum { BETWEEN = 128 };
 
 static void block_fini(explore_block *b)
@@ -54,6 +57,7 @@ void explore_run_free(explore_run *r)
     array_fini(&r->known);
     map64_fini(&r->known_at);
     explore_sums_fini(&r->sums);
+    strbuf_fini(&r->writing_state);
     free(r);
 }
 
@@ -235,8 +239,12 @@ static void *write_wave(void *context)
         rows[i] = blocks[i].rows;
         n[i] = blocks[i].n_rows;
     }
-    r->write_status = explore_store_write(r->store, rows, n, r->n_writing,
-                                          &r->writing_reached, &r->look, &r->write_err);
+    const explore_wave wave = {rows, n, r->n_writing, &r->writing_reached,
+                               strbuf_str(&r->writing_state)};
+    r->write_status = explore_store_write(r->store, &wave, &r->look, &r->write_err);
+    if (r->write_status == HALLEY_OK && explore_search_is_exhaustive(r->study))
+        r->write_status =
+            explore_store_check_some(r->store, check_most_s, &r->look, &r->write_err);
     return NULL;
 }
 
@@ -263,6 +271,10 @@ static halley_status hand_over(explore_run *r, uint32_t n_blocks, halley_error *
         return HALLEY_OK;
     r->n_writing = n_blocks;
     r->writing_reached = r->reached;
+    if (explore_state_suffices(r->study))
+        explore_state_save(&r->writing_state, r);
+    if (r->writing_state.failed)
+        return error_nomem(err);
     const int failed = pthread_create(&r->writer, NULL, write_wave, r);
     if (failed)
         return error_errno(err, "start a thread", failed);
@@ -389,6 +401,24 @@ static bool take_stored(void *context, const explore_row *stored)
            (r->study->n_goals < 2 || explore_front_add(&r->front, r->study, row));
 }
 
+static halley_status load_state(explore_run *r, const char *path, halley_error *err)
+{
+    str state;
+    const uint64_t n_outer = r->reached.next / r->n_pieces; /* that are done */
+    TRY(explore_store_state(&state, r->store, err));
+    const uint64_t n_failures = mem_failure_count();
+    if ((state.n > 0) != (r->reached.next > 0) ||
+        (state.n > 0 && !explore_state_load(r, state)))
+        return n_failures != mem_failure_count()
+                   ? error_nomem(err)
+                   : store_damaged(path, err, "its state is not that of the study");
+    if (explore_search_is_exhaustive(r->study) &&
+        explore_store_last(r->store) >= n_outer * r->study->inner_size &&
+        explore_store_last(r->store) > 0)
+        return store_damaged(path, err, "it holds designs that it says are not done");
+    return HALLEY_OK;
+}
+
 static halley_status open_store(explore_run *r, const halley_explore_opts *o,
                                 halley_error *err)
 {
@@ -400,6 +430,8 @@ static halley_status open_store(explore_run *r, const halley_explore_opts *o,
         explore_worker_move(&r->workers[0], r->reached.pending - 1);
         explore_worker_try(&r->workers[0], &r->pending);
     }
+    if (explore_state_suffices(r->study))
+        return load_state(r, o->store, err);
     const halley_status status = explore_store_read(r->store, take_stored, r, err);
     return watcher_is_cancelled(&r->look) ? watcher_error(&r->look, err) : status;
 }
@@ -606,6 +638,8 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
                                                             : explore_search_run(r, err);
     }
     explore_share_stop(r, o);
+    if (status == HALLEY_OK && r->store)
+        status = explore_store_check_all(r->store, &r->look, err);
     if (status == HALLEY_OK)
         status = finish(e, r, err);
     if (status == HALLEY_OK && r->store) {

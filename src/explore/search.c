@@ -20,6 +20,12 @@ static uint64_t outer_size(const halley_study *s)
     return (uint64_t)s->size / s->inner_size;
 }
 
+/* A space no larger than the sample is tried as a whole: then the answer is exact. */
+bool explore_search_is_exhaustive(const halley_study *s)
+{
+    return s->search.method == EXPLORE_EXHAUSTIVE || s->search.samples >= outer_size(s);
+}
+
 void explore_draw(uint32_t *digits, const halley_study *s, rng *random)
 {
     for (uint32_t i = 0; i < s->n_outer; i++)
@@ -127,7 +133,7 @@ halley_status explore_search_run(explore_run *r, halley_error *err)
         return error_set(err, HALLEY_ELIMIT,
                          "a search looks at 100 million designs at "
                          "most");
-    if (samples >= outer_size(s)) /* no larger than the sample: the answer is exact */
+    if (explore_search_is_exhaustive(s))
         return explore_run_waves(r, NULL, outer_size(s), err);
     if (s->search.method == EXPLORE_EVOLUTION)
         return explore_evolve(r, err);

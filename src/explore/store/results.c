@@ -38,6 +38,7 @@ static halley_status summarize(halley_results_summary *out, sqlite3 *db, const c
     const uint64_t n_failures = mem_failure_count();
     *out = (halley_results_summary){.size = sizeof *out};
     TRY(store_check_kind(db, path, err));
+    TRY(store_check_pages(db, path, err));
     TRY(store_check_summary(db, path, err));
     TRY(store_check_rows(db, path, err));
     store_meta(db, out->study, sizeof out->study, "study");
