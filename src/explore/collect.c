@@ -36,7 +36,7 @@ static size_t heat_cells(const halley_study *s, const halley_heat *h)
     return (size_t)s->axes[h->axis_i].seen.n * s->axes[h->axis_j].seen.n;
 }
 
-static size_t count_values(const halley_study *s)
+static size_t count_axis_values(const halley_study *s)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < s->n_axes; i++)
@@ -49,7 +49,7 @@ size_t explore_sums_bytes(const explore_sums *sums, const halley_study *s)
     size_t n_cells = 0;
     for (uint32_t i = 0; i < sums->n_heats; i++)
         n_cells += heat_cells(s, &sums->heats[i]);
-    return count_values(s) * sizeof(halley_marginal) +
+    return count_axis_values(s) * sizeof(halley_marginal) +
            n_cells * (sizeof(double) + sizeof(uint64_t));
 }
 
@@ -82,7 +82,7 @@ halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
     assert(s->n_axes <= HALLEY_MAX_AXES);
     *sums = (explore_sums){0};
     choose_heats(sums, s);
-    if (count_values(s) > MOST_TOTAL_VALUES)
+    if (count_axis_values(s) > MOST_TOTAL_VALUES)
         return error_set(err, HALLEY_ELIMIT, "the axes have more than %d values in all",
                          MOST_TOTAL_VALUES);
     char *at = mem_array(1, explore_sums_bytes(sums, s) + 1);
@@ -121,8 +121,8 @@ void explore_sums_clear(explore_sums *sums, const halley_study *s)
 }
 
 /* Keep the better of two; NaN is no value. */
-static void keep(double *best, uint64_t *best_id, double value, uint64_t id,
-                 bool maximize)
+static void keep_better(double *best, uint64_t *best_id, double value, uint64_t id,
+                        bool maximize)
 {
     if (isnan(value))
         return;
@@ -143,13 +143,13 @@ void explore_sums_improve(explore_sums *sums, const halley_study *s,
     explore_digits(digits, s, row->id);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         halley_marginal *m = &sums->marginals[i][digits[i]];
-        keep(&m->best, &m->best_id, row->objective[0], row->id, maximize);
+        keep_better(&m->best, &m->best_id, row->objective[0], row->id, maximize);
     }
     for (uint32_t i = 0; i < sums->n_heats; i++) {
         halley_heat *h = &sums->heats[i];
         const size_t c =
             (size_t)digits[h->axis_i] * s->axes[h->axis_j].seen.n + digits[h->axis_j];
-        keep(&h->cells[c], &h->ids[c], row->objective[0], row->id, maximize);
+        keep_better(&h->cells[c], &h->ids[c], row->objective[0], row->id, maximize);
     }
 }
 
@@ -171,14 +171,14 @@ void explore_sums_merge(explore_sums *to, const explore_sums *from, const halley
             halley_marginal *m = &to->marginals[i][v];
             const halley_marginal *f = &from->marginals[i][v];
             m->feasible += f->feasible;
-            keep(&m->best, &m->best_id, f->best, f->best_id, maximize);
+            keep_better(&m->best, &m->best_id, f->best, f->best_id, maximize);
         }
     }
     for (uint32_t i = 0; i < to->n_heats; i++) {
         const size_t n = heat_cells(s, &to->heats[i]);
         for (size_t c = 0; c < n; c++)
-            keep(&to->heats[i].cells[c], &to->heats[i].ids[c], from->heats[i].cells[c],
-                 from->heats[i].ids[c], maximize);
+            keep_better(&to->heats[i].cells[c], &to->heats[i].ids[c],
+                        from->heats[i].cells[c], from->heats[i].ids[c], maximize);
     }
 }
 
@@ -188,7 +188,8 @@ void explore_sums_fini(explore_sums *sums)
     *sums = (explore_sums){0};
 }
 
-static bool dominates(const halley_study *s, const explore_row *a, const explore_row *b)
+static bool dominates_row(const halley_study *s, const explore_row *a,
+                          const explore_row *b)
 {
     assert(s->n_goals > 0 && s->n_goals <= HALLEY_MAX_OBJECTIVES);
     bool better = false;
@@ -206,12 +207,12 @@ bool explore_front_add(explore_rows *front, const halley_study *s, const explore
 {
     assert(s->n_goals > 0);
     for (size_t i = 0; i < front->n; i++) {
-        if (dominates(s, &front->at[i], row))
+        if (dominates_row(s, &front->at[i], row))
             return true;
     }
     size_t n = 0;
     for (size_t i = 0; i < front->n; i++) {
-        if (!dominates(s, row, &front->at[i]))
+        if (!dominates_row(s, row, &front->at[i]))
             front->at[n++] = front->at[i];
     }
     front->n = n;

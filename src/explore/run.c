@@ -79,7 +79,7 @@ static halley_status make_blocks(explore_run *r, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status setup(explore_run *r, halley_error *err)
+static halley_status prepare_run(explore_run *r, halley_error *err)
 {
     r->threads = r->threads ? r->threads : pool_cores();
     r->workers = mem_array(r->threads, sizeof *r->workers);
@@ -108,7 +108,7 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->n_pieces = (study->inner_size + EXPLORE_PIECE - 1) / EXPLORE_PIECE;
     r->look_every = study->inner_size < BETWEEN ? BETWEEN / study->inner_size : 1;
     watcher_init(&r->look, NULL, "exploring", "designs", 0);
-    const halley_status status = setup(r, err);
+    const halley_status status = prepare_run(r, err);
     r->most_now = r->threads < EXPLORE_WAVE ? r->threads : EXPLORE_WAVE;
     if (status == HALLEY_OK)
         *out = r;
@@ -289,7 +289,7 @@ uint64_t explore_run_wave_size(const explore_run *r)
 
 /* What a kill loses is the wave in the making and the one that is being written: when
  * they take long the next are smaller. No result depends on it. */
-static void pace(explore_run *r, uint32_t n_blocks, double taken_s)
+static void pace_waves(explore_run *r, uint32_t n_blocks, double taken_s)
 {
     assert(taken_s >= 0);
     const uint32_t least = r->threads * (r->n_ranks > 1 ? r->n_ranks : 1);
@@ -322,7 +322,7 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
         return error_nomem(err); /* a design may lack something: the wave is not kept */
     r->reached.next = ids ? r->reached.next + n : first + n;
     TRY(hand_over(r, n_blocks, err));
-    pace(r, n_blocks, clock_s() - start);
+    pace_waves(r, n_blocks, clock_s() - start);
     return HALLEY_OK;
 }
 
@@ -451,9 +451,9 @@ static halley_status run_all(explore_run *r, halley_error *err)
 }
 
 /* Rows as candidates: each is evaluated once more, for its plan and its words. */
-static halley_status candidates(halley_candidate **out, uint32_t *n_out,
-                                const explore_rows *rows, explore_worker *w,
-                                explore_bars *bars, halley_error *err)
+static halley_status list_candidates(halley_candidate **out, uint32_t *n_out,
+                                     const explore_rows *rows, explore_worker *w,
+                                     explore_bars *bars, halley_error *err)
 {
     *out = mem_array(rows->n, sizeof **out);
     if (!*out)
@@ -504,8 +504,9 @@ static bool moves_roof(const explore_axis *a)
              a->refs[0].param->offset == offsetof(halley_tier, bandwidth_Bps)));
 }
 
-static halley_status slice(halley_slice *out, const halley_exploration *e, uint32_t axis,
-                           explore_worker *w, explore_bars *bars, halley_error *err)
+static halley_status slice_axis(halley_slice *out, const halley_exploration *e,
+                                uint32_t axis, explore_worker *w, explore_bars *bars,
+                                halley_error *err)
 {
     assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
@@ -532,8 +533,8 @@ static halley_status slice(halley_slice *out, const halley_exploration *e, uint3
     return HALLEY_OK;
 }
 
-static halley_status slices(halley_exploration *e, const halley_study *s,
-                            explore_worker *w, explore_bars *bars, halley_error *err)
+static halley_status slice_axes(halley_exploration *e, const halley_study *s,
+                                explore_worker *w, explore_bars *bars, halley_error *err)
 {
     assert(s->n_axes <= HALLEY_MAX_AXES);
     e->slices = mem_array_zero(s->n_outer, sizeof *e->slices);
@@ -542,7 +543,7 @@ static halley_status slices(halley_exploration *e, const halley_study *s,
     for (uint32_t i = 0; i < s->n_outer; i++) {
         if (s->axes[i].seen.n < 2 || s->axes[i].seen.n > MOST_SLICE)
             continue;
-        TRY(slice(&e->slices[e->n_slices++], e, i, w, bars, err));
+        TRY(slice_axis(&e->slices[e->n_slices++], e, i, w, bars, err));
     }
     return HALLEY_OK;
 }
@@ -567,7 +568,8 @@ static void list_assumed(halley_exploration *e, explore_worker *w)
         e->n_assumed++;
 }
 
-static halley_status finish(halley_exploration *e, explore_run *r, halley_error *err)
+static halley_status finish_exploration(halley_exploration *e, explore_run *r,
+                                        halley_error *err)
 {
     assert(r->reached.n_feasible <= r->reached.n_evaluated);
     const halley_study *s = r->study;
@@ -581,12 +583,12 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     e->tokens = s->tokens;
     explore_bars bars = {.n = 0};
     TRY(explore_settle(&e->n_settled, r, err));
-    TRY(candidates(&e->best, &e->n_best, &r->best.rows, w, &bars, err));
+    TRY(list_candidates(&e->best, &e->n_best, &r->best.rows, w, &bars, err));
     list_assumed(e, w);
     if (r->front.n)
         qsort_r(r->front.at, r->front.n, sizeof *r->front.at, by_first_objective,
                 (void *)(uintptr_t)s);
-    TRY(candidates(&e->front, &e->n_front, &r->front, w, &bars, err));
+    TRY(list_candidates(&e->front, &e->n_front, &r->front, w, &bars, err));
     e->refusals = mem_array(reasons->n, sizeof *e->refusals);
     if (!e->refusals)
         return error_nomem(err);
@@ -595,7 +597,7 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     e->n_refusals = reasons->n;
     qsort(e->refusals, e->n_refusals, sizeof *e->refusals, most_first);
     TRY(copy_sums(e, r, err));
-    TRY(slices(e, s, w, &bars, err));
+    TRY(slice_axes(e, s, w, &bars, err));
     TRY(explore_refused(e, s, w, err));
     TRY(explore_answer(e, s, w, &bars, err));
     return explore_verify(e, w, r->threads, r->look.watch, err);
@@ -641,7 +643,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
     if (status == HALLEY_OK && r->store)
         status = explore_store_check_all(r->store, &r->look, err);
     if (status == HALLEY_OK)
-        status = finish(e, r, err);
+        status = finish_exploration(e, r, err);
     if (status == HALLEY_OK && r->store) {
         explore_store *store = r->store;
         r->store = NULL;

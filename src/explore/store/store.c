@@ -66,7 +66,7 @@ static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
                   types ? " TEXT" : "", types ? " INTEGER" : "", types ? " INTEGER" : "");
 }
 
-static uint64_t fingerprint(const halley_study *s)
+static uint64_t fingerprint_study(const halley_study *s)
 {
     explore_worker *w = mem_array(1, sizeof *w);
     uint64_t h = 11;
@@ -145,11 +145,11 @@ static halley_status create_tables(explore_store *st, halley_error *err)
     TRY(store_set_meta_u64(st, "axes", s->n_axes, err));
     TRY(store_set_meta_u64(st, "objectives", s->n_goals, err));
     TRY(store_set_meta_u64(st, "study_hash", s->hash, err));
-    TRY(store_set_meta_u64(st, "fingerprint", fingerprint(s), err));
+    TRY(store_set_meta_u64(st, "fingerprint", fingerprint_study(s), err));
     return store_set_sum(st, err);
 }
 
-static halley_status refuse(explore_store *st, halley_error *err, const char *why)
+static halley_status refuse_store(explore_store *st, halley_error *err, const char *why)
 {
     error_set(err, HALLEY_EINVAL, "%s", why);
     error_at_file(err, st->path);
@@ -176,13 +176,13 @@ static halley_status check_same(explore_store *st, halley_error *err)
         return HALLEY_EINVAL;
     }
     if (store_meta_u64(st->db, "study_hash") != st->study->hash)
-        return refuse(st, err,
-                      "the study has changed since the store was written: start "
-                      "a new store, or give the old study back");
-    if (store_meta_u64(st->db, "fingerprint") != fingerprint(st->study))
-        return refuse(st, err,
-                      "presets or estimator have changed since the store was "
-                      "written: start a new one");
+        return refuse_store(st, err,
+                            "the study has changed since the store was written: start "
+                            "a new store, or give the old study back");
+    if (store_meta_u64(st->db, "fingerprint") != fingerprint_study(st->study))
+        return refuse_store(st, err,
+                            "presets or estimator have changed since the store was "
+                            "written: start a new one");
     return HALLEY_OK;
 }
 
@@ -293,8 +293,8 @@ static halley_status open_store(explore_store *st, explore_reached *reached, boo
 {
     const bool there = lseek(st->lock, 0, SEEK_END) > 0;
     if (there && !resume)
-        return refuse(st, err,
-                      "the store exists: continue it with --resume, or remove it");
+        return refuse_store(st, err,
+                            "the store exists: continue it with --resume, or remove it");
     TRY(database_open(&st->db, st->path, &(database_options){.writable = true}, err));
     TRY(store_run(
         st,
@@ -412,8 +412,8 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
     return ok ? store_set_sum(st, err) : store_error(st, "write the store", err);
 }
 
-static halley_status write_rows(explore_store *st, const explore_wave *wave,
-                                const watcher *look, halley_error *err)
+static halley_status write_wave_rows(explore_store *st, const explore_wave *wave,
+                                     const watcher *look, halley_error *err)
 {
     for (uint32_t b = 0; b < wave->n_blocks; b++) {
         for (uint32_t i = 0; i < wave->n_rows[b]; i++) {
@@ -433,7 +433,7 @@ halley_status explore_store_write(explore_store *store, const explore_wave *wave
     assert(wave->reached->n_feasible <= wave->reached->n_evaluated);
     const uint64_t n_before = store->n_rows;
     TRY(store_run(store, "BEGIN IMMEDIATE", "write the store", err));
-    halley_status status = write_rows(store, wave, look, err);
+    halley_status status = write_wave_rows(store, wave, look, err);
     if (status == HALLEY_OK && wave->state.n > 0)
         status = store_write_state(store, wave->state, err);
     if (status == HALLEY_OK)

@@ -155,7 +155,7 @@ static halley_status record_audit(explore_store *st, halley_error *err)
 }
 
 /* What an earlier process found in the file as it is now. */
-static bool read_record(explore_store *st)
+static bool recall_audit(explore_store *st)
 {
     store_audit *a = &st->audit;
     char text[128];
@@ -186,7 +186,7 @@ static halley_status freeze_file(explore_store *st, halley_error *err)
 {
     store_audit *a = &st->audit;
     TRY(store_run(st, "PRAGMA wal_autocheckpoint=0", "check the store", err));
-    if (read_record(st) || st->n_rows < MANY_ROWS)
+    if (recall_audit(st) || st->n_rows < MANY_ROWS)
         return HALLEY_OK;
     const int code =
         sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -195,8 +195,8 @@ static halley_status freeze_file(explore_store *st, halley_error *err)
     return record_audit(st, err); /* the check of pages begins, and may be killed */
 }
 
-static halley_status find_row(explore_store *st, sqlite3_stmt *find, uint64_t id,
-                              halley_error *err)
+static halley_status look_up_row(explore_store *st, sqlite3_stmt *find, uint64_t id,
+                                 halley_error *err)
 {
     sqlite3_bind_int64(find, 1, (sqlite3_int64)id);
     const int code = sqlite3_step(find);
@@ -220,7 +220,7 @@ static halley_status check_row(explore_store *st, const row_walk *walk, halley_e
     if (row.id < a->next)
         return store_damaged(st->path, err, "its designs are not in order");
     if (a->is_slow)
-        TRY(find_row(st, walk->find, row.id, err));
+        TRY(look_up_row(st, walk->find, row.id, err));
     a->next = row.id + 1;
     a->n_seen++;
     return HALLEY_OK;
@@ -265,7 +265,7 @@ static halley_status check_rows(bool *at_end, explore_store *st, uint64_t last,
     return status;
 }
 
-static halley_status check_count(explore_store *st, uint64_t n_rows, halley_error *err)
+static halley_status compare_count(explore_store *st, uint64_t n_rows, halley_error *err)
 {
     st->audit.has_rows = st->audit.n_seen == n_rows;
     if (st->audit.has_rows)
@@ -284,7 +284,7 @@ halley_status explore_store_check_some(explore_store *store, double most_s,
         return HALLEY_OK;
     bool at_end;
     TRY(check_rows(&at_end, store, a->last, most_s, look, err));
-    return at_end ? check_count(store, a->n_rows, err) : HALLEY_OK;
+    return at_end ? compare_count(store, a->n_rows, err) : HALLEY_OK;
 }
 
 static halley_status check_rest(explore_store *st, watcher *look, halley_error *err)
@@ -303,7 +303,7 @@ static halley_status check_rest(explore_store *st, watcher *look, halley_error *
             TRY(record_audit(st, err));
     }
     if (!a->has_rows)
-        TRY(check_count(st, st->n_rows, err));
+        TRY(compare_count(st, st->n_rows, err));
     a->is_done = true;
     return record_audit(st, err);
 }

@@ -50,8 +50,8 @@ halley_status store_write_state(explore_store *st, str state, halley_error *err)
 }
 
 /* Parts 0, 1, … of PART bytes each, up to n bytes. */
-static halley_status read_parts(strbuf *out, explore_store *st, uint64_t n,
-                                halley_error *err)
+static halley_status read_state_parts(strbuf *out, explore_store *st, uint64_t n,
+                                      halley_error *err)
 {
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(st->db, "SELECT part, bytes FROM state ORDER BY part", -1, &q,
@@ -77,7 +77,7 @@ halley_status explore_store_state(str *out, explore_store *store, halley_error *
 {
     assert(store->state.n == 0);
     const uint64_t n = store_meta_u64(store->db, "state_bytes");
-    TRY(read_parts(&store->state, store, n, err));
+    TRY(read_state_parts(&store->state, store, n, err));
     const str state = strbuf_str(&store->state);
     if (state.n != n || (n > 0 && hash_bytes(state.at, state.n, STORE_SUM_START) !=
                                       store_meta_u64(store->db, "state_sum")))
