@@ -5,6 +5,7 @@
 #   make test       all tests, in build-test with assertions
 #   make check      format, layers, names, linkage, words, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
+#   make tsan-threads  of these, the tests in which threads share something
 #   make torture    every call fails once, kill -9, bombs (hours); the tests run a sample
 #   make soak       the web server under abuse, SOAK_SECONDS=600 (an hour at most)
 #   make sbom       what it is linked with: versions, licences (build/halley.spdx.json)
@@ -23,7 +24,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz torture soak sbom bench cases coverage install clean deb wheel python-test setup-build setup-test setup-dev setup-python setup-web setup-deb web-test
+.PHONY: all demo test check asan tsan tsan-threads fuzz torture soak sbom bench cases coverage install clean deb wheel python-test setup-build setup-test setup-dev setup-python setup-web setup-deb web-test
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
@@ -57,6 +58,12 @@ asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.txt:print_suppress
 test asan tsan: %: build-%/build.ninja
 	$(call build,build-$*)
 	@$(TEST) build-$*
+
+# The tests in which threads share something: half a minute of processor time, two of the
+# others alone take more than two minutes each.
+tsan-threads: build-tsan/build.ninja
+	$(call build,build-tsan)
+	@$(TEST) build-tsan pool watch explore_network explore_exact file_set serve jobs obfuscate holes set_files link
 
 fuzz: build-fuzz/build.ninja
 	$(call build,build-fuzz)

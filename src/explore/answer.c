@@ -50,13 +50,14 @@ static double with_factor(explore_worker *w, const halley_candidate *best,
     return ok ? row.objective[0] : NAN;
 }
 
-static double slope(double y0, double y1, double x0, double x1)
+static double compute_slope(double y0, double y1, double x0, double x1)
 {
     return y0 > 0 && y1 > 0 && x0 > 0 && x1 > 0 && x0 != x1 ? log(y1 / y0) / log(x1 / x0)
                                                             : NAN;
 }
 
-static double elasticity(explore_worker *w, const halley_candidate *best, uint32_t axis)
+static double find_elasticity(explore_worker *w, const halley_candidate *best,
+                              uint32_t axis)
 {
     assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
@@ -67,9 +68,9 @@ static double elasticity(explore_worker *w, const halley_candidate *best, uint32
     if (kind != PARAM_U32 && kind != PARAM_EDIT) {
         const double low = with_factor(w, best, &a->refs[0], 0.99);
         const double high = with_factor(w, best, &a->refs[0], 1.01);
-        return isnan(low)    ? slope(here, high, 1, 1.01)
-               : isnan(high) ? slope(low, here, 0.99, 1)
-                             : slope(low, high, 0.99, 1.01);
+        return isnan(low)    ? compute_slope(here, high, 1, 1.01)
+               : isnan(high) ? compute_slope(low, here, 0.99, 1)
+                             : compute_slope(low, high, 0.99, 1.01);
     }
     const uint32_t at = best->digits[axis];
     const double *x = a->seen.numbers;
@@ -78,14 +79,14 @@ static double elasticity(explore_worker *w, const halley_candidate *best, uint32
     if (isnan(y0) && isnan(y1))
         return NAN;
     if (isnan(y0))
-        return slope(here, y1, x[at], x[at + 1]);
+        return compute_slope(here, y1, x[at], x[at + 1]);
     if (isnan(y1))
-        return slope(y0, here, x[at - 1], x[at]);
-    return slope(y0, y1, x[at - 1], x[at + 1]);
+        return compute_slope(y0, here, x[at - 1], x[at]);
+    return compute_slope(y0, y1, x[at - 1], x[at + 1]);
 }
 
-static halley_sensitivity sensitivity(explore_worker *w, const halley_exploration *e,
-                                      uint32_t axis)
+static halley_sensitivity find_sensitivity(explore_worker *w, const halley_exploration *e,
+                                           uint32_t axis)
 {
     assert(axis < w->study->n_axes);
     assert(e->n_best > 0);
@@ -95,7 +96,7 @@ static halley_sensitivity sensitivity(explore_worker *w, const halley_exploratio
         .axis = axis, .low = NAN, .high = NAN, .space_low = NAN, .space_high = NAN};
     const uint32_t n = a->n < MOST_SWING ? a->n : MOST_SWING;
     out.tried = n;
-    out.elasticity = elasticity(w, best, axis);
+    out.elasticity = find_elasticity(w, best, axis);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t digit = n > 1 ? (uint32_t)((uint64_t)i * (a->n - 1) / (n - 1)) : 0;
         const double y = with_digit(w, best->digits, axis, digit);
@@ -122,7 +123,7 @@ static halley_sensitivity sensitivity(explore_worker *w, const halley_exploratio
     return out;
 }
 
-static double swing(const halley_sensitivity *s)
+static double measure_swing(const halley_sensitivity *s)
 {
     const double a = isnan(s->low) || s->low <= 0 ? 1 : s->high / s->low;
     const double b =
@@ -133,14 +134,14 @@ static double swing(const halley_sensitivity *s)
 static int widest_first(const void *a, const void *b)
 {
     const halley_sensitivity *x = a, *y = b;
-    const double p = swing(x), q = swing(y);
+    const double p = measure_swing(x), q = measure_swing(y);
     if (p != q)
         return p < q ? 1 : -1;
     return x->axis < y->axis ? -1 : x->axis > y->axis;
 }
 
-static halley_status sensitivities(halley_exploration *e, explore_worker *w,
-                                   halley_error *err)
+static halley_status list_sensitivities(halley_exploration *e, explore_worker *w,
+                                        halley_error *err)
 {
     const halley_study *s = w->study;
     if (e->n_best == 0 || s->inner_size > 200000)
@@ -150,15 +151,15 @@ static halley_status sensitivities(halley_exploration *e, explore_worker *w,
         return error_nomem(err);
     for (uint32_t i = 0; i < s->n_outer; i++) {
         if (s->axes[i].seen.n > 1)
-            e->sensitivities[e->n_sensitivities++] = sensitivity(w, e, i);
+            e->sensitivities[e->n_sensitivities++] = find_sensitivity(w, e, i);
     }
     qsort(e->sensitivities, e->n_sensitivities, sizeof *e->sensitivities, widest_first);
     assert(e->n_sensitivities <= w->study->n_axes);
     return HALLEY_OK;
 }
 
-static halley_status baseline(halley_exploration *e, explore_worker *w,
-                              explore_bars *bars, halley_error *err)
+static halley_status estimate_baseline(halley_exploration *e, explore_worker *w,
+                                       explore_bars *bars, halley_error *err)
 {
     assert(w->study != NULL);
     const halley_study *s = w->study;
@@ -185,7 +186,7 @@ static halley_status baseline(halley_exploration *e, explore_worker *w,
 }
 
 /* How far the design is ahead (> 0) with the parameter at x; NaN when neither runs. */
-static double ahead(explore_worker *w, const explore_question *q, double x)
+static double measure_lead(explore_worker *w, const explore_question *q, double x)
 {
     assert(q->n_of + q->n_beats > 0 || q->of == NULL);
     explore_row a, b;
@@ -213,12 +214,12 @@ static double step_of(const explore_question *q, int i)
     return q->ref.param->kind == PARAM_U32 ? floor(x + 0.5) : x;
 }
 
-static scan look(explore_worker *w, const explore_question *q)
+static scan scan_question(explore_worker *w, const explore_question *q)
 {
     scan s = {.first = NAN, .always_both = true};
     double before = NAN, x_before = q->from;
     for (int i = 0; i <= SCAN && !s.changes; i++) {
-        const double x = step_of(q, i), y = ahead(w, q, x);
+        const double x = step_of(q, i), y = measure_lead(w, q, x);
         if (isnan(y))
             continue;
         s.first = isnan(s.first) ? y : s.first;
@@ -235,19 +236,19 @@ static scan look(explore_worker *w, const explore_question *q)
 }
 
 /* The least value from which on the sign has changed. */
-static double narrow(explore_worker *w, const explore_question *q, double low,
-                     double high, bool rises)
+static double narrow_crossing(explore_worker *w, const explore_question *q, double low,
+                              double high, bool rises)
 {
     assert(low <= high);
     const bool whole = q->ref.param->kind == PARAM_U32;
     for (double x = low + 1; whole && x < high && high - low < 1e5; x++) {
-        const double y = ahead(w, q, x);
+        const double y = measure_lead(w, q, x);
         if (!isnan(y) && (y > 0) == rises)
             return x;
     }
     for (int i = 0; !whole && i < HALVINGS && high / low > 1 + 1e-9; i++) {
         const double middle = sqrt(low * high);
-        if ((ahead(w, q, middle) > 0) == rises)
+        if ((measure_lead(w, q, middle) > 0) == rises)
             high = middle;
         else
             low = middle;
@@ -265,7 +266,8 @@ static const char *no_change(const scan *s)
     return s->first > 0 ? "always" : "never";
 }
 
-static void ask(halley_break_even *out, explore_worker *w, const explore_question *q)
+static void answer_question(halley_break_even *out, explore_worker *w,
+                            const explore_question *q)
 {
     assert(q->ref.param != NULL);
     char text[64], from[64], to[64];
@@ -274,15 +276,15 @@ static void ask(halley_break_even *out, explore_worker *w, const explore_questio
              q->path, q->of_text, q->beats_text);
     units_format(from, sizeof from, q->from, unit);
     units_format(to, sizeof to, q->to, unit);
-    const scan s = look(w, q);
+    const scan s = scan_question(w, q);
     if (!s.changes) {
         snprintf(out->answer, sizeof out->answer, "%s between %s and %s", no_change(&s),
                  from, to);
         return;
     }
-    const bool rises = !(ahead(w, q, s.low) > 0);
+    const bool rises = !(measure_lead(w, q, s.low) > 0);
     out->found = true;
-    out->value = narrow(w, q, s.low, s.high, rises);
+    out->value = narrow_crossing(w, q, s.low, s.high, rises);
     units_format(text, sizeof text, out->value, unit);
     snprintf(out->answer, sizeof out->answer, "%s %s (between %s and %s)",
              rises ? "from" : "only below", text, from, to);
@@ -291,12 +293,12 @@ static void ask(halley_break_even *out, explore_worker *w, const explore_questio
 halley_status explore_answer(halley_exploration *e, const halley_study *s,
                              explore_worker *w, explore_bars *bars, halley_error *err)
 {
-    TRY(baseline(e, w, bars, err));
-    TRY(sensitivities(e, w, err));
+    TRY(estimate_baseline(e, w, bars, err));
+    TRY(list_sensitivities(e, w, err));
     e->breaks = mem_array_zero(s->n_questions, sizeof *e->breaks);
     if (!e->breaks)
         return error_nomem(err);
     for (uint32_t i = 0; i < s->n_questions; i++)
-        ask(&e->breaks[e->n_breaks++], w, &s->questions[i]);
+        answer_question(&e->breaks[e->n_breaks++], w, &s->questions[i]);
     return HALLEY_OK;
 }

@@ -36,22 +36,56 @@ static size_t heat_cells(const halley_study *s, const halley_heat *h)
     return (size_t)s->axes[h->axis_i].seen.n * s->axes[h->axis_j].seen.n;
 }
 
+static size_t count_axis_values(const halley_study *s)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        n += s->axes[i].seen.n;
+    return n;
+}
+
+size_t explore_sums_bytes(const explore_sums *sums, const halley_study *s)
+{
+    size_t n_cells = 0;
+    for (uint32_t i = 0; i < sums->n_heats; i++)
+        n_cells += heat_cells(s, &sums->heats[i]);
+    return count_axis_values(s) * sizeof(halley_marginal) +
+           n_cells * (sizeof(double) + sizeof(uint64_t));
+}
+
+static bool is_design(uint64_t id, const halley_study *s)
+{
+    return id == UINT64_MAX || (double)id < s->size;
+}
+
+bool explore_sums_are_valid(const explore_sums *sums, const halley_study *s)
+{
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t v = 0; v < s->axes[i].seen.n; v++) {
+            if (!is_design(sums->marginals[i][v].best_id, s))
+                return false;
+        }
+    }
+    for (uint32_t i = 0; i < sums->n_heats; i++) {
+        const size_t n = heat_cells(s, &sums->heats[i]);
+        for (size_t c = 0; c < n; c++) {
+            if (!is_design(sums->heats[i].ids[c], s))
+                return false;
+        }
+    }
+    return true;
+}
+
 halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
                                 halley_error *err)
 {
     assert(s->n_axes <= HALLEY_MAX_AXES);
     *sums = (explore_sums){0};
     choose_heats(sums, s);
-    size_t n_values = 0, n_cells = 0;
-    for (uint32_t i = 0; i < s->n_axes; i++)
-        n_values += s->axes[i].seen.n;
-    for (uint32_t i = 0; i < sums->n_heats; i++)
-        n_cells += heat_cells(s, &sums->heats[i]);
-    if (n_values > MOST_TOTAL_VALUES)
+    if (count_axis_values(s) > MOST_TOTAL_VALUES)
         return error_set(err, HALLEY_ELIMIT, "the axes have more than %d values in all",
                          MOST_TOTAL_VALUES);
-    char *at = mem_array(1, n_values * sizeof(halley_marginal) +
-                                n_cells * (sizeof(double) + sizeof(uint64_t)) + 1);
+    char *at = mem_array(1, explore_sums_bytes(sums, s) + 1);
     if (!at)
         return error_nomem(err);
     sums->memory = at;
@@ -87,8 +121,8 @@ void explore_sums_clear(explore_sums *sums, const halley_study *s)
 }
 
 /* Keep the better of two; NaN is no value. */
-static void keep(double *best, uint64_t *best_id, double value, uint64_t id,
-                 bool maximize)
+static void keep_better(double *best, uint64_t *best_id, double value, uint64_t id,
+                        bool maximize)
 {
     if (isnan(value))
         return;
@@ -109,13 +143,13 @@ void explore_sums_improve(explore_sums *sums, const halley_study *s,
     explore_digits(digits, s, row->id);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         halley_marginal *m = &sums->marginals[i][digits[i]];
-        keep(&m->best, &m->best_id, row->objective[0], row->id, maximize);
+        keep_better(&m->best, &m->best_id, row->objective[0], row->id, maximize);
     }
     for (uint32_t i = 0; i < sums->n_heats; i++) {
         halley_heat *h = &sums->heats[i];
         const size_t c =
             (size_t)digits[h->axis_i] * s->axes[h->axis_j].seen.n + digits[h->axis_j];
-        keep(&h->cells[c], &h->ids[c], row->objective[0], row->id, maximize);
+        keep_better(&h->cells[c], &h->ids[c], row->objective[0], row->id, maximize);
     }
 }
 
@@ -137,14 +171,14 @@ void explore_sums_merge(explore_sums *to, const explore_sums *from, const halley
             halley_marginal *m = &to->marginals[i][v];
             const halley_marginal *f = &from->marginals[i][v];
             m->feasible += f->feasible;
-            keep(&m->best, &m->best_id, f->best, f->best_id, maximize);
+            keep_better(&m->best, &m->best_id, f->best, f->best_id, maximize);
         }
     }
     for (uint32_t i = 0; i < to->n_heats; i++) {
         const size_t n = heat_cells(s, &to->heats[i]);
         for (size_t c = 0; c < n; c++)
-            keep(&to->heats[i].cells[c], &to->heats[i].ids[c], from->heats[i].cells[c],
-                 from->heats[i].ids[c], maximize);
+            keep_better(&to->heats[i].cells[c], &to->heats[i].ids[c],
+                        from->heats[i].cells[c], from->heats[i].ids[c], maximize);
     }
 }
 
@@ -154,7 +188,8 @@ void explore_sums_fini(explore_sums *sums)
     *sums = (explore_sums){0};
 }
 
-static bool dominates(const halley_study *s, const explore_row *a, const explore_row *b)
+static bool dominates_row(const halley_study *s, const explore_row *a,
+                          const explore_row *b)
 {
     assert(s->n_goals > 0 && s->n_goals <= HALLEY_MAX_OBJECTIVES);
     bool better = false;
@@ -172,12 +207,12 @@ bool explore_front_add(explore_rows *front, const halley_study *s, const explore
 {
     assert(s->n_goals > 0);
     for (size_t i = 0; i < front->n; i++) {
-        if (dominates(s, &front->at[i], row))
+        if (dominates_row(s, &front->at[i], row))
             return true;
     }
     size_t n = 0;
     for (size_t i = 0; i < front->n; i++) {
-        if (!dominates(s, row, &front->at[i]))
+        if (!dominates_row(s, row, &front->at[i]))
             front->at[n++] = front->at[i];
     }
     front->n = n;

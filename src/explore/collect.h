@@ -30,6 +30,10 @@ void explore_sums_merge(explore_sums *to, const explore_sums *from,
 /* A row that was counted before, with a better objective than then. */
 void explore_sums_improve(explore_sums *sums, const halley_study *s,
                           const explore_row *row);
+/* Size of the block `memory`. */
+size_t explore_sums_bytes(const explore_sums *sums, const halley_study *s);
+/* Are the numbers of designs in it numbers of this study? */
+bool explore_sums_are_valid(const explore_sums *sums, const halley_study *s);
 void explore_sums_fini(explore_sums *sums);
 
 /* The non-dominated rows; false when memory ran out. */

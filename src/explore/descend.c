@@ -23,7 +23,7 @@ typedef struct descent {
     nlopt_opt opt;
 } descent;
 
-static uint64_t nearest(const halley_study *s, const double *x)
+static uint64_t find_nearest_design(const halley_study *s, const double *x)
 {
     assert(s->n_axes > 0);
     uint32_t digits[HALLEY_MAX_AXES];
@@ -34,7 +34,7 @@ static uint64_t nearest(const halley_study *s, const double *x)
     return explore_outer_id(s, digits);
 }
 
-static double value(unsigned n, const double *x, double *gradient, void *context)
+static double evaluate_point(unsigned n, const double *x, double *gradient, void *context)
 {
     assert(n > 0);
     assert(context != NULL);
@@ -43,7 +43,7 @@ static double value(unsigned n, const double *x, double *gradient, void *context
     (void)gradient;
     if (d->status != HALLEY_OK)
         return 0;
-    const uint64_t id = nearest(d->study, x);
+    const uint64_t id = find_nearest_design(d->study, x);
     uint32_t slot = map64_find(&d->at, id);
     if (slot == HASH_NONE) {
         explore_answered got;
@@ -67,7 +67,7 @@ static double value(unsigned n, const double *x, double *gradient, void *context
     return isnan(d->worst) ? 1e30 : d->worst + fabs(d->worst) + 1;
 }
 
-static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)
+static void run_descent(descent *d, nlopt_algorithm algorithm, double *x, int samples)
 {
     assert(samples > 0);
     const halley_study *s = d->study;
@@ -84,7 +84,7 @@ static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)
     }
     nlopt_set_lower_bounds(d->opt, low);
     nlopt_set_upper_bounds(d->opt, high);
-    nlopt_set_min_objective(d->opt, value, d);
+    nlopt_set_min_objective(d->opt, evaluate_point, d);
     nlopt_set_initial_step(d->opt, step);
     nlopt_set_maxeval(d->opt, samples);
     nlopt_set_xtol_abs1(d->opt, 0.25);
@@ -105,11 +105,11 @@ halley_status explore_descend(explore_run *r, halley_error *err)
         x[i] = (s->axes[i].seen.n - 1) / 2.0;
     const int third = (int)(s->search.samples / 3 + 1);
     nlopt_srand((unsigned long)s->search.seed);
-    walk(&d, NLOPT_GN_DIRECT_L, x, third);
+    run_descent(&d, NLOPT_GN_DIRECT_L, x, third);
     if (d.status == HALLEY_OK)
-        walk(&d, NLOPT_GN_CRS2_LM, x, third);
+        run_descent(&d, NLOPT_GN_CRS2_LM, x, third);
     if (d.status == HALLEY_OK)
-        walk(&d, NLOPT_LN_SBPLX, x, third);
+        run_descent(&d, NLOPT_LN_SBPLX, x, third);
     const halley_status status = d.status;
     map64_fini(&d.at);
     array_fini(&d.values);

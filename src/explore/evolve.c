@@ -30,7 +30,7 @@ typedef struct evolution {
     explore_answered *answers;
 } evolution;
 
-static bool beats(const halley_study *s, const being *a, const being *b)
+static bool beats_being(const halley_study *s, const being *a, const being *b)
 {
     assert(s->n_goals > 0);
     bool better = false;
@@ -58,7 +58,7 @@ static void rank_all(const evolution *e, uint32_t n)
             being *b = &e->all[i];
             bool beaten = b->rank < rank;
             for (uint32_t j = 0; j < n && !beaten; j++)
-                beaten = e->all[j].rank >= rank && beats(e->study, &e->all[j], b);
+                beaten = e->all[j].rank >= rank && beats_being(e->study, &e->all[j], b);
             if (!beaten && b->rank == UINT32_MAX) {
                 b->rank = rank;
                 ranked++;
@@ -81,7 +81,7 @@ static int by_goal(const void *a, const void *b, void *context)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void spread(const evolution *e, uint32_t n, being **scratch)
+static void measure_crowding(const evolution *e, uint32_t n, being **scratch)
 {
     assert(n > 0);
     for (uint32_t i = 0; i < n; i++)
@@ -106,7 +106,7 @@ static void spread(const evolution *e, uint32_t n, being **scratch)
     }
 }
 
-static int fitter(const void *a, const void *b)
+static int compare_fitness(const void *a, const void *b)
 {
     const being *x = a, *y = b;
     if (x->rank != y->rank)
@@ -116,14 +116,14 @@ static int fitter(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static const being *choose(evolution *e)
+static const being *choose_parent(evolution *e)
 {
     const being *a = &e->all[rng_below(&e->random, e->n)];
     const being *b = &e->all[rng_below(&e->random, e->n)];
-    return fitter(a, b) <= 0 ? a : b;
+    return compare_fitness(a, b) <= 0 ? a : b;
 }
 
-static void mutate(evolution *e, being *b)
+static void mutate_being(evolution *e, being *b)
 {
     assert(b != NULL);
     const halley_study *s = e->study;
@@ -139,22 +139,22 @@ static void mutate(evolution *e, being *b)
         b->digits[axis] = at > 0 ? at - 1 : at + 1;
 }
 
-static void breed(evolution *e, being *child)
+static void breed_child(evolution *e, being *child)
 {
     assert(child != NULL);
-    const being *a = choose(e), *b = choose(e);
+    const being *a = choose_parent(e), *b = choose_parent(e);
     *child = *a;
     for (uint32_t i = 0; i < e->study->n_outer; i++) {
         if (rng_below(&e->random, 2))
             child->digits[i] = b->digits[i];
     }
-    mutate(e, child);
+    mutate_being(e, child);
 }
 
 /* n new ones after the first `from`, each never seen before; fewer when none is found.
  */
-static halley_status make(evolution *e, uint32_t *n, uint32_t from, bool children,
-                          halley_error *err)
+static halley_status make_beings(evolution *e, uint32_t *n, uint32_t from, bool children,
+                                 halley_error *err)
 {
     assert(from == 0 || from == e->n);
     bool memory = true;
@@ -162,7 +162,7 @@ static halley_status make(evolution *e, uint32_t *n, uint32_t from, bool childre
     for (uint32_t tries = 0; *n < e->n && tries < 50 * e->n && memory; tries++) {
         being *b = &e->all[from + *n];
         if (children && tries < 40 * e->n)
-            breed(e, b);
+            breed_child(e, b);
         else
             explore_draw(b->digits, e->study, &e->random);
         b->id = explore_outer_id(e->study, b->digits);
@@ -177,20 +177,20 @@ static halley_status make(evolution *e, uint32_t *n, uint32_t from, bool childre
     return HALLEY_OK;
 }
 
-static halley_status generations(evolution *e, being **scratch, halley_error *err)
+static halley_status run_generations(evolution *e, being **scratch, halley_error *err)
 {
     uint32_t born = 0;
     uint64_t done = 0;
-    TRY(make(e, &born, 0, false, err));
+    TRY(make_beings(e, &born, 0, false, err));
     e->n = born;
     while (born && done < e->study->search.samples) {
         done += born;
         rank_all(e, e->n);
-        spread(e, e->n, scratch);
-        TRY(make(e, &born, e->n, true, err));
+        measure_crowding(e, e->n, scratch);
+        TRY(make_beings(e, &born, e->n, true, err));
         rank_all(e, e->n + born);
-        spread(e, e->n + born, scratch);
-        qsort(e->all, e->n + born, sizeof *e->all, fitter);
+        measure_crowding(e, e->n + born, scratch);
+        qsort(e->all, e->n + born, sizeof *e->all, compare_fitness);
     }
     return explore_run_flush(e->run, err);
 }
@@ -208,7 +208,8 @@ halley_status explore_evolve(explore_run *r, halley_error *err)
     e.answers = mem_array(e.n, sizeof *e.answers);
     being **scratch = mem_array(2 * (size_t)e.n, sizeof *scratch);
     const bool room = e.all && e.ids && e.answers && scratch;
-    const halley_status status = room ? generations(&e, scratch, err) : error_nomem(err);
+    const halley_status status =
+        room ? run_generations(&e, scratch, err) : error_nomem(err);
     free(e.all);
     free(e.ids);
     free(e.answers);

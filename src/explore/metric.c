@@ -201,8 +201,8 @@ static double compute_time(const halley_estimate *e)
 }
 
 /* The whole run, as halley_numbers_run has it. */
-static void train(double out[HALLEY_N_METRICS], const halley_estimate *e, double run,
-                  double step)
+static void add_training(double out[HALLEY_N_METRICS], const halley_estimate *e,
+                         double run, double step)
 {
     const double share = fmax(out[HALLEY_METRIC_GOODPUT], 1e-9);
     const double steps = step > 0 ? run / step : 0;
@@ -237,7 +237,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                                        t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
                                        t[HALLEY_PART_DP];
     under_failures(out, &c->failures, npus);
-    train(out, e, run_tokens, (double)plan->global_batch * plan->seq);
+    add_training(out, e, run_tokens, (double)plan->global_batch * plan->seq);
     for (int i = 0; i < HALLEY_N_PARTS; i++)
         out[HALLEY_METRIC_PART + i] = t[i];
     for (int i = 0; i < HALLEY_N_MEMORY; i++)

@@ -18,6 +18,8 @@
 #include "explore/search.h"
 #include "explore/settle.h"
 #include "explore/share.h"
+#include "explore/state.h"
+#include "explore/store/store_check.h"
 #include "explore/verify.h"
 #include "halley/plan_keys.h"
 
@@ -26,6 +28,7 @@
 #include <string.h>
 
 static const double most_exhaustive = 2e10;
+static const double check_most_s = 0.1; /* of a resumed store, after each wave */
 enum { BETWEEN = 128 };
 
 static void block_fini(explore_block *b)
@@ -54,6 +57,7 @@ void explore_run_free(explore_run *r)
     array_fini(&r->known);
     map64_fini(&r->known_at);
     explore_sums_fini(&r->sums);
+    strbuf_fini(&r->writing_state);
     free(r);
 }
 
@@ -75,7 +79,7 @@ static halley_status make_blocks(explore_run *r, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status setup(explore_run *r, halley_error *err)
+static halley_status prepare_run(explore_run *r, halley_error *err)
 {
     r->threads = r->threads ? r->threads : pool_cores();
     r->workers = mem_array(r->threads, sizeof *r->workers);
@@ -104,7 +108,7 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->n_pieces = (study->inner_size + EXPLORE_PIECE - 1) / EXPLORE_PIECE;
     r->look_every = study->inner_size < BETWEEN ? BETWEEN / study->inner_size : 1;
     watcher_init(&r->look, NULL, "exploring", "designs", 0);
-    const halley_status status = setup(r, err);
+    const halley_status status = prepare_run(r, err);
     r->most_now = r->threads < EXPLORE_WAVE ? r->threads : EXPLORE_WAVE;
     if (status == HALLEY_OK)
         *out = r;
@@ -235,8 +239,12 @@ static void *write_wave(void *context)
         rows[i] = blocks[i].rows;
         n[i] = blocks[i].n_rows;
     }
-    r->write_status = explore_store_write(r->store, rows, n, r->n_writing,
-                                          &r->writing_reached, &r->look, &r->write_err);
+    const explore_wave wave = {rows, n, r->n_writing, &r->writing_reached,
+                               strbuf_str(&r->writing_state)};
+    r->write_status = explore_store_write(r->store, &wave, &r->look, &r->write_err);
+    if (r->write_status == HALLEY_OK && explore_search_is_exhaustive(r->study))
+        r->write_status =
+            explore_store_check_some(r->store, check_most_s, &r->look, &r->write_err);
     return NULL;
 }
 
@@ -263,6 +271,10 @@ static halley_status hand_over(explore_run *r, uint32_t n_blocks, halley_error *
         return HALLEY_OK;
     r->n_writing = n_blocks;
     r->writing_reached = r->reached;
+    if (explore_state_suffices(r->study))
+        explore_state_save(&r->writing_state, r);
+    if (r->writing_state.failed)
+        return error_nomem(err);
     const int failed = pthread_create(&r->writer, NULL, write_wave, r);
     if (failed)
         return error_errno(err, "start a thread", failed);
@@ -277,7 +289,7 @@ uint64_t explore_run_wave_size(const explore_run *r)
 
 /* What a kill loses is the wave in the making and the one that is being written: when
  * they take long the next are smaller. No result depends on it. */
-static void pace(explore_run *r, uint32_t n_blocks, double taken_s)
+static void pace_waves(explore_run *r, uint32_t n_blocks, double taken_s)
 {
     assert(taken_s >= 0);
     const uint32_t least = r->threads * (r->n_ranks > 1 ? r->n_ranks : 1);
@@ -310,7 +322,7 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
         return error_nomem(err); /* a design may lack something: the wave is not kept */
     r->reached.next = ids ? r->reached.next + n : first + n;
     TRY(hand_over(r, n_blocks, err));
-    pace(r, n_blocks, clock_s() - start);
+    pace_waves(r, n_blocks, clock_s() - start);
     return HALLEY_OK;
 }
 
@@ -389,6 +401,24 @@ static bool take_stored(void *context, const explore_row *stored)
            (r->study->n_goals < 2 || explore_front_add(&r->front, r->study, row));
 }
 
+static halley_status load_state(explore_run *r, const char *path, halley_error *err)
+{
+    str state;
+    const uint64_t n_outer = r->reached.next / r->n_pieces; /* that are done */
+    TRY(explore_store_state(&state, r->store, err));
+    const uint64_t n_failures = mem_failure_count();
+    if ((state.n > 0) != (r->reached.next > 0) ||
+        (state.n > 0 && !explore_state_load(r, state)))
+        return n_failures != mem_failure_count()
+                   ? error_nomem(err)
+                   : store_damaged(path, err, "its state is not that of the study");
+    if (explore_search_is_exhaustive(r->study) &&
+        explore_store_last(r->store) >= n_outer * r->study->inner_size &&
+        explore_store_last(r->store) > 0)
+        return store_damaged(path, err, "it holds designs that it says are not done");
+    return HALLEY_OK;
+}
+
 static halley_status open_store(explore_run *r, const halley_explore_opts *o,
                                 halley_error *err)
 {
@@ -400,6 +430,8 @@ static halley_status open_store(explore_run *r, const halley_explore_opts *o,
         explore_worker_move(&r->workers[0], r->reached.pending - 1);
         explore_worker_try(&r->workers[0], &r->pending);
     }
+    if (explore_state_suffices(r->study))
+        return load_state(r, o->store, err);
     const halley_status status = explore_store_read(r->store, take_stored, r, err);
     return watcher_is_cancelled(&r->look) ? watcher_error(&r->look, err) : status;
 }
@@ -419,9 +451,9 @@ static halley_status run_all(explore_run *r, halley_error *err)
 }
 
 /* Rows as candidates: each is evaluated once more, for its plan and its words. */
-static halley_status candidates(halley_candidate **out, uint32_t *n_out,
-                                const explore_rows *rows, explore_worker *w,
-                                explore_bars *bars, halley_error *err)
+static halley_status list_candidates(halley_candidate **out, uint32_t *n_out,
+                                     const explore_rows *rows, explore_worker *w,
+                                     explore_bars *bars, halley_error *err)
 {
     *out = mem_array(rows->n, sizeof **out);
     if (!*out)
@@ -472,8 +504,9 @@ static bool moves_roof(const explore_axis *a)
              a->refs[0].param->offset == offsetof(halley_tier, bandwidth_Bps)));
 }
 
-static halley_status slice(halley_slice *out, const halley_exploration *e, uint32_t axis,
-                           explore_worker *w, explore_bars *bars, halley_error *err)
+static halley_status slice_axis(halley_slice *out, const halley_exploration *e,
+                                uint32_t axis, explore_worker *w, explore_bars *bars,
+                                halley_error *err)
 {
     assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
@@ -500,8 +533,8 @@ static halley_status slice(halley_slice *out, const halley_exploration *e, uint3
     return HALLEY_OK;
 }
 
-static halley_status slices(halley_exploration *e, const halley_study *s,
-                            explore_worker *w, explore_bars *bars, halley_error *err)
+static halley_status slice_axes(halley_exploration *e, const halley_study *s,
+                                explore_worker *w, explore_bars *bars, halley_error *err)
 {
     assert(s->n_axes <= HALLEY_MAX_AXES);
     e->slices = mem_array_zero(s->n_outer, sizeof *e->slices);
@@ -510,7 +543,7 @@ static halley_status slices(halley_exploration *e, const halley_study *s,
     for (uint32_t i = 0; i < s->n_outer; i++) {
         if (s->axes[i].seen.n < 2 || s->axes[i].seen.n > MOST_SLICE)
             continue;
-        TRY(slice(&e->slices[e->n_slices++], e, i, w, bars, err));
+        TRY(slice_axis(&e->slices[e->n_slices++], e, i, w, bars, err));
     }
     return HALLEY_OK;
 }
@@ -535,7 +568,8 @@ static void list_assumed(halley_exploration *e, explore_worker *w)
         e->n_assumed++;
 }
 
-static halley_status finish(halley_exploration *e, explore_run *r, halley_error *err)
+static halley_status finish_exploration(halley_exploration *e, explore_run *r,
+                                        halley_error *err)
 {
     assert(r->reached.n_feasible <= r->reached.n_evaluated);
     const halley_study *s = r->study;
@@ -549,12 +583,12 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     e->tokens = s->tokens;
     explore_bars bars = {.n = 0};
     TRY(explore_settle(&e->n_settled, r, err));
-    TRY(candidates(&e->best, &e->n_best, &r->best.rows, w, &bars, err));
+    TRY(list_candidates(&e->best, &e->n_best, &r->best.rows, w, &bars, err));
     list_assumed(e, w);
     if (r->front.n)
         qsort_r(r->front.at, r->front.n, sizeof *r->front.at, by_first_objective,
                 (void *)(uintptr_t)s);
-    TRY(candidates(&e->front, &e->n_front, &r->front, w, &bars, err));
+    TRY(list_candidates(&e->front, &e->n_front, &r->front, w, &bars, err));
     e->refusals = mem_array(reasons->n, sizeof *e->refusals);
     if (!e->refusals)
         return error_nomem(err);
@@ -563,7 +597,7 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     e->n_refusals = reasons->n;
     qsort(e->refusals, e->n_refusals, sizeof *e->refusals, most_first);
     TRY(copy_sums(e, r, err));
-    TRY(slices(e, s, w, &bars, err));
+    TRY(slice_axes(e, s, w, &bars, err));
     TRY(explore_refused(e, s, w, err));
     TRY(explore_answer(e, s, w, &bars, err));
     return explore_verify(e, w, r->threads, r->look.watch, err);
@@ -606,8 +640,10 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
                                                             : explore_search_run(r, err);
     }
     explore_share_stop(r, o);
+    if (status == HALLEY_OK && r->store)
+        status = explore_store_check_all(r->store, &r->look, err);
     if (status == HALLEY_OK)
-        status = finish(e, r, err);
+        status = finish_exploration(e, r, err);
     if (status == HALLEY_OK && r->store) {
         explore_store *store = r->store;
         r->store = NULL;

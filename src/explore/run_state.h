@@ -54,6 +54,7 @@ struct explore_run {
     bool writing;
     uint32_t n_writing;
     explore_reached writing_reached;
+    strbuf writing_state; /* explore/state.h, after that wave */
     halley_status write_status;
     halley_error write_err;
 };

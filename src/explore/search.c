@@ -20,6 +20,12 @@ static uint64_t outer_size(const halley_study *s)
     return (uint64_t)s->size / s->inner_size;
 }
 
+/* A space no larger than the sample is tried as a whole: then the answer is exact. */
+bool explore_search_is_exhaustive(const halley_study *s)
+{
+    return s->search.method == EXPLORE_EXHAUSTIVE || s->search.samples >= outer_size(s);
+}
+
 void explore_draw(uint32_t *digits, const halley_study *s, rng *random)
 {
     for (uint32_t i = 0; i < s->n_outer; i++)
@@ -61,7 +67,7 @@ static bool draw_random(uint64_t *ids, uint64_t *n, uint64_t samples,
     return memory;
 }
 
-static void shuffle(uint32_t *list, uint32_t n, rng *random)
+static void shuffle_list(uint32_t *list, uint32_t n, rng *random)
 {
     assert(n > 0);
     for (uint32_t i = 0; i < n; i++)
@@ -86,7 +92,7 @@ static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
     memset(ids, 0, samples * sizeof *ids);
     for (uint32_t a = 0; a < s->n_outer && memory; a++) {
         const uint32_t n_values = s->axes[a].seen.n;
-        shuffle(strata, m, &random);
+        shuffle_list(strata, m, &random);
         for (uint32_t i = 0; i < m; i++) {
             const double share = (strata[i] + rng_unit(&random)) / m;
             const uint32_t digit = (uint32_t)(share * n_values);
@@ -103,7 +109,7 @@ static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
     return memory;
 }
 
-static halley_status sample(explore_run *r, uint64_t samples, halley_error *err)
+static halley_status sample_designs(explore_run *r, uint64_t samples, halley_error *err)
 {
     assert(samples > 0);
     const halley_study *s = explore_run_study(r);
@@ -127,11 +133,11 @@ halley_status explore_search_run(explore_run *r, halley_error *err)
         return error_set(err, HALLEY_ELIMIT,
                          "a search looks at 100 million designs at "
                          "most");
-    if (samples >= outer_size(s)) /* no larger than the sample: the answer is exact */
+    if (explore_search_is_exhaustive(s))
         return explore_run_waves(r, NULL, outer_size(s), err);
     if (s->search.method == EXPLORE_EVOLUTION)
         return explore_evolve(r, err);
     if (s->search.method == EXPLORE_NLOPT)
         return explore_descend(r, err);
-    return sample(r, samples, err);
+    return sample_designs(r, samples, err);
 }

@@ -6,6 +6,8 @@
 #include "base/rng.h"
 #include "explore/run.h"
 
+/* Does the run of this study try every design, in the order of their numbers? */
+bool explore_search_is_exhaustive(const halley_study *s);
 void explore_draw(uint32_t *digits, const halley_study *s, rng *random);
 /* The number of an outer design; its first plan is that times inner_size. */
 uint64_t explore_outer_id(const halley_study *s, const uint32_t *digits);

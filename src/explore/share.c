@@ -44,7 +44,7 @@ typedef struct done {
     explore_reasons reasons;
 } done;
 
-static void nap(void)
+static void sleep_briefly(void)
 {
     const struct timespec t = {.tv_nsec = 100000};
     nanosleep(&t, NULL);
@@ -110,7 +110,7 @@ static bool all_are_here(const halley_explore_opts *o, const mpi_plugin *mpi)
         if (here)
             return true;
         must = o->rank == 0 ? clock_s() - start > patience_s : must_leave(o->job);
-        nap();
+        sleep_briefly();
     }
     if (o->rank == 0)
         send_to_all(mpi, &leave, sizeof leave, TAG_LEAVE, o->n_ranks);
@@ -240,7 +240,7 @@ static void send_orders(explore_run *r, uint32_t to)
 }
 
 /* A block from the mail, into its place. */
-static halley_status unpack(explore_run *r, const done *d, halley_error *err)
+static halley_status unpack_block(explore_run *r, const done *d, halley_error *err)
 {
     explore_block *b = &r->blocks[r->wave][d->block];
     const char *at = (const char *)(d + 1);
@@ -275,7 +275,8 @@ static void cross_out(mate *m, const done *d)
     }
 }
 
-static halley_status receive(explore_run *r, int from, const done *d, halley_error *err)
+static halley_status receive_block(explore_run *r, int from, const done *d,
+                                   halley_error *err)
 {
     assert(from > 0 && (uint32_t)from < r->n_ranks);
     struct explore_share *h = r->share;
@@ -290,7 +291,7 @@ static halley_status receive(explore_run *r, int from, const done *d, halley_err
     h->is_done[d->block] = true;
     h->n_done++;
     watcher_add(&r->look, d->n_evaluated);
-    return unpack(r, d, err);
+    return unpack_block(r, d, err);
 }
 
 /* *any: something came. */
@@ -307,7 +308,7 @@ static halley_status read_mail(explore_run *r, bool *any, halley_error *err)
         *any = true;
         const int from = l->peer;
         const halley_status status =
-            receive(r, from, (const done *)(const void *)l->bytes, err);
+            receive_block(r, from, (const done *)(const void *)l->bytes, err);
         explore_mailbox_release(mail, l);
         if (status != HALLEY_OK)
             return status;
@@ -370,7 +371,7 @@ halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error
         TRY(read_mail(r, &any, err));
         look_for_dead(h);
         if (!here && !any)
-            nap();
+            sleep_briefly();
     }
     return HALLEY_OK;
 }
@@ -414,7 +415,7 @@ static halley_status wait_for_order(explore_run *r, explore_mailbox *mail,
         if (explore_job_is_lost(r->job))
             return error_set(err, HALLEY_EIO,
                              "the first process is gone: go on with --resume");
-        nap();
+        sleep_briefly();
     }
 }
 
@@ -431,8 +432,8 @@ static void do_block(explore_run *r, const order *o, done *d)
     d->took_s = clock_s() - start;
 }
 
-static halley_status work(explore_run *r, explore_mailbox *mail, done *d,
-                          halley_error *err)
+static halley_status evaluate_for_rank(explore_run *r, explore_mailbox *mail, done *d,
+                                       halley_error *err)
 {
     for (bool stop = false; !stop;) {
         explore_message *l;
@@ -454,16 +455,17 @@ halley_status explore_share_work(explore_run *r, halley_error *err)
     done *d = mem_array_zero(1, sizeof *d);
     explore_mailbox mail = {.mpi = explore_job_mpi(r->job)};
     r->wave = 0;
-    const halley_status status = d ? work(r, &mail, d, err) : error_nomem(err);
+    const halley_status status =
+        d ? evaluate_for_rank(r, &mail, d, err) : error_nomem(err);
     while (status == HALLEY_OK && !explore_mailbox_is_sent(&mail) && !must_leave(r->job))
-        nap();
+        sleep_briefly();
     explore_mailbox_close(&mail);
     free(d);
     return status;
 }
 
 /* After a failure others may still be sending: they can stop only when that is taken. */
-static void drain(explore_run *r)
+static void drain_mail(explore_run *r)
 {
     struct explore_share *h = r->share;
     bool any = false, busy = h != NULL;
@@ -481,7 +483,7 @@ static void drain(explore_run *r)
         for (uint32_t i = 1; i < h->n_ranks; i++)
             busy = busy || (h->mates[i].n && !h->mates[i].silent);
         if (busy && !any)
-            nap();
+            sleep_briefly();
     }
 }
 
@@ -491,6 +493,6 @@ void explore_share_stop(explore_run *r, const halley_explore_opts *o)
     if (o->job == NULL)
         return;
     if (r != NULL)
-        drain(r);
+        drain_mail(r);
     send_to_all(explore_job_mpi(o->job), &stop, sizeof stop, TAG_WORK, o->n_ranks);
 }

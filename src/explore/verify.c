@@ -30,7 +30,7 @@ static uint32_t ranks_of(const halley_plan *p)
 }
 
 /* Fewer replicas, each with the batch it had. */
-static bool shrink(explore_design *d)
+static bool shrink_design(explore_design *d)
 {
     assert(d->plan.dp > 0);
     halley_plan *p = &d->plan;
@@ -66,8 +66,8 @@ static halley_status make_cluster(halley_cluster **out, const explore_design *d,
 }
 
 /* The time of the plan's programs, without the waiting of ranks for each other. */
-static halley_status simulate(double *out_s, const explore_design *d,
-                              const halley_watch *watch, halley_error *err)
+static halley_status simulate_design(double *out_s, const explore_design *d,
+                                     const halley_watch *watch, halley_error *err)
 {
     halley_template *roles = NULL;
     halley_cluster *cluster = NULL;
@@ -104,7 +104,7 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
     explore_worker_try(w, &row);
     explore_design d = w->design;
     v->dp = d.plan.dp;
-    if (!shrink(&d)) {
+    if (!shrink_design(&d)) {
         snprintf(v->note, sizeof v->note, "one replica has more than %d ranks",
                  MOST_RANKS);
         return HALLEY_OK;
@@ -116,7 +116,7 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
     }
     halley_estimate_run(&w->estimate, &d.model, &d.plan, &d.cluster, &d.stack);
     v->estimated_s = w->estimate.step_s;
-    const halley_status status = simulate(&v->simulated_s, &d, watch, &why);
+    const halley_status status = simulate_design(&v->simulated_s, &d, watch, &why);
     if (status == HALLEY_ENOMEM || status == HALLEY_ECANCELED) {
         if (err)
             *err = why;

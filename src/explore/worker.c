@@ -177,7 +177,7 @@ static bool set_derived(explore_worker *w)
     return true;
 }
 
-static bool holds(explore_worker *w, const double *metrics)
+static bool meets_conditions(explore_worker *w, const double *metrics)
 {
     assert(w->study->n_where <= EXPLORE_MAX_WHERE);
     const halley_study *s = w->study;
@@ -213,7 +213,7 @@ static bool set_network(explore_worker *w)
     return false;
 }
 
-static bool check(explore_worker *w)
+static bool check_design(explore_worker *w)
 {
     explore_design *d = &w->design;
     halley_error err = {0};
@@ -259,7 +259,7 @@ static double find_excess(const halley_estimate *e)
     return fmax(local, outer);
 }
 
-static bool measure(explore_worker *w, explore_row *row)
+static bool measure_design(explore_worker *w, explore_row *row)
 {
     assert(w->design.plan.tp > 0 && w->design.plan.pp > 0);
     const halley_study *s = w->study;
@@ -296,9 +296,10 @@ static bool measure(explore_worker *w, explore_row *row)
 static bool try_design(explore_worker *w, explore_row *row)
 {
     w->over_bytes = 0;
-    if (!check(w) || (!w->relaxed && !holds(w, NULL)) || !measure(w, row))
+    if (!check_design(w) || (!w->relaxed && !meets_conditions(w, NULL)) ||
+        !measure_design(w, row))
         return false;
-    return w->relaxed || holds(w, row->metrics);
+    return w->relaxed || meets_conditions(w, row->metrics);
 }
 
 bool explore_worker_try(explore_worker *w, explore_row *row)
@@ -419,7 +420,7 @@ void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t
     w->placed = false;
 }
 
-static bool sets(const explore_fixed *list, uint32_t n, const explore_ref *ref)
+static bool sets_parameter(const explore_fixed *list, uint32_t n, const explore_ref *ref)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (list[i].ref.param == ref->param)
@@ -440,7 +441,7 @@ static bool try_fixed_plan(explore_worker *w, explore_row *row, const explore_fi
         const explore_axis *a = &s->axes[i];
         const uint32_t digit = (uint32_t)(inner % a->seen.n);
         inner /= a->seen.n;
-        if (!sets(list, n, &a->refs[0]))
+        if (!sets_parameter(list, n, &a->refs[0]))
             apply_axis(&w->design, a, digit, false);
         else if (digit)
             *skip = true;
@@ -457,7 +458,7 @@ bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
     explore_worker keep;
     shortlist near = {.n = 0};
     explore_worker_place(w, list, n);
-    w->no_fill = sets(list, n, &s->fill);
+    w->no_fill = sets_parameter(list, n, &s->fill);
     if (turned) {
         const explore_value v = {.number = to};
         explore_set(&w->raw, turned, &v);

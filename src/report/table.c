@@ -14,6 +14,7 @@
 
 typedef struct cell {
     bool empty;
+    bool is_digits; /* the words are a number */
     uint64_t count;
     double number;
     str words;
@@ -58,13 +59,23 @@ static void add_cell(report_table *t, cell c, bool as_words, bool as_count)
         t->failed = true;
 }
 
-void report_table_words(report_table *t, str text)
+static void add_text_cell(report_table *t, str text, bool is_digits)
 {
     const char *copy = arena_copy(&t->memory, text);
     if (copy)
-        add_cell(t, (cell){.words = {copy, text.n}}, true, false);
+        add_cell(t, (cell){.words = {copy, text.n}, .is_digits = is_digits}, true, false);
     else
         t->failed = true;
+}
+
+void report_table_words(report_table *t, str text)
+{
+    add_text_cell(t, text, false);
+}
+
+void report_table_digits(report_table *t, str number)
+{
+    add_text_cell(t, number, true);
 }
 
 void report_table_count(report_table *t, uint64_t value)
@@ -211,7 +222,9 @@ static void add_csv_cell(strbuf *to, const report_column *column, const cell *c)
 {
     if (c->empty)
         return;
-    if (column->kind == REPORT_WORDS)
+    if (c->is_digits)
+        strbuf_add(to, c->words); /* a minus makes no formula of it */
+    else if (column->kind == REPORT_WORDS)
         strbuf_csv(to, c->words);
     else if (column->kind == REPORT_COUNT)
         strbuf_printf(to, "%" PRIu64, c->count);
@@ -221,10 +234,15 @@ static void add_csv_cell(strbuf *to, const report_column *column, const cell *c)
 
 static halley_status write_csv_table(const report_table *t, FILE *to, halley_error *err)
 {
-    for (uint32_t i = 0; i < t->n_columns; i++)
-        fprintf(to, "%s%s", i ? "," : "", t->columns[i].key);
-    fputc('\n', to);
     strbuf b = {0};
+    for (uint32_t i = 0; i < t->n_columns; i++) {
+        strbuf_add(&b, str_from(i ? "," : ""));
+        strbuf_csv(&b, str_from(t->columns[i].key)); /* of a query, anything */
+    }
+    strbuf_add_char(&b, '\n');
+    if (!b.failed)
+        fwrite(b.at, 1, b.n, to);
+    b.n = 0;
     for (size_t i = 0; i < t->cells.n; i++) {
         add_csv_cell(&b, &t->columns[i % t->n_columns], &t->cells.at[i]);
         strbuf_add_char(&b, (i + 1) % t->n_columns ? ',' : '\n');

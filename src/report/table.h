@@ -43,6 +43,8 @@ void report_table_free(report_table *t);
  * blank for people and in CSV, absent in JSON. Running out of memory shows at write.
  */
 void report_table_words(report_table *t, str text); /* copied */
+/* A number as text, in a column of words: CSV has it as it is. Copied. */
+void report_table_digits(report_table *t, str number);
 void report_table_count(report_table *t, uint64_t value);
 void report_table_number(report_table *t, double value); /* NUMBER and QUANTITY */
 void report_table_empty(report_table *t);

@@ -6,12 +6,14 @@
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/str.h"
+#include "request/mention.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A file that is there, and the words of the call that name it. */
 typedef struct named_file {
@@ -236,10 +238,43 @@ static char *resolve_new(const char *path)
     return named.at; /* NULL when memory ran out: the writer says so */
 }
 
+/* SQLite keeps these next to a store. */
+static bool is_of_store(const char *store, const char *path)
+{
+    const size_t n = strlen(store);
+    return strncmp(store, path, n) == 0 &&
+           (strcmp(path + n, "-wal") == 0 || strcmp(path + n, "-shm") == 0 ||
+            strcmp(path + n, "-journal") == 0);
+}
+
+/* Would the output be a file of the set that is written to a prefix or a folder? */
+static bool is_in_set(const target *set, const char *prefix, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n = strlen(prefix);
+    if (set->option != NULL && strcmp(set->option, "out") != 0 &&
+        strcmp(set->option, "trace") != 0)
+        return false;
+    if (!ends_as_trace(path, set->ending))
+        return false;
+    return is_of_set(path, prefix, n) ||
+           (is_folder(prefix) && (size_t)(slash - path) == n &&
+            strncmp(prefix, path, n) == 0);
+}
+
+static bool is_covered(const target *a, const char *first, const char *second)
+{
+    return (a->option != NULL && strcmp(a->option, "store") == 0 &&
+            is_of_store(first, second)) ||
+           is_in_set(a, first, second);
+}
+
 static bool is_same_new(const target *a, const target *b)
 {
     char *first = resolve_new(a->path), *second = resolve_new(b->path);
-    const bool same = first != NULL && second != NULL && strcmp(first, second) == 0;
+    const bool same = first != NULL && second != NULL &&
+                      (strcmp(first, second) == 0 || is_covered(a, first, second) ||
+                       is_covered(b, second, first));
     free(first);
     free(second);
     return same;
@@ -253,6 +288,26 @@ static const named_file *find_same(const named_files *in, const named_files *of)
                 in->at[i].device == of->at[k].device)
                 return &in->at[i];
     return NULL;
+}
+
+/* A study names models and clusters, a script its configuration: files that are read,
+ * though no word of the call says so. */
+static halley_status check_mentions(request_call *call, const target *output,
+                                    const targets *sources, halley_error *err)
+{
+    struct stat info;
+    if (stat(output->path, &info) != 0 || !S_ISREG(info.st_mode))
+        return HALLEY_OK;
+    for (size_t i = 0; i < sources->n; i++) {
+        const char *const source = sources->at[i].path;
+        if (request_mentions(source, &info))
+            return request_usage(call, err,
+                                 "%s%s %s would write over a file that %s names; choose "
+                                 "another name",
+                                 add_dashes(output->option), get_words(output),
+                                 output->path, source);
+    }
+    return HALLEY_OK;
 }
 
 static halley_status check_output(request_call *call, const targets *outputs, size_t i,
@@ -353,6 +408,8 @@ static halley_status check_outputs(request_call *call, const targets *outputs,
     for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
         status = check_output(call, outputs, i, &inputs, &written, err);
     for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
+        status = check_mentions(call, &outputs->at[i], sources, err);
+    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
         status = check_folder(&outputs->at[i], err);
     array_fini(&inputs);
     array_fini(&written);
@@ -370,5 +427,43 @@ halley_status request_files_check(request_call *call, halley_error *err)
         status = check_outputs(call, &outputs, &sources, err);
     array_fini(&outputs);
     array_fini(&sources);
+    return status;
+}
+
+/* "/dev/stdout" is meant to be standard output. */
+static bool is_device(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+static bool add_paths(named_files *files, const targets *list)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++)
+        ok = is_device(list->at[i].path) || add_path(files, &list->at[i]);
+    return ok;
+}
+
+halley_status request_files_check_stdout(request_call *call, halley_error *err)
+{
+    struct stat info;
+    targets outputs = {0}, sources = {0};
+    named_files files = {0};
+    if (fstat(STDOUT_FILENO, &info) != 0 || !S_ISREG(info.st_mode))
+        return HALLEY_OK;
+    const bool ok = collect_options(call, &outputs, &sources) &&
+                    collect_arguments(call, &outputs, &sources) &&
+                    add_paths(&files, &sources) && add_paths(&files, &outputs);
+    halley_status status = ok ? HALLEY_OK : error_nomem(err);
+    named_file out = {info.st_dev, info.st_ino, NULL, NULL};
+    const named_file *same = find_same(&files, &(named_files){&out, 1, 1});
+    if (status == HALLEY_OK && same != NULL)
+        status = request_usage(call, err,
+                               "standard output is %s, which this command reads or "
+                               "writes; redirect it to another file",
+                               same->path);
+    array_fini(&outputs);
+    array_fini(&sources);
+    array_fini(&files);
     return status;
 }

@@ -4,7 +4,8 @@
  * Outputs are the options with `writes` and, of a verb with `writes_last`, the last
  * argument; everything else that names a file is an input. Files are compared by device
  * and inode, so that links and other spellings of a path are found. A path may also be a
- * folder or the prefix of a set of traces: then its files are compared.
+ * folder or the prefix of a set of traces: then its files are compared. Files that a
+ * study, a cluster file or a script names are inputs, too (request/mention.h).
  */
 #ifndef REQUEST_FILES_H
 #define REQUEST_FILES_H
@@ -14,6 +15,8 @@
 /* Before anything is written. Wrong usage names the option, the file and the remedy.
  * Verbs with an option "force" let it replace what they read. */
 halley_status request_files_check(request_call *call, halley_error *err);
+/* The same for what a program prints: no file of the call is its standard output. */
+halley_status request_files_check_stdout(request_call *call, halley_error *err);
 
 /* What a call of a stranger may not do: name files outside the root
  * (base/file/file_root.h) or hidden ones in it, and with `read_only` write any. One

@@ -17,8 +17,9 @@ static bool is_pipe(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
-/* *path, if it names a pipe, becomes the path of a copy. */
-static halley_status spool_path(request_spool *spool, const char **path,
+/* *path, if it names a pipe, becomes the path of a copy of at most so many bytes; 0 = as
+ * many as the limit of memory. */
+static halley_status spool_path(request_spool *spool, const char **path, uint64_t most,
                                 halley_error *err)
 {
     if (*path == NULL || !is_pipe(*path))
@@ -27,7 +28,8 @@ static halley_status spool_path(request_spool *spool, const char **path,
         return error_set(err, HALLEY_ELIMIT, "at most %d files may be pipes",
                          REQUEST_MAX_SPOOLED);
     file_input in;
-    TRY(file_input_open_most(&in, *path, LIMIT_CONFIGURATION, err));
+    TRY(most == 0 ? file_input_open(&in, *path, err)
+                  : file_input_open_most(&in, *path, most, err));
     const int fd = memfd_create("halley", MFD_CLOEXEC);
     const int reason = fd < 0 ? errno : file_write(fd, in.at, in.n);
     file_input_close(&in);
@@ -54,10 +56,13 @@ halley_status request_spool_fill(request_spool *spool, request_call *call,
             continue;
         const char **const value =
             (const char **)((char *)(uintptr_t)call->options + o->offset);
-        TRY(spool_path(spool, value, err));
+        TRY(spool_path(spool, value, LIMIT_CONFIGURATION, err));
     }
+    const char **const args = (const char **)(uintptr_t)call->args;
     for (size_t i = 0; verb->args_are_documents && i < call->n_args; i++)
-        TRY(spool_path(spool, &((const char **)(uintptr_t)call->args)[i], err));
+        TRY(spool_path(spool, &args[i], LIMIT_CONFIGURATION, err));
+    if (verb->recognises_first && call->n_args > 0)
+        TRY(spool_path(spool, &args[0], 0, err));
     return HALLEY_OK;
 }
 

@@ -122,6 +122,7 @@ typedef struct request_verb {
     const request_list *lists; /* shown after the options; ends with {0}; may be NULL */
     bool writes_last;          /* the last argument is written, not read */
     bool args_are_documents;   /* arguments may be pipes, which are read once */
+    bool recognises_first;     /* so may the first, which is opened to see what it is */
     bool keeps_unknown;        /* options not declared are collected, not refused */
     bool reads_back; /* it reads a file that it wrote, which appears at once; the
                         files of others appear when their result is complete */

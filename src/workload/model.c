@@ -53,8 +53,21 @@ static halley_status check_mixed(halley_model *m, halley_error *err)
     return HALLEY_OK;
 }
 
+/* What no model has would take hours, or lose its last digits in sums. */
+static halley_status check_size(const halley_model *m, halley_error *err)
+{
+    enum { MOST_LAYERS = 4096, MOST_HIDDEN = 1 << 24 };
+    if (m->layers <= MOST_LAYERS && m->hidden <= MOST_HIDDEN)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ELIMIT,
+                     "model \"%s\": at most %d layers and a hidden size of %d are "
+                     "possible, not %u and %u",
+                     m->name, MOST_LAYERS, MOST_HIDDEN, m->layers, m->hidden);
+}
+
 static halley_status check_transformer(halley_model *m, halley_error *err)
 {
+    TRY(check_size(m, err));
     if (m->untimed[0] != '\0' && m->layers && m->hidden)
         return HALLEY_OK; /* only counted: attention may be absent */
     if (m->mixed)

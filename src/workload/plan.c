@@ -312,6 +312,10 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
     if (p->pp > HALLEY_MAX_STAGES || used > UINT32_MAX)
         return error_set(err, HALLEY_ELIMIT, "more than %d pipeline stages or 2^32 NPUs",
                          HALLEY_MAX_STAGES);
+    if (p->virtual_stages > HALLEY_MAX_STAGES)
+        return error_set(err, HALLEY_ELIMIT,
+                         "virtual is %u, at most %d chunks per stage are possible",
+                         p->virtual_stages, HALLEY_MAX_STAGES);
     if (n_npus && used != n_npus)
         return error_set(err, HALLEY_EINVAL,
                          "tp %u x cp %u x pp %u x dp %u is %llu NPUs, the cluster has %u",

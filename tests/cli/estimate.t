@@ -308,6 +308,18 @@ $ halley estimate -m deepseek-v3 -c dgx-h100:64 | grep -A1 'another plan'
 >   no single change makes it fit; another plan does: tp 1 pp 1 dp 64 ep 2 fsdp 64 micro-batch 1 recompute minimal offload optimizer,gradients,activations
 >   (`halley plan --all` finds the fastest)
 
+## sizes that no model or plan has are refused
+$ halley presets gpt-7.5b | sed 's/^layers: .*/layers: 600/' > deep.yaml; halley estimate -m deep.yaml -c dgx-a100:64 --pp 2 --virtual 300 --global-batch 512
+! halley: virtual is 300, at most 256 chunks per stage are possible
+! see 'halley estimate --help'
+? 2
+$ halley presets gpt-7.5b | sed 's/^layers: .*/layers: 4000000000/' > deep.yaml; halley estimate -m deep.yaml -c dgx-a100:64
+! halley: {*}model "gpt-7.5b": at most 4096 layers and a hidden size of 16777216 are possible, not 4000000000 and 4096
+? 1
+$ halley presets gpt-7.5b | sed 's/^hidden: .*/hidden: 4000000000/' > wide.yaml; halley estimate -m wide.yaml -c dgx-a100:64
+! halley: {*}model "gpt-7.5b": at most 4096 layers and a hidden size of 16777216 are possible, not 36 and 4000000000
+? 1
+
 ## scaling factors that the device does not apply are refused by name
 $ halley estimate -m llama3-8b -c dgx-h100:8 --dtype mxfp8
 ! halley: H100-SXM-80GB has no mxfp8: its matmul units scale no blocks (it has fp8 with fp8-recipe tensor, row or block)

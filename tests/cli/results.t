@@ -10,6 +10,9 @@ $ halley explore s.yaml --store s.db > /dev/null; halley results s.db --top 1
 $ halley results s.db --sql 'SELECT count(*) AS n FROM design WHERE "plan.tp" = 8' --csv
 > n
 > 2
+$ halley results s.db --csv --sql "SELECT -2 AS n, -2.5 AS x, '-2' AS t, char(27) AS \"=a$(printf '\033')[31m\""
+> n,x,t,'=a\x1B[31m
+> -2,-2.5,'-2,\x1B
 $ halley results s.db --sql 'DELETE FROM design'
 ! halley: s.db: the query may only read: SELECT, EXPLAIN or PRAGMA table_info
 ? 1

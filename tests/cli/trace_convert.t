@@ -190,3 +190,7 @@ $ halley trace gen all-to-all -n 8 -g 0-2 -g 3-7 -o ep > made; halley trace conv
 > table: u.bind.zst
 > 1.563227e-05
 > 1.563227e-05
+
+## a pipe is read once
+$ halley trace gen all-reduce -n 1 -o a > /dev/null; mkfifo p; (cat a.0.et > p &); halley trace convert p b.et > /dev/null && cmp a.0.et b.et && echo same
+> same

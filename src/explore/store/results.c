@@ -31,13 +31,14 @@ static halley_status refuse_query(sqlite3 *db, const char *path, halley_error *e
     return HALLEY_EINVAL;
 }
 
-static halley_status summarize(halley_results_summary *out, sqlite3 *db, const char *path,
-                               halley_error *err)
+static halley_status summarize_store(halley_results_summary *out, sqlite3 *db,
+                                     const char *path, halley_error *err)
 {
     char text[32];
     const uint64_t n_failures = mem_failure_count();
     *out = (halley_results_summary){.size = sizeof *out};
     TRY(store_check_kind(db, path, err));
+    TRY(store_check_pages(db, path, err));
     TRY(store_check_summary(db, path, err));
     TRY(store_check_rows(db, path, err));
     store_meta(db, out->study, sizeof out->study, "study");
@@ -121,9 +122,10 @@ static int allow_reading(void *context, int action, const char *first, const cha
     }
 }
 
-static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool raw,
-                            bool (*seen)(void *, const halley_results_row *),
-                            void *context, halley_error *err)
+static halley_status answer_query(sqlite3 *db, const char *sql, const char *path,
+                                  bool raw,
+                                  bool (*seen)(void *, const halley_results_row *),
+                                  void *context, halley_error *err)
 {
     assert(sql != NULL && seen != NULL);
     sqlite3_stmt *q = NULL;
@@ -166,20 +168,20 @@ static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool
     return status;
 }
 
-static halley_status query(halley_results_summary *out, sqlite3 *db, const char *store,
-                           const halley_results_opts *o,
-                           bool (*seen)(void *, const halley_results_row *),
-                           void *context, halley_error *err)
+static halley_status query_store(halley_results_summary *out, sqlite3 *db,
+                                 const char *store, const halley_results_opts *o,
+                                 bool (*seen)(void *, const halley_results_row *),
+                                 void *context, halley_error *err)
 {
     strbuf sql = {0};
-    TRY(summarize(out, db, store, err));
+    TRY(summarize_store(out, db, store, err));
     if (o->sql)
         sqlite3_set_authorizer(db, allow_reading, NULL);
     else
         best_query(&sql, db, out, o);
     halley_status status = sql.failed ? error_nomem(err)
-                                      : answer(db, o->sql ? o->sql : sql.at, store,
-                                               o->raw, seen, context, err);
+                                      : answer_query(db, o->sql ? o->sql : sql.at, store,
+                                                     o->raw, seen, context, err);
     strbuf_fini(&sql);
     return status;
 }
@@ -201,7 +203,7 @@ halley_status halley_results_query(halley_results_summary *out, const char *stor
     /* One transaction: a store that is being written is seen as it is now. */
     halley_status status = database_run(db, store, "BEGIN", "read the store", err);
     if (status == HALLEY_OK)
-        status = query(out, db, store, opts, seen, context, err);
+        status = query_store(out, db, store, opts, seen, context, err);
     sqlite3_close(db);
     return status;
 }

@@ -7,14 +7,15 @@
  * by key is made once, when all rows are there. The fingerprint is made of the results of
  * a few designs: a store written by another estimator, or with other presets, has
  * another. One process writes: it holds an flock on the file, which, unlike SQLite's own
- * locks, lets readers look at any time.
+ * locks, lets readers look at any time. store_audit.c says when a resumed store is
+ * checked, and store_state.c what makes going on cheap.
  */
 #include "explore/store/store.h"
 
 #include "base/file/file.h"
 #include "base/hash.h"
 #include "explore/metric.h"
-#include "explore/store/store_check.h"
+#include "explore/store/store_inside.h"
 #include "halley/version.h"
 
 #include <assert.h>
@@ -27,17 +28,7 @@
 
 enum { FINGERPRINTS = 24 };
 
-struct explore_store {
-    sqlite3 *db;
-    sqlite3_stmt *insert, *remove; /* remove: while rows are settled */
-    const halley_study *study;
-    uint64_t n_rows; /* in the table design */
-    int lock;
-    char *path;
-};
-
-static halley_status store_error(const explore_store *st, const char *doing,
-                                 halley_error *err)
+halley_status store_error(const explore_store *st, const char *doing, halley_error *err)
 {
     assert(doing != NULL);
     if ((sqlite3_errcode(st->db) & 0xff) != SQLITE_FULL)
@@ -48,8 +39,8 @@ static halley_status store_error(const explore_store *st, const char *doing,
     return HALLEY_EIO;
 }
 
-static halley_status run_sql(explore_store *st, const char *sql, const char *doing,
-                             halley_error *err)
+halley_status store_run(explore_store *st, const char *sql, const char *doing,
+                        halley_error *err)
 {
     assert(st->db != NULL && sql != NULL);
     if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) == SQLITE_OK)
@@ -75,7 +66,7 @@ static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
                   types ? " TEXT" : "", types ? " INTEGER" : "", types ? " INTEGER" : "");
 }
 
-static uint64_t fingerprint(const halley_study *s)
+static uint64_t fingerprint_study(const halley_study *s)
 {
     explore_worker *w = mem_array(1, sizeof *w);
     uint64_t h = 11;
@@ -92,8 +83,8 @@ static uint64_t fingerprint(const halley_study *s)
     return h;
 }
 
-static halley_status set_meta(explore_store *st, const char *name, const char *text,
-                              halley_error *err)
+halley_status store_set_meta(explore_store *st, const char *name, const char *text,
+                             halley_error *err)
 {
     assert(name != NULL && text != NULL);
     sqlite3_stmt *q = NULL;
@@ -109,21 +100,21 @@ static halley_status set_meta(explore_store *st, const char *name, const char *t
     return ok ? HALLEY_OK : store_error(st, "write the store", err);
 }
 
-static halley_status set_meta_u64(explore_store *st, const char *name, uint64_t value,
-                                  halley_error *err)
+halley_status store_set_meta_u64(explore_store *st, const char *name, uint64_t value,
+                                 halley_error *err)
 {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    return set_meta(st, name, text, err);
+    return store_set_meta(st, name, text, err);
 }
 
 /* The checksum over what meta and refusal now hold. */
-static halley_status set_sum(explore_store *st, halley_error *err)
+halley_status store_set_sum(explore_store *st, halley_error *err)
 {
     uint64_t sum;
     if (!store_sum_meta(&sum, st->db))
         return store_error(st, "write the store", err);
-    return set_meta_u64(st, "sum", sum, err);
+    return store_set_meta_u64(st, "sum", sum, err);
 }
 
 static halley_status create_tables(explore_store *st, halley_error *err)
@@ -135,29 +126,30 @@ static halley_status create_tables(explore_store *st, halley_error *err)
                   "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
                   "CREATE TABLE refusal(reason TEXT PRIMARY KEY, designs INTEGER) "
                   "WITHOUT ROWID;"
+                  "CREATE TABLE state(part INTEGER PRIMARY KEY, bytes BLOB);"
                   "CREATE TABLE design(id INTEGER PRIMARY KEY, key INTEGER");
     add_axis_columns(&sql, s, true);
     strbuf_printf(&sql, ");");
     halley_status status =
-        sql.failed ? error_nomem(err) : run_sql(st, sql.at, "create the store", err);
+        sql.failed ? error_nomem(err) : store_run(st, sql.at, "create the store", err);
     strbuf_fini(&sql);
     if (status != HALLEY_OK)
         return status;
-    TRY(set_meta_u64(st, "format", STORE_FORMAT, err));
-    TRY(set_meta(st, "version", HALLEY_VERSION, err));
-    TRY(set_meta(st, "study", s->name, err));
-    TRY(set_meta(st, "text", s->text, err));
-    TRY(set_meta(st, "objective", s->goals[0].seen.text, err));
-    TRY(set_meta(st, "direction", s->goals[0].seen.maximize ? "maximize" : "minimize",
-                 err));
-    TRY(set_meta_u64(st, "axes", s->n_axes, err));
-    TRY(set_meta_u64(st, "objectives", s->n_goals, err));
-    TRY(set_meta_u64(st, "study_hash", s->hash, err));
-    TRY(set_meta_u64(st, "fingerprint", fingerprint(s), err));
-    return set_sum(st, err);
+    TRY(store_set_meta_u64(st, "format", STORE_FORMAT, err));
+    TRY(store_set_meta(st, "version", HALLEY_VERSION, err));
+    TRY(store_set_meta(st, "study", s->name, err));
+    TRY(store_set_meta(st, "text", s->text, err));
+    TRY(store_set_meta(st, "objective", s->goals[0].seen.text, err));
+    TRY(store_set_meta(st, "direction",
+                       s->goals[0].seen.maximize ? "maximize" : "minimize", err));
+    TRY(store_set_meta_u64(st, "axes", s->n_axes, err));
+    TRY(store_set_meta_u64(st, "objectives", s->n_goals, err));
+    TRY(store_set_meta_u64(st, "study_hash", s->hash, err));
+    TRY(store_set_meta_u64(st, "fingerprint", fingerprint_study(s), err));
+    return store_set_sum(st, err);
 }
 
-static halley_status refuse(explore_store *st, halley_error *err, const char *why)
+static halley_status refuse_store(explore_store *st, halley_error *err, const char *why)
 {
     error_set(err, HALLEY_EINVAL, "%s", why);
     error_at_file(err, st->path);
@@ -184,13 +176,13 @@ static halley_status check_same(explore_store *st, halley_error *err)
         return HALLEY_EINVAL;
     }
     if (store_meta_u64(st->db, "study_hash") != st->study->hash)
-        return refuse(st, err,
-                      "the study has changed since the store was written: start "
-                      "a new store, or give the old study back");
-    if (store_meta_u64(st->db, "fingerprint") != fingerprint(st->study))
-        return refuse(st, err,
-                      "presets or estimator have changed since the store was "
-                      "written: start a new one");
+        return refuse_store(st, err,
+                            "the study has changed since the store was written: start "
+                            "a new store, or give the old study back");
+    if (store_meta_u64(st->db, "fingerprint") != fingerprint_study(st->study))
+        return refuse_store(st, err,
+                            "presets or estimator have changed since the store was "
+                            "written: start a new one");
     return HALLEY_OK;
 }
 
@@ -228,7 +220,7 @@ static halley_status check_store(explore_store *st, halley_error *err)
     TRY(store_check_summary(st->db, st->path, err));
     TRY(check_columns(st, err));
     st->n_rows = store_meta_u64(st->db, "rows");
-    return HALLEY_OK;
+    return store_audit_begin(st, err);
 }
 
 static halley_status read_reached(explore_store *st, explore_reached *out,
@@ -301,21 +293,21 @@ static halley_status open_store(explore_store *st, explore_reached *reached, boo
 {
     const bool there = lseek(st->lock, 0, SEEK_END) > 0;
     if (there && !resume)
-        return refuse(st, err,
-                      "the store exists: continue it with --resume, or remove it");
+        return refuse_store(st, err,
+                            "the store exists: continue it with --resume, or remove it");
     TRY(database_open(&st->db, st->path, &(database_options){.writable = true}, err));
-    TRY(run_sql(
+    TRY(store_run(
         st,
         "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
         "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
         "open the store", err));
-    TRY(run_sql(st, "BEGIN IMMEDIATE", "open the store", err));
+    TRY(store_run(st, "BEGIN IMMEDIATE", "open the store", err));
     const bool fresh = is_blank(st);
     halley_status status = fresh ? create_tables(st, err) : check_store(st, err);
     if (status == HALLEY_OK && !fresh)
         status = read_reached(st, reached, err);
     if (status == HALLEY_OK)
-        return run_sql(st, "COMMIT", "create the store", err);
+        return store_run(st, "COMMIT", "create the store", err);
     sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
     return status;
 }
@@ -402,11 +394,11 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
 {
     assert(r->n_feasible <= r->n_evaluated);
     sqlite3_stmt *q = NULL;
-    TRY(set_meta_u64(st, "next", r->next, err));
-    TRY(set_meta_u64(st, "pending", r->pending, err));
-    TRY(set_meta_u64(st, "evaluated", r->n_evaluated, err));
-    TRY(set_meta_u64(st, "feasible", r->n_feasible, err));
-    TRY(set_meta_u64(st, "rows", st->n_rows, err));
+    TRY(store_set_meta_u64(st, "next", r->next, err));
+    TRY(store_set_meta_u64(st, "pending", r->pending, err));
+    TRY(store_set_meta_u64(st, "evaluated", r->n_evaluated, err));
+    TRY(store_set_meta_u64(st, "feasible", r->n_feasible, err));
+    TRY(store_set_meta_u64(st, "rows", st->n_rows, err));
     bool ok = sqlite3_prepare_v2(
                   st->db, "INSERT OR REPLACE INTO refusal(reason, designs) VALUES(?, ?)",
                   -1, &q, NULL) == SQLITE_OK;
@@ -417,41 +409,49 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
         sqlite3_reset(q);
     }
     sqlite3_finalize(q);
-    return ok ? set_sum(st, err) : store_error(st, "write the store", err);
+    return ok ? store_set_sum(st, err) : store_error(st, "write the store", err);
 }
 
-halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
-                                  const uint32_t *n_rows, uint32_t n_blocks,
-                                  const explore_reached *reached, const watcher *look,
-                                  halley_error *err)
+static halley_status write_wave_rows(explore_store *st, const explore_wave *wave,
+                                     const watcher *look, halley_error *err)
 {
-    assert(rows != NULL || n_blocks == 0);
-    assert(reached->n_feasible <= reached->n_evaluated);
-    const uint64_t n_before = store->n_rows;
-    TRY(run_sql(store, "BEGIN IMMEDIATE", "write the store", err));
-    halley_status status = HALLEY_OK;
-    for (uint32_t b = 0; b < n_blocks && status == HALLEY_OK; b++) {
-        for (uint32_t i = 0; i < n_rows[b] && status == HALLEY_OK; i++) {
-            if (!write_row(store, &rows[b][i]))
-                status = store_error(store, "write the store", err);
-            else if (watcher_is_cancelled(look))
-                status = watcher_error(look, err);
+    for (uint32_t b = 0; b < wave->n_blocks; b++) {
+        for (uint32_t i = 0; i < wave->n_rows[b]; i++) {
+            if (!write_row(st, &wave->rows[b][i]))
+                return store_error(st, "write the store", err);
+            if (watcher_is_cancelled(look))
+                return watcher_error(look, err);
         }
     }
+    return HALLEY_OK;
+}
+
+halley_status explore_store_write(explore_store *store, const explore_wave *wave,
+                                  const watcher *look, halley_error *err)
+{
+    assert(wave->rows != NULL || wave->n_blocks == 0);
+    assert(wave->reached->n_feasible <= wave->reached->n_evaluated);
+    const uint64_t n_before = store->n_rows;
+    TRY(store_run(store, "BEGIN IMMEDIATE", "write the store", err));
+    halley_status status = write_wave_rows(store, wave, look, err);
+    if (status == HALLEY_OK && wave->state.n > 0)
+        status = store_write_state(store, wave->state, err);
     if (status == HALLEY_OK)
-        status = write_reached(store, reached, err);
+        status = write_reached(store, wave->reached, err);
     if (status == HALLEY_OK)
-        status = run_sql(store, "COMMIT", "write the store", err);
+        status = store_run(store, "COMMIT", "write the store", err);
     if (status != HALLEY_OK) {
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
         store->n_rows = n_before;
+        return status;
     }
-    return status;
+    store->state.n = 0;
+    strbuf_add(&store->state, wave->state);
+    return store->state.failed ? error_nomem(err) : HALLEY_OK;
 }
 
-/* A row as it was written, or the sentence that it is not. */
-static halley_status read_row(explore_row *out, explore_store *st, sqlite3_stmt *q,
-                              halley_error *err)
+halley_status store_read_row(explore_row *out, const explore_store *st, sqlite3_stmt *q,
+                             halley_error *err)
 {
     const halley_study *s = st->study;
     const int n = sqlite3_column_count(q);
@@ -476,6 +476,8 @@ halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
 {
     assert(seen != NULL);
     sqlite3_stmt *q = NULL;
+    if (store->audit.is_needed)
+        TRY(store_check_pages(store->db, store->path, err));
     if (sqlite3_prepare_v2(store->db, "SELECT * FROM design ORDER BY id", -1, &q, NULL) !=
         SQLITE_OK)
         return store_error(store, "read the store", err);
@@ -484,7 +486,7 @@ halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
     halley_status status = HALLEY_OK;
     while (status == HALLEY_OK && (code = sqlite3_step(q)) == SQLITE_ROW) {
         explore_row row;
-        status = read_row(&row, store, q, err);
+        status = store_read_row(&row, store, q, err);
         if (status == HALLEY_OK && !seen(context, &row))
             status = error_nomem(err);
         n++;
@@ -497,12 +499,18 @@ halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
         return store_damaged(store->path, err,
                              "it holds %llu designs, not the %llu that were written",
                              (unsigned long long)n, (unsigned long long)store->n_rows);
+    store->audit.is_done = true;
     return HALLEY_OK;
+}
+
+uint64_t explore_store_last(const explore_store *store)
+{
+    return store->audit.last;
 }
 
 halley_status explore_store_settle_begin(explore_store *store, halley_error *err)
 {
-    TRY(run_sql(store, "BEGIN IMMEDIATE", "settle the store", err));
+    TRY(store_run(store, "BEGIN IMMEDIATE", "settle the store", err));
     if (sqlite3_prepare_v2(store->db, "DELETE FROM design WHERE id = ?", -1,
                            &store->remove, NULL) == SQLITE_OK)
         return HALLEY_OK;
@@ -533,11 +541,11 @@ halley_status explore_store_settle_end(explore_store *store, halley_status statu
     sqlite3_finalize(store->remove);
     store->remove = NULL;
     if (status == HALLEY_OK)
-        status = set_meta_u64(store, "rows", store->n_rows, err);
+        status = store_set_meta_u64(store, "rows", store->n_rows, err);
     if (status == HALLEY_OK)
-        status = set_sum(store, err);
+        status = store_set_sum(store, err);
     if (status == HALLEY_OK)
-        status = run_sql(store, "COMMIT", "settle the store", err);
+        status = store_run(store, "COMMIT", "settle the store", err);
     if (status != HALLEY_OK)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return status;
@@ -560,21 +568,55 @@ static halley_status leave_log(explore_store *st, halley_error *err)
     return HALLEY_OK;
 }
 
+/* meta `name` = value, in a transaction of its own. */
+static halley_status commit_meta(explore_store *st, const char *name, uint64_t value,
+                                 halley_error *err)
+{
+    TRY(store_run(st, "BEGIN IMMEDIATE", "finish the store", err));
+    halley_status status = store_set_meta_u64(st, name, value, err);
+    if (status == HALLEY_OK)
+        status = store_set_sum(st, err);
+    if (status == HALLEY_OK)
+        status = store_run(st, "COMMIT", "finish the store", err);
+    if (status != HALLEY_OK)
+        sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+static bool has_index(explore_store *st)
+{
+    sqlite3_stmt *q = NULL;
+    const bool has = sqlite3_prepare_v2(
+                         st->db, "SELECT 1 FROM sqlite_schema WHERE name = 'design_key'",
+                         -1, &q, NULL) == SQLITE_OK &&
+                     sqlite3_step(q) == SQLITE_ROW;
+    sqlite3_finalize(q);
+    return has;
+}
+
+/* The index takes a second per million rows and cannot be continued. A run that was
+ * killed while it made one is followed by one that does without, so that the answer is
+ * given however short the runs are; the next but one tries again. */
+static halley_status make_index(explore_store *st, halley_error *err)
+{
+    if (has_index(st))
+        return HALLEY_OK;
+    const bool was_killed = store_meta_u64(st->db, "indexing") == 1;
+    TRY(commit_meta(st, "indexing", was_killed ? 0 : 1, err));
+    if (was_killed)
+        return HALLEY_OK;
+    TRY(store_run(st, "CREATE INDEX IF NOT EXISTS design_key ON design(key)",
+                  "index the store", err));
+    return commit_meta(st, "indexing", 0, err);
+}
+
 halley_status explore_store_complete(explore_store *store, halley_error *err)
 {
     assert(store != NULL);
-    TRY(run_sql(store, "CREATE INDEX IF NOT EXISTS design_key ON design(key)",
-                "index the store", err));
-    TRY(run_sql(store, "BEGIN IMMEDIATE", "finish the store", err));
-    halley_status status = set_meta_u64(store, "complete", 1, err);
-    if (status == HALLEY_OK)
-        status = set_sum(store, err);
-    if (status == HALLEY_OK)
-        status = run_sql(store, "COMMIT", "finish the store", err);
-    if (status == HALLEY_OK)
-        return leave_log(store, err);
-    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return status;
+    assert(store->audit.is_done || !store->audit.is_needed);
+    TRY(commit_meta(store, "complete", 1, err));
+    TRY(make_index(store, err));
+    return leave_log(store, err);
 }
 
 halley_status explore_store_close(explore_store *store, halley_error *err)
@@ -588,6 +630,7 @@ halley_status explore_store_close(explore_store *store, halley_error *err)
         status = store_error(store, "close the store", err);
     if (store->lock >= 0)
         close(store->lock);
+    strbuf_fini(&store->state);
     free(store->path);
     free(store);
     return status;

@@ -2,9 +2,10 @@
  * explore/store/store.h - an exploration on disk: SQLite in WAL mode, one writer.
  *
  * Table `design` holds every feasible design, `refusal` counts the others by reason,
- * `meta` says which study and version wrote it and how far it came. A wave of designs is
- * one transaction together with the counts and the place reached, so that after a kill
- * the store is exactly some earlier wave.
+ * `state` what the run keeps of them in memory, `meta` says which study and version wrote
+ * it and how far it came. A wave of designs is one transaction together with the state,
+ * the counts and the place reached, so that after a kill the store is exactly some
+ * earlier wave.
  */
 #ifndef EXPLORE_STORE_H
 #define EXPLORE_STORE_H
@@ -24,16 +25,35 @@ typedef struct explore_reached {
 } explore_reached;
 
 /* Create, or with `resume` continue: then *reached is what it holds. A store of another
- * study, of a changed study or of another version is refused. */
+ * study, of a changed study or of another version is refused. Its rows have not been read
+ * yet: explore_store_read or explore_store_check_all must follow before anything that
+ * comes from the store is answered. */
 halley_status explore_store_open(explore_store **out, explore_reached *reached,
                                  const char *path, bool resume, const halley_study *s,
                                  halley_error *err);
+/* A wave of blocks of rows, and what the run has come to with them. */
+typedef struct explore_wave {
+    const explore_row *const *rows;
+    const uint32_t *n_rows;
+    uint32_t n_blocks;
+    const explore_reached *reached;
+    str state; /* explore/state.h; empty for searches that read all rows */
+} explore_wave;
 /* One transaction. */
-halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
-                                  const uint32_t *n_rows, uint32_t n_blocks,
-                                  const explore_reached *reached, const watcher *look,
-                                  halley_error *err);
-/* Every stored row in the order of its number. */
+halley_status explore_store_write(explore_store *store, const explore_wave *wave,
+                                  const watcher *look, halley_error *err);
+/* The state that was written last, lent until the next wave; empty when there is none. */
+halley_status explore_store_state(str *out, explore_store *store, halley_error *err);
+/* The largest number of a row that was there when the store was opened. */
+uint64_t explore_store_last(const explore_store *store);
+/* For about that many seconds, check rows that were there when the store was opened; not
+ * in the first second. Rows are added in the order of their numbers. */
+halley_status explore_store_check_some(explore_store *store, double most_s,
+                                       const watcher *look, halley_error *err);
+/* Check what is left of a resumed store, when everything is evaluated. */
+halley_status explore_store_check_all(explore_store *store, watcher *look,
+                                      halley_error *err);
+/* Every stored row in the order of its number; this checks all of them. */
 typedef bool explore_row_seen(void *context, const explore_row *row);
 halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
                                  void *context, halley_error *err);

@@ -79,7 +79,7 @@ bool store_sum_meta(uint64_t *out, sqlite3 *db)
         !sum_query(&sum, db, "SELECT reason, designs FROM refusal ORDER BY reason") ||
         !sum_query(&sum, db,
                    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND "
-                   "name IN ('design', 'meta', 'refusal') ORDER BY name"))
+                   "name IN ('design', 'meta', 'refusal', 'state') ORDER BY name"))
         return false;
     *out = sum;
     return true;
@@ -144,7 +144,7 @@ static halley_status check_tables(sqlite3 *db, const char *path, halley_error *e
     TRY(database_check_plain(db, path, err));
     if (sqlite3_prepare_v2(db,
                            "SELECT name FROM sqlite_schema WHERE name NOT IN ('meta', "
-                           "'refusal', 'design', 'design_key') AND "
+                           "'refusal', 'design', 'state', 'design_key') AND "
                            "name NOT LIKE 'sqlite\\_%' ESCAPE '\\' LIMIT 1",
                            -1, &q, NULL) != SQLITE_OK)
         return database_error(db, path, "read the store", err);
@@ -199,13 +199,17 @@ halley_status store_check_kind(sqlite3 *db, const char *path, halley_error *err)
     return check_format(db, path, err);
 }
 
+halley_status store_check_pages(sqlite3 *db, const char *path, halley_error *err)
+{
+    const halley_status status = database_check_pages(db, path, err);
+    if (status == HALLEY_EFORMAT)
+        return store_damaged(path, err, "its pages contradict each other");
+    return status;
+}
+
 halley_status store_check_summary(sqlite3 *db, const char *path, halley_error *err)
 {
     uint64_t sum, refused;
-    const halley_status pages = database_check_pages(db, path, err);
-    if (pages == HALLEY_EFORMAT)
-        return store_damaged(path, err, "its pages contradict each other");
-    TRY(pages);
     if (!store_sum_meta(&sum, db) || sum != store_meta_u64(db, "sum"))
         return store_damaged(path, err, "the checksum of its summary is wrong");
     if (!sum_refused(&refused, db) ||

@@ -2,16 +2,17 @@
  * explore/store/store_check.h - is a store what halley wrote?
  *
  * Stores are believed for years and copied between machines, so every row of `design`
- * carries a checksum of its other columns, `meta` one of itself and of `refusal`, and the
- * number of rows is stated. Whoever reads a store checks all of them first: one flipped
- * bit, a deleted row or an edited number is named instead of shown.
+ * carries a checksum of its other columns, `meta` one of itself, of `refusal` and of
+ * `state`, and the number of rows is stated. Whoever reads a store checks all of them
+ * before anything is shown: one flipped bit, a deleted row or an edited number is named
+ * instead.
  */
 #ifndef EXPLORE_STORE_CHECK_H
 #define EXPLORE_STORE_CHECK_H
 
 #include "base/database.h"
 
-enum { STORE_FORMAT = 6 };
+enum { STORE_FORMAT = 7 };
 
 /* Checksum of a row, column by column; starts at STORE_SUM_START. A double that is not a
  * number is stored as NULL, and -0 as 0. */
@@ -36,7 +37,9 @@ halley_status store_damaged(const char *path, halley_error *err, const char *for
 
 /* Is this a store, of this format, with plain tables? */
 halley_status store_check_kind(sqlite3 *db, const char *path, halley_error *err);
-/* Are its pages sound and its `meta` and `refusal` as they were written? */
+/* Are its pages sound? */
+halley_status store_check_pages(sqlite3 *db, const char *path, halley_error *err);
+/* Are its `meta` and `refusal` as they were written? */
 halley_status store_check_summary(sqlite3 *db, const char *path, halley_error *err);
 /* All rows of `design` have their checksums, and there are as many as stated. */
 halley_status store_check_rows(sqlite3 *db, const char *path, halley_error *err);

@@ -87,7 +87,7 @@ typedef struct compiler {
     halley_error *err;
 } compiler;
 
-static halley_status wrong(compiler *c, const char *what)
+static halley_status refuse_expression(compiler *c, const char *what)
 {
     return error_set(c->err, HALLEY_EINVAL, "expression \"%.*s\": %s at column %zu",
                      STR_ARG(c->text), what, c->at + 1);
@@ -97,7 +97,7 @@ static halley_status push_step(compiler *c, expr_step step, explore_dims dims)
 {
     assert(c != NULL);
     if (c->n == MOST_STEPS || c->depth >= MOST_DEPTH)
-        return wrong(c, "too long or too deep");
+        return refuse_expression(c, "too long or too deep");
     c->steps[c->n++] = step;
     c->dims[c->depth++] = dims;
     return HALLEY_OK;
@@ -200,11 +200,11 @@ static halley_status find_dims(const compiler *c, const op_row *row, explore_dim
     return HALLEY_OK;
 }
 
-static halley_status emit(compiler *c, const op_row *row)
+static halley_status emit_operator(compiler *c, const op_row *row)
 {
     assert(row != NULL);
     if (c->depth < row->arity)
-        return wrong(c, "something is missing");
+        return refuse_expression(c, "something is missing");
     if ((row->op == OP_EQUAL || row->op == OP_UNEQUAL) && !resolve_word(c)) {
         const uint32_t at = c->steps[c->n - 1].op == OP_WORD ? c->n - 1 : c->n - 2;
         return unknown_name(c, c->names[at]);
@@ -222,40 +222,41 @@ static halley_status push_operator(compiler *c, const op_row *row)
         const op_row *top = c->pending[c->n_pending - 1];
         if (top->level < row->level || (top->level == row->level && row->op == OP_POWER))
             break;
-        TRY(emit(c, top));
+        TRY(emit_operator(c, top));
         c->n_pending--;
     }
     if (c->n_pending == MOST_DEPTH)
-        return wrong(c, "too deep");
+        return refuse_expression(c, "too deep");
     c->pending[c->n_pending++] = row;
     c->wants_value = true;
     return HALLEY_OK;
 }
 
 /* Operators back to the parenthesis; `comma` keeps it open. */
-static halley_status unwind(compiler *c, bool comma)
+static halley_status unwind_operators(compiler *c, bool comma)
 {
     while (c->n_pending && c->pending[c->n_pending - 1]->op != OP_OPEN) {
-        TRY(emit(c, c->pending[--c->n_pending]));
+        TRY(emit_operator(c, c->pending[--c->n_pending]));
     }
     if (!c->n_pending)
-        return wrong(c, comma ? "a comma outside a function" : "')' without '('");
+        return refuse_expression(c, comma ? "a comma outside a function"
+                                          : "')' without '('");
     if (comma)
         return HALLEY_OK;
     c->n_pending--;
     if (c->n_pending && c->pending[c->n_pending - 1]->level == 9)
-        return emit(c, c->pending[--c->n_pending]);
+        return emit_operator(c, c->pending[--c->n_pending]);
     return HALLEY_OK;
 }
 
-static char peek(const compiler *c, size_t ahead)
+static char peek_char(const compiler *c, size_t ahead)
 {
     return c->at + ahead < c->text.n ? c->text.at[c->at + ahead] : '\0';
 }
 
 static void skip_space(compiler *c)
 {
-    while (isspace((unsigned char)peek(c, 0)))
+    while (isspace((unsigned char)peek_char(c, 0)))
         c->at++;
 }
 
@@ -263,12 +264,12 @@ static void skip_space(compiler *c)
 static halley_status read_number(compiler *c)
 {
     const size_t from = c->at;
-    while (isdigit((unsigned char)peek(c, 0)) || peek(c, 0) == '.' ||
-           ((peek(c, 0) == 'e' || peek(c, 0) == 'E') &&
-            (isdigit((unsigned char)peek(c, 1)) ||
-             ((peek(c, 1) == '-' || peek(c, 1) == '+') &&
-              isdigit((unsigned char)peek(c, 2)))))) {
-        c->at += (peek(c, 0) == 'e' || peek(c, 0) == 'E') ? 2 : 1;
+    while (isdigit((unsigned char)peek_char(c, 0)) || peek_char(c, 0) == '.' ||
+           ((peek_char(c, 0) == 'e' || peek_char(c, 0) == 'E') &&
+            (isdigit((unsigned char)peek_char(c, 1)) ||
+             ((peek_char(c, 1) == '-' || peek_char(c, 1) == '+') &&
+              isdigit((unsigned char)peek_char(c, 2)))))) {
+        c->at += (peek_char(c, 0) == 'e' || peek_char(c, 0) == 'E') ? 2 : 1;
     }
     const size_t digits = c->at;
     skip_space(c);
@@ -289,7 +290,7 @@ static halley_status read_number(compiler *c)
     }
     c->at = digits;
     if (!number_read((str){c->text.at + from, digits - from}, &number))
-        return wrong(c, "a number that is none");
+        return refuse_expression(c, "a number that is none");
     return push_step(c, (expr_step){.op = OP_NUMBER, .number = number}, explore_dims_any);
 }
 
@@ -303,7 +304,7 @@ static str read_name(compiler *c)
 {
     const size_t from = c->at;
     for (;;) {
-        const char ch = peek(c, 0), next = peek(c, 1);
+        const char ch = peek_char(c, 0), next = peek_char(c, 1);
         if (!in_name(ch) && !((ch == '-' || ch == '/') && isalpha((unsigned char)next)))
             break;
         c->at++;
@@ -321,14 +322,14 @@ static halley_status read_word(compiler *c)
         if (!str_eq(name, str_from(row->text)))
             continue;
         if (c->wants_value != (row->arity == 1 || row->level == 9))
-            return wrong(c, "an operator out of place");
+            return refuse_expression(c, "an operator out of place");
         skip_space(c);
-        if (row->level == 9 && peek(c, 0) != '(')
-            return wrong(c, "a function needs '('");
+        if (row->level == 9 && peek_char(c, 0) != '(')
+            return refuse_expression(c, "a function needs '('");
         return push_operator(c, row);
     }
     if (!c->wants_value)
-        return wrong(c, "an operator is missing");
+        return refuse_expression(c, "an operator is missing");
     c->wants_value = false;
     expr_step step = {.op = OP_PARAM};
     if (explore_ref_find(&step.param, name, NULL))
@@ -350,19 +351,19 @@ static halley_status read_word(compiler *c)
 
 static halley_status read_symbol(compiler *c)
 {
-    const char ch = peek(c, 0);
+    const char ch = peek_char(c, 0);
     if (ch == '(') {
         if (!c->wants_value || c->n_pending == MOST_DEPTH)
-            return wrong(c, "'(' out of place");
+            return refuse_expression(c, "'(' out of place");
         c->at++;
         c->pending[c->n_pending++] = &opening;
         return HALLEY_OK;
     }
     if (ch == ')' || ch == ',') {
         if (c->wants_value)
-            return wrong(c, "something is missing");
+            return refuse_expression(c, "something is missing");
         c->wants_value = ch == ',';
-        TRY(unwind(c, ch == ','));
+        TRY(unwind_operators(c, ch == ','));
         c->at++;
         return HALLEY_OK;
     }
@@ -376,20 +377,20 @@ static halley_status read_symbol(compiler *c)
                         str_from(ops[i].text)))
             continue;
         if (c->wants_value)
-            return wrong(c, "something is missing");
+            return refuse_expression(c, "something is missing");
         c->at += n;
         return push_operator(c, &ops[i]);
     }
-    return wrong(c, "a character that means nothing");
+    return refuse_expression(c, "a character that means nothing");
 }
 
-static halley_status compile(compiler *c)
+static halley_status compile_expression(compiler *c)
 {
     for (skip_space(c); c->at < c->text.n; skip_space(c)) {
-        const char ch = peek(c, 0);
+        const char ch = peek_char(c, 0);
         if (isdigit((unsigned char)ch) || (ch == '.' && c->wants_value)) {
             if (!c->wants_value)
-                return wrong(c, "an operator is missing");
+                return refuse_expression(c, "an operator is missing");
             c->wants_value = false;
             TRY(read_number(c));
         } else if (isalpha((unsigned char)ch)) {
@@ -399,19 +400,19 @@ static halley_status compile(compiler *c)
         }
     }
     if (c->wants_value)
-        return wrong(c, "something is missing");
+        return refuse_expression(c, "something is missing");
     while (c->n_pending) {
         if (c->pending[c->n_pending - 1]->op == OP_OPEN)
-            return wrong(c, "'(' without ')'");
-        TRY(emit(c, c->pending[--c->n_pending]));
+            return refuse_expression(c, "'(' without ')'");
+        TRY(emit_operator(c, c->pending[--c->n_pending]));
     }
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->steps[i].op == OP_WORD)
             return unknown_name(c, c->names[i]);
         if (c->steps[i].op == OP_PARAM && explore_param_whole(c->steps[i].param.param))
-            return wrong(c, "a whole model, cluster or stack has no number");
+            return refuse_expression(c, "a whole model, cluster or stack has no number");
     }
-    return c->depth == 1 ? HALLEY_OK : wrong(c, "more than one value");
+    return c->depth == 1 ? HALLEY_OK : refuse_expression(c, "more than one value");
 }
 
 halley_status explore_expr_compile(explore_expr *out, arena *memory, str text,
@@ -423,7 +424,7 @@ halley_status explore_expr_compile(explore_expr *out, arena *memory, str text,
     if (!c)
         return error_nomem(err);
     *c = (compiler){.text = text, .wants_value = true, .err = err};
-    halley_status status = compile(c);
+    halley_status status = compile_expression(c);
     if (status == HALLEY_OK) {
         *out = (explore_expr){.n = c->n, .uses_results = c->uses_results};
         out->text = arena_copy(memory, text);

@@ -1,6 +1,7 @@
 /*
  * Study files. Each part of the file is a row of one schema table; what varies, what is
- * fixed and what is asked are read by study_axis.c, study_fixed.c and expr.c.
+ * fixed, the plan, the search and what is asked are read by study_axis.c, study_fixed.c,
+ * study_plan.c, study_search.c, study_question.c and expr.c.
  */
 #include "explore/study/study.h"
 
@@ -172,150 +173,6 @@ static halley_status read_objective(halley_study *s, const conf_node *node,
     return HALLEY_OK;
 }
 
-static const char *const methods[] = {"exhaustive",   "random", "latin-hypercube",
-                                      "evolutionary", "nlopt",  NULL};
-
-typedef struct search_text {
-    uint32_t method, population;
-    uint64_t samples, seed;
-} search_text;
-static const conf_field search_fields[] = {
-    {.key = "method",
-     .type = CONF_TYPE_ENUM,
-     .offset = offsetof(search_text, method),
-     .required = true,
-     .names = methods,
-     .doc = "search method",
-     .by_default = "required"},
-    {.key = "samples",
-     .type = CONF_TYPE_U64,
-     .offset = offsetof(search_text, samples),
-     .min = 1,
-     .max = 1e9,
-     .doc = "number of designs to evaluate",
-     .by_default = "10000",
-     .example = "50000"},
-    {.key = "population",
-     .type = CONF_TYPE_U32,
-     .offset = offsetof(search_text, population),
-     .min = 4,
-     .max = 1e5,
-     .doc = "population of the evolutionary search",
-     .by_default = "64",
-     .example = "256"},
-    {.key = "seed",
-     .type = CONF_TYPE_U64,
-     .offset = offsetof(search_text, seed),
-     .doc = "seed of the random numbers",
-     .by_default = "1",
-     .example = "7"},
-};
-
-static halley_status read_search(halley_study *s, const conf_node *node,
-                                 halley_error *err)
-{
-    search_text t = {.seed = 1, .samples = 10000, .population = 64};
-    if (node && node->kind == CONF_SCALAR) {
-        while (methods[t.method] && !str_eq(node->text, str_from(methods[t.method])))
-            t.method++;
-        if (!methods[t.method])
-            return conf_error(&s->file, node, err, HALLEY_EINVAL,
-                              "search is exhaustive, random, latin-hypercube, "
-                              "evolutionary or nlopt, not \"%.*s\"",
-                              STR_ARG(node->text));
-    } else if (node) {
-        TRY(conf_read(&t, &s->file, node, search_fields,
-                      sizeof search_fields / sizeof *search_fields, true, NULL, err));
-    }
-    s->search =
-        (explore_search){(explore_method)t.method, t.samples, t.population, t.seed};
-    return HALLEY_OK;
-}
-
-/* {plan.tp: 64, system: GPU}: parameters, or the name of a row of tied ones. */
-static halley_status read_design(explore_fixed *out, uint32_t *n, halley_study *s,
-                                 const conf_node *map, halley_error *err)
-{
-    assert(*n <= EXPLORE_MAX_FIXED);
-    if (map->kind != CONF_MAP)
-        return conf_error(&s->file, map, err, HALLEY_EFORMAT,
-                          "a design is a map of parameters");
-    const bool had_fill = s->has_fill;
-    for (uint32_t i = 0; i < map->n; i++) {
-        const conf_node *node = map->items[i];
-        const explore_axis *tied = NULL;
-        for (uint32_t a = 0; a < s->n_axes; a++) {
-            if (str_eq(map->keys[i], str_from(s->axes[a].seen.name)) &&
-                s->axes[a].values &&
-                s->axes[a].seen.texts[0] != s->axes[a].values[0].text)
-                tied = &s->axes[a];
-        }
-        if (!tied) {
-            char path[160];
-            snprintf(path, sizeof path, "%.*s", STR_ARG(map->keys[i]));
-            TRY(explore_fixed_read(out, n, s, path, node, err));
-            continue;
-        }
-        uint32_t row = 0;
-        while (row < tied->seen.n && !str_eq(node->text, str_from(tied->seen.texts[row])))
-            row++;
-        if (row == tied->seen.n)
-            return conf_error(&s->file, node, err, HALLEY_EINVAL,
-                              "%s has no row named \"%.*s\"", tied->seen.name,
-                              STR_ARG(node->text));
-        for (uint32_t r = 0; r < tied->n_refs && *n < EXPLORE_MAX_FIXED; r++) {
-            const explore_value *v = &tied->values[row * tied->n_refs + r];
-            if (v->text)
-                out[(*n)++] = (explore_fixed){tied->refs[r], *v};
-        }
-    }
-    s->has_fill = had_fill;
-    return HALLEY_OK;
-}
-
-typedef struct question_text {
-    str parameter;
-    const conf_node *from, *to, *of, *beats;
-} question_text;
-#define QUESTION(key, type, member, doc, example)                                        \
-    CONF_FIELD_SHOWN(question_text, key, type, UNITS_COUNT, member, true, doc,           \
-                     "required", example)
-static const conf_field question_fields[] = {
-    QUESTION("parameter", CONF_TYPE_TEXT, parameter, "parameter to vary",
-             "cluster.network.bandwidth"),
-    QUESTION("from", CONF_TYPE_NODE, from, "smallest value", "25 GB/s"),
-    QUESTION("to", CONF_TYPE_NODE, to, "largest value", "100 GB/s"),
-    QUESTION("of", CONF_TYPE_NODE, of, "the design that should win", "{plan.tp: 8}"),
-    QUESTION("beats", CONF_TYPE_NODE, beats, "the design it is compared with",
-             "{plan.tp: 4}"),
-};
-
-/* "plan.tp 64, system small" */
-static halley_status words_of(const char **out, halley_study *s, const conf_node *map,
-                              halley_error *err)
-{
-    strbuf words = {0};
-    for (uint32_t i = 0; i < map->n; i++)
-        strbuf_printf(&words, "%s%.*s %.*s", i ? ", " : "", STR_ARG(map->keys[i]),
-                      STR_ARG(map->items[i]->text));
-    *out = words.failed ? NULL : arena_copy(&s->memory, strbuf_str(&words));
-    strbuf_fini(&words);
-    return *out ? HALLEY_OK : error_nomem(err);
-}
-
-static halley_status side(const explore_fixed **out, uint32_t *n, const char **text,
-                          halley_study *s, const conf_node *map, halley_error *err)
-{
-    assert(text != NULL);
-    explore_fixed *list = arena_array(&s->memory, EXPLORE_MAX_FIXED, sizeof *list);
-    if (!list)
-        return error_nomem(err);
-    *n = 0;
-    TRY(read_design(list, n, s, map, err));
-    *out = list;
-    return words_of(text, s, map, err);
-}
-
 bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
 {
     assert(section != NULL);
@@ -326,8 +183,8 @@ bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
     } sections[] = {
         {"", study_fields, sizeof study_fields / sizeof *study_fields},
         {"vary", explore_range_fields, explore_n_range_fields},
-        {"search", search_fields, sizeof search_fields / sizeof *search_fields},
-        {"break-even", question_fields, sizeof question_fields / sizeof *question_fields},
+        {"search", explore_search_fields, explore_n_search_fields},
+        {"break-even", explore_question_fields, explore_n_question_fields},
     };
     for (size_t s = 0; s < sizeof sections / sizeof *sections; s++) {
         if (strcmp(sections[s].name, section) != 0 || i >= sections[s].n)
@@ -338,146 +195,6 @@ bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
         return true;
     }
     return false;
-}
-
-static halley_status read_questions(halley_study *s, const conf_node *list,
-                                    halley_error *err)
-{
-    assert(s->n_questions == 0);
-    if (!list)
-        return HALLEY_OK;
-    if (list->kind != CONF_LIST || list->n > EXPLORE_MAX_QUESTIONS)
-        return conf_error(&s->file, list, err, HALLEY_EFORMAT,
-                          "break-even is a list of at most %d questions",
-                          EXPLORE_MAX_QUESTIONS);
-    for (uint32_t i = 0; i < list->n; i++) {
-        question_text t = {0};
-        explore_question *q = &s->questions[s->n_questions];
-        explore_value v;
-        TRY(conf_read(&t, &s->file, list->items[i], question_fields, 5, true, NULL, err));
-        TRY(explore_ref_read(&q->ref, s, t.parameter, list->items[i], err));
-        q->path = arena_copy(&s->memory, t.parameter);
-        if (q->ref.param->kind == PARAM_EDIT)
-            return conf_error(&s->file, list->items[i], err, HALLEY_EINVAL,
-                              "break-even cannot turn %s, which is a key of the cluster "
-                              "file; vary it instead",
-                              q->path == NULL ? "" : q->path);
-        TRY(explore_value_read(&v, &s->loader, &q->ref, t.from, err));
-        q->from = v.number;
-        TRY(explore_value_read(&v, &s->loader, &q->ref, t.to, err));
-        q->to = v.number;
-        if (!(q->from > 0 && q->from < q->to) || !q->path)
-            return conf_error(&s->file, t.from, err, HALLEY_EINVAL,
-                              "break-even needs 0 < from < to");
-        TRY(side(&q->of, &q->n_of, &q->of_text, s, t.of, err));
-        TRY(side(&q->beats, &q->n_beats, &q->beats_text, s, t.beats, err));
-        s->n_questions++;
-    }
-    assert(s->n_questions <= EXPLORE_MAX_QUESTIONS);
-    return HALLEY_OK;
-}
-
-/* The plans `plan: best` tries, where the study says nothing else. */
-static const char *const best_axes[][2] = {
-    {"plan.tp", "powers-of-two"},
-    {"plan.pp", "divisors"},
-    {"plan.virtual", "[1, 2, 4]"},
-    {"plan.ep", "powers-of-two"},
-    {"plan.micro-batch", "[1, 2, 4, 8, 16]"},
-    {"plan.recompute", "[none, selective, full]"},
-};
-
-static bool is_fixed(const halley_study *s, const char *path)
-{
-    for (uint32_t i = 0; i < s->n_fixed; i++) {
-        if (strcmp(s->fixed[i].ref.param->path, path) == 0)
-            return true;
-    }
-    for (uint32_t i = 0; i < s->n_axes; i++) {
-        for (uint32_t r = 0; r < s->axes[i].n_refs; r++) {
-            if (strcmp(s->axes[i].refs[r].param->path, path) == 0)
-                return true;
-        }
-    }
-    return s->has_fill && strcmp(s->fill.param->path, path) == 0;
-}
-
-static bool has_experts(const halley_study *s)
-{
-    bool any = s->base.model.experts > 0;
-    for (uint32_t i = 0; i < s->loader.n_models; i++)
-        any = any || s->loader.models[i]->experts > 0;
-    return any;
-}
-
-static halley_status default_best(halley_study *s, const conf_node *at, halley_error *err)
-{
-    for (size_t i = 0; i < sizeof best_axes / sizeof *best_axes; i++) {
-        const char *path = best_axes[i][0], *text = best_axes[i][1];
-        if (is_fixed(s, path) || (strcmp(path, "plan.ep") == 0 && !has_experts(s)))
-            continue;
-        conf_node items[8], *list[8], spec = *at;
-        spec.text = str_from(text);
-        spec.kind = CONF_SCALAR;
-        if (text[0] == '[') {
-            str rest = {text + 1, strlen(text) - 2}, word;
-            spec.kind = CONF_LIST;
-            spec.n = 0;
-            while (str_next(&rest, ',', &word)) {
-                items[spec.n] = *at;
-                items[spec.n].kind = CONF_SCALAR;
-                items[spec.n].text = str_trim(word);
-                list[spec.n] = &items[spec.n];
-                spec.n++;
-            }
-            spec.items = list;
-        }
-        conf_node *kept = arena_alloc(&s->memory, sizeof *kept);
-        if (!kept)
-            return error_nomem(err);
-        *kept = spec;
-        TRY(explore_axis_read(s, str_from(path), kept, true, err));
-    }
-    return HALLEY_OK;
-}
-
-/* `plan: best`, `plan: {best: {tp: [1, 8], ...}, zero: 1}`, or a fixed plan. */
-static halley_status read_plan(halley_study *s, const conf_node **best,
-                               const conf_node *plan, halley_error *err)
-{
-    *best = NULL;
-    if (!plan)
-        return HALLEY_OK;
-    if (plan->kind == CONF_SCALAR && str_eq(plan->text, STR("best"))) {
-        *best = plan;
-        s->best_plan = true;
-        return HALLEY_OK;
-    }
-    if (plan->kind != CONF_MAP)
-        return conf_error(&s->file, plan, err, HALLEY_EFORMAT,
-                          "plan is a map such as {tp: 8, zero: 1}, or best");
-    for (uint32_t i = 0; i < plan->n; i++) {
-        const conf_node *node = plan->items[i];
-        if (str_eq(plan->keys[i], STR("best"))) {
-            *best = node;
-            s->best_plan = true;
-            continue;
-        }
-        char path[160];
-        snprintf(path, sizeof path, "plan.%.*s", STR_ARG(plan->keys[i]));
-        TRY(explore_fixed_read(s->fixed, &s->n_fixed, s, path, node, err));
-    }
-    return HALLEY_OK;
-}
-
-static halley_status read_best(halley_study *s, const conf_node *best, halley_error *err)
-{
-    for (uint32_t i = 0; best->kind == CONF_MAP && i < best->n; i++) {
-        char path[160];
-        snprintf(path, sizeof path, "plan.%.*s", STR_ARG(best->keys[i]));
-        TRY(explore_axis_read(s, str_from(path), best->items[i], true, err));
-    }
-    return default_best(s, best, err);
 }
 
 static void set_all(explore_design *d, const explore_fixed *list, uint32_t n, bool whole)
@@ -583,7 +300,7 @@ static halley_status check_tiers(const halley_study *s, halley_error *err)
 
 static void default_fill(halley_study *s)
 {
-    if (s->has_fill || is_fixed(s, "plan.dp"))
+    if (s->has_fill || explore_plan_gives(s, "plan.dp"))
         return;
     s->has_fill = explore_ref_find(&s->fill, STR("plan.dp"), NULL);
 }
@@ -669,26 +386,26 @@ static halley_status read_study(halley_study *s, halley_error *err)
     TRY(read_tokens(s, t.tokens, err));
     halley_plan_default(&s->base.plan);
     TRY(read_fixed(s, &t, err));
-    TRY(read_plan(s, &best, t.plan, err));
+    TRY(explore_plan_read(s, &best, t.plan, err));
     set_all(&s->base, s->fixed, s->n_fixed, true);
     set_all(&s->base, s->fixed, s->n_fixed, false);
     TRY(read_vary(s, t.vary, err));
     default_fill(s);
     if (best)
-        TRY(read_best(s, best, err));
+        TRY(explore_best_read(s, best, err));
     TRY(explore_axes_finish(s, err));
     list_given(s);
     TRY(check_tiers(s, err));
     TRY(read_where(s, t.where, err));
     TRY(read_objective(s, t.objective, err));
-    TRY(read_search(s, t.search, err));
+    TRY(explore_search_read(s, t.search, err));
     if (t.baseline) {
         s->has_baseline = true;
-        TRY(read_design(s->baseline, &s->n_baseline, s, t.baseline, err));
-        TRY(words_of(&s->baseline_text, s, t.baseline, err));
+        TRY(explore_design_read(s->baseline, &s->n_baseline, s, t.baseline, err));
+        TRY(explore_design_print(&s->baseline_text, s, t.baseline, err));
     }
     TRY(check_edits(s, err));
-    return read_questions(s, t.breaks, err);
+    return explore_questions_read(s, t.breaks, err);
 }
 
 halley_status halley_study_parse(halley_study **out, const char *text, size_t n,

@@ -108,6 +108,35 @@ halley_status explore_axes_finish(halley_study *s, halley_error *err);
 halley_status explore_fixed_read(explore_fixed *out, uint32_t *n, halley_study *s,
                                  const char *prefix, const conf_node *map,
                                  halley_error *err);
+/* study_question.c: {plan.tp: 64, system: GPU}: parameters, or the name of a row of tied
+ * ones. */
+halley_status explore_design_read(explore_fixed *out, uint32_t *n, halley_study *s,
+                                  const conf_node *map, halley_error *err);
+/* The same as words: "plan.tp 64, system small". */
+halley_status explore_design_print(const char **out, halley_study *s,
+                                   const conf_node *map, halley_error *err);
+/* study_question.c: the list under `break-even:`. */
+halley_status explore_questions_read(halley_study *s, const conf_node *list,
+                                     halley_error *err);
+extern const conf_field explore_question_fields[];
+extern const size_t explore_n_question_fields;
+
+/* study_search.c: `search:`; NULL gives its defaults. */
+halley_status explore_search_read(halley_study *s, const conf_node *node,
+                                  halley_error *err);
+extern const conf_field explore_search_fields[];
+extern const size_t explore_n_search_fields;
+
+/* study_plan.c: `plan: best`, `plan: {best: {tp: [1, 8], ...}, zero: 1}`, or a fixed
+ * plan. *best is the node that says what is searched; NULL: nothing is. */
+halley_status explore_plan_read(halley_study *s, const conf_node **best,
+                                const conf_node *plan, halley_error *err);
+/* Does the study fix, fill or vary that parameter? */
+bool explore_plan_gives(const halley_study *s, const char *path);
+/* The axes of the plans that are searched. */
+halley_status explore_best_read(halley_study *s, const conf_node *best,
+                                halley_error *err);
+
 /* One value, which may be "fill" or "= ...": then *is is false. */
 halley_status explore_special_read(bool *is, halley_study *s, const explore_ref *ref,
                                    const conf_node *node, halley_error *err);

@@ -215,7 +215,7 @@ static halley_status read_all(explore_axis *a, halley_study *s, const conf_node 
 }
 
 /* Must a change of this axis set everything anew? */
-static bool resets(const explore_axis *a)
+static bool resets_design(const explore_axis *a)
 {
     bool yes = a->whole;
     for (uint32_t r = 0; r < a->n_refs; r++) {
@@ -307,8 +307,8 @@ static halley_status read_tied(halley_study *s, str key, const conf_node *list,
     return HALLEY_OK;
 }
 
-static halley_status bound(double *out, halley_study *s, const explore_ref *ref,
-                           const conf_node *node, halley_error *err)
+static halley_status read_axis_bound(double *out, halley_study *s, const explore_ref *ref,
+                                     const conf_node *node, halley_error *err)
 {
     assert(ref->param != NULL);
     explore_value v;
@@ -422,7 +422,7 @@ static bool add_powers(numbers *to, double most)
 }
 
 /* Sorted, each once, within bounds. */
-static void tidy(numbers *list, double from, double to)
+static void tidy_numbers(numbers *list, double from, double to)
 {
     size_t n = 0;
     mem_sort_doubles(list->at, list->n);
@@ -466,9 +466,9 @@ static halley_status fill_later(numbers *out, halley_study *s, explore_axis *a,
     assert(r != NULL);
     double from = 1, to = 1e15;
     numbers bases = {0};
-    halley_status status = bound(&from, s, &a->refs[0], r->from, err);
+    halley_status status = read_axis_bound(&from, s, &a->refs[0], r->from, err);
     if (status == HALLEY_OK)
-        status = bound(&to, s, &a->refs[0], r->to, err);
+        status = read_axis_bound(&to, s, &a->refs[0], r->to, err);
     if (status == HALLEY_OK)
         status = base_values(&bases, s, a, r->of, divisors, to, err);
     for (size_t i = 0; i < bases.n && status == HALLEY_OK; i++) {
@@ -476,7 +476,7 @@ static halley_status fill_later(numbers *out, halley_study *s, explore_axis *a,
             status = error_nomem(err);
     }
     array_fini(&bases);
-    tidy(out, from, to);
+    tidy_numbers(out, from, to);
     return status;
 }
 
@@ -487,9 +487,9 @@ static halley_status read_range(numbers *out, explore_axis *a, halley_study *s,
     assert(a->n_refs == 1);
     const explore_ref *ref = &a->refs[0];
     double from = NAN, to = NAN, step = NAN;
-    TRY(bound(&from, s, ref, r->from, err));
-    TRY(bound(&to, s, ref, r->to, err));
-    TRY(bound(&step, s, ref, r->step, err));
+    TRY(read_axis_bound(&from, s, ref, r->from, err));
+    TRY(read_axis_bound(&to, s, ref, r->to, err));
+    TRY(read_axis_bound(&step, s, ref, r->step, err));
     if (!(from <= to))
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
                           "the range of %s needs from and to, from not above to",
@@ -667,7 +667,7 @@ halley_status explore_axes_finish(halley_study *s, halley_error *err)
     }
     order_axes(s);
     for (uint32_t i = 0; i < s->n_axes; i++)
-        s->axes[i].resets = resets(&s->axes[i]);
+        s->axes[i].resets = resets_design(&s->axes[i]);
     s->size = 1;
     s->n_outer = 0;
     double inner = 1;

@@ -129,8 +129,9 @@ typedef struct frame {
     char path[PATH_SIZE];
 } frame;
 
-static halley_status join(char to[PATH_SIZE], const halley_study *s, const char *prefix,
-                          str key, const conf_node *node, halley_error *err)
+static halley_status extend_path(char to[PATH_SIZE], const halley_study *s,
+                                 const char *prefix, str key, const conf_node *node,
+                                 halley_error *err)
 {
     assert(prefix != NULL);
     const bool whole = str_eq(key, STR("preset")); /* of the thing itself */
@@ -166,7 +167,7 @@ halley_status explore_fixed_read(explore_fixed *out, uint32_t *n, halley_study *
         const conf_node *node = f->map->items[f->i];
         const str key = f->map->keys[f->i++];
         char path[PATH_SIZE];
-        TRY(join(path, s, f->path, key, node, err));
+        TRY(extend_path(path, s, f->path, key, node, err));
         if (node->kind != CONF_MAP) {
             TRY(add_value(out, n, s, path, node, err));
             continue;

@@ -69,7 +69,7 @@ static halley_status make_share_folder(bool *made, const char *path, halley_erro
 
 halley_status share_save(const halley_trace_set *set, const char *out, request_call *call,
                          traces_groups_saver *save_groups, const void *groups,
-                         halley_error *err)
+                         const traces_extra *extra, halley_error *err)
 {
     bool made;
     TRY(make_share_folder(&made, out, err));
@@ -79,7 +79,8 @@ halley_status share_save(const halley_trace_set *set, const char *out, request_c
                                   .one = halley_trace_set_count(set) == 1 &&
                                          traces_is_file(call),
                                   .save_groups = save_groups,
-                                  .groups = groups};
+                                  .groups = groups,
+                                  .extra = extra};
     const halley_status status = traces_save(set, &output, call, err);
     if (status != HALLEY_OK && made)
         (void)rmdir(out);

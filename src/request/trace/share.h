@@ -18,6 +18,6 @@ halley_status share_target(request_call *call, const char *out, bool force,
 /* The whole set to OUT, as .et, with its groups. */
 halley_status share_save(const halley_trace_set *set, const char *out, request_call *call,
                          traces_groups_saver *save_groups, const void *groups,
-                         halley_error *err);
+                         const traces_extra *extra, halley_error *err);
 
 #endif

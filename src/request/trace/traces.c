@@ -349,10 +349,25 @@ static halley_status save_ranks(saving *s, halley_error *err)
     return save_one(s, 0, err);
 }
 
+static halley_status save_extra(const saving *s, const traces_extra *extra,
+                                halley_error *err)
+{
+    const char *name = NULL;
+    TRY(file_set_add(s->files, &name, extra->path, false, err));
+    const halley_status status = extra->save(extra->context, name, err);
+    if (status != HALLEY_OK)
+        error_rename_file(err, name, extra->path);
+    return status;
+}
+
 static halley_status save_files(saving *s, halley_error *err)
 {
     TRY(file_set_open(&s->files, err));
-    const halley_status status = save_ranks(s, err);
+    halley_status status = HALLEY_OK;
+    if (s->output->extra != NULL)
+        status = save_extra(s, s->output->extra, err);
+    if (status == HALLEY_OK)
+        status = save_ranks(s, err);
     if (status == HALLEY_OK)
         return file_set_commit(s->files, err);
     file_set_abort(s->files);

@@ -64,6 +64,13 @@ extern const char *const traces_form_names[]; /* for REQUEST_CHOICE; ends with N
 
 typedef halley_status traces_groups_saver(const void *groups, const char *path,
                                           halley_error *err);
+/* A further file that takes its name together with those of the set. */
+typedef struct traces_extra {
+    const char *path;
+    traces_groups_saver *save;
+    const void *context; /* for it */
+} traces_extra;
+
 typedef struct traces_output {
     const char *path; /* a file, a prefix, or a folder (exists, or ends in '/') */
     traces_form form;
@@ -73,6 +80,7 @@ typedef struct traces_output {
     uint32_t n_threads;               /* 0 = one per core */
     traces_groups_saver *save_groups; /* if there are any; NULL = none */
     const void *groups;               /* for it */
+    const traces_extra *extra;        /* NULL = none */
 } traces_output;
 
 /*

@@ -71,8 +71,13 @@ static bool take_table_row(sheet *s, const halley_results_row *row)
 {
     if (s->table == NULL && !start_table(s, row))
         return false;
-    for (uint32_t i = 0; i < row->n && row->values != NULL; i++)
-        report_table_words(s->table, str_from(row->values[i] ? row->values[i] : ""));
+    for (uint32_t i = 0; i < row->n && row->values != NULL; i++) {
+        const str text = str_from(row->values[i]);
+        if (row->is_number[i])
+            report_table_digits(s->table, text);
+        else
+            report_table_words(s->table, text);
+    }
     return true;
 }
 

@@ -240,6 +240,7 @@ const request_verb request_verb_trace_convert = {
         "is not UTF-8. These are an error, or are left out and counted with "
         "--lossy.",
     .examples = examples,
+    .recognises_first = true,
     .options = options,
     .options_size = sizeof(convert_options),
     .min_args = 2,

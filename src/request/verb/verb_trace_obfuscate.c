@@ -150,13 +150,10 @@ static halley_status read_key_file(uint8_t key[16], request_call *call, const ch
     return HALLEY_OK;
 }
 
-static halley_status save_key(const uint8_t key[16], const char *path, halley_error *err)
+/* For its owner only. */
+static halley_status save_key(const void *context, const char *path, halley_error *err)
 {
-    if (file_exists(path)) {
-        error_set(err, HALLEY_EINVAL, "is there already; a key is not written over");
-        error_at_file(err, path);
-        return HALLEY_EINVAL;
-    }
+    const uint8_t *const key = context;
     const mode_t before = umask(0077);
     file_output *out;
     halley_status status = file_output_open(&out, path, err);
@@ -170,6 +167,15 @@ static halley_status save_key(const uint8_t key[16], const char *path, halley_er
     return status;
 }
 
+static halley_status refuse_old_key(const char *path, halley_error *err)
+{
+    if (path == NULL || !file_exists(path))
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL, "is there already; a key is not written over");
+    error_at_file(err, path);
+    return HALLEY_EINVAL;
+}
+
 static halley_status choose_key(uint8_t key[16], request_call *call, halley_error *err)
 {
     const obfuscate_options *o = call->options;
@@ -177,7 +183,7 @@ static halley_status choose_key(uint8_t key[16], request_call *call, halley_erro
         return read_key_file(key, call, o->key, err);
     if (getrandom(key, 16, 0) != 16)
         return error_errno(err, "draw a random key", errno);
-    return o->save_key ? save_key(key, o->save_key, err) : HALLEY_OK;
+    return refuse_old_key(o->save_key, err);
 }
 
 static halley_status choose_io(uint32_t *out, request_call *call, halley_error *err)
@@ -376,7 +382,9 @@ static halley_status hide_set(request_call *call, const halley_trace_set *set,
     if (status == HALLEY_EINVAL) /* what is wrong, in terms of the input */
         TRY(share_check(set, call->args[0], opts->groups_path, err));
     TRY(status);
-    status = share_save(result->set, o->out, call, save_hidden_groups, result, err);
+    const traces_extra key = {o->save_key, save_key, opts->key};
+    status = share_save(result->set, o->out, call, save_hidden_groups, result,
+                        o->save_key != NULL ? &key : NULL, err);
     if (status == HALLEY_OK)
         status = write_obfuscation(call, result, err);
     halley_obfuscation_free(result);
@@ -400,10 +408,7 @@ static halley_status obfuscate_set(request_call *call, const halley_trace_set *s
     TRY(choose_io(&opts.keep_io, call, err));
     look_for_kept(call, set);
     TRY(choose_key(opts.key, call, err));
-    const halley_status status = hide_set(call, set, &opts, err);
-    if (status != HALLEY_OK && o->save_key) /* of nothing */
-        (void)unlink(o->save_key);
-    return status;
+    return hide_set(call, set, &opts, err);
 }
 
 static halley_status trace_obfuscate_run(request_call *call, halley_error *err)

@@ -284,7 +284,8 @@ static halley_status scale_set(request_call *call, const halley_trace_set *set,
         status = halley_trace_scale(&result, set, opts, err);
     free(beside);
     if (status == HALLEY_OK)
-        status = share_save(result->set, o->out, call, save_scaled_groups, result, err);
+        status =
+            share_save(result->set, o->out, call, save_scaled_groups, result, NULL, err);
     if (status == HALLEY_OK)
         status = write_scaled(call, result, err);
     halley_scaled_free(result);
