@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from . import _html
 from ._errors import Error
 from ._frame import frame
+from ._native import member_of, result_of
 
 
 def wrap(value: Any) -> Any:
@@ -31,17 +32,39 @@ class Result(Mapping):
     True
     """
 
+    _data: Dict[str, Any]
+    _reply: bytes
+
     def __init__(self, data: Dict[str, Any]) -> None:
         self._data = data
 
-    def __getitem__(self, key: str) -> Any:
+    @classmethod
+    def _of_reply(cls, reply: bytes) -> Any:
+        """The result of a reply that is known to have one; it is decoded when first looked at."""
+        made = cls.__new__(cls)
+        made._reply = reply
+        return made
+
+    def _member(self, key: str) -> Any:
+        """One value; a reply that is not decoded yet is asked for this value alone."""
+        if "_data" not in self.__dict__ and isinstance(key, str) and key.isidentifier():
+            try:
+                return wrap(member_of(self._reply, key))
+            except KeyError:
+                pass
         return wrap(self._data[key])
 
+    def __getitem__(self, key: str) -> Any:
+        return self._member(key)
+
     def __getattr__(self, name: str) -> Any:
+        if name == "_data":  # of _of_reply; from now on it is an attribute like any other
+            self._data = result_of(self._reply)
+            return self._data
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return wrap(self._data[name])
+            return self._member(name)
         except KeyError:
             raise AttributeError(f"{type(self).__name__} has no \"{name}\"; it has "
                                  f"{', '.join(self._data)}") from None
