@@ -73,6 +73,9 @@ def measure_many():
                                                  seq=list(range(1024, 2048, 64))),
         "8 stages in 1 to 12 chunks": grid(**common, pp=[8], virtual=[1, 2, 3, 4, 6, 12],
                                            seq=list(range(1024, 2048, 256))),
+        "8 stages in 2 to 12 chunks, none refused":
+            grid(**{**common, "tp": [2, 4, 8], "micro_batch": [1, 2]}, pp=[8],
+                 virtual=[2, 3, 4, 6, 12], seq=list(range(1024, 2048, 256))),
     }
     for name, columns in spaces.items():
         columns = {key: numpy.array(values) for key, values in columns.items()}
