@@ -64,15 +64,15 @@ fuzz: build-fuzz/build.ninja
 
 torture: build-test/build.ninja
 	$(call build,build-test)
-	@tools/torture build-test/halley build-test/tests/torture/fault.so
-	@tools/kill9 build-test/halley 500
-	@tools/bombs build-test/halley --verbose
+	@tools/abuse/torture build-test/halley build-test/tests/torture/fault.so
+	@tools/abuse/kill9 build-test/halley 500
+	@tools/abuse/bombs build-test/halley --verbose
 
 soak: all
-	@tools/soak-serve build/halley $(SOAK_SECONDS)
+	@tools/abuse/soak-serve build/halley $(SOAK_SECONDS)
 
 sbom: all
-	@tools/sbom build/halley build/halley.spdx.json
+	@tools/build/sbom build/halley build/halley.spdx.json
 
 coverage: build-coverage/build.ninja
 	$(call build,build-coverage)
@@ -97,12 +97,12 @@ build-deb/build.ninja: | setup-deb
 
 deb: build-deb/build.ninja | setup-deb
 	$(call build,build-deb,product)
-	@tools/deb build-deb dist
-	@tools/check-deb dist
+	@tools/build/deb build-deb dist
+	@tools/build/check-deb dist
 
 wheel: all
 	@tools/setup python
-	@/usr/bin/python3 tools/wheel_backend.py dist
+	@/usr/bin/python3 tools/build/wheel_backend.py dist
 
 install: all
 	@meson configure build -Dprefix=$(PREFIX)

@@ -68,7 +68,7 @@ static double scale_traffic(const cost_gemm *g, double m, double n, double k)
     return fmax(once, g->streamed * mnk) / fmax(once, g->streamed_fitted * mnk);
 }
 
-static double round_up(double x, double to)
+static double round_up_to_tile(double x, double to)
 {
     return to > 1 ? ceil(x / to) * to : x;
 }
@@ -89,8 +89,8 @@ static double split_time(const cost_gemm *g, double tiles, double step, double m
     return step / s + g->rates.fill_s + g->rates.split_s + g->split_byte_s * s * mn;
 }
 
-static double compute_time(const cost_gemm *g, double m, double n, double k,
-                           double groups)
+static double compute_gemm_time(const cost_gemm *g, double m, double n, double k,
+                                double groups)
 {
     const double w = g->rates.quantisation;
     double best = HUGE_VAL;
@@ -122,8 +122,9 @@ double cost_gemm_time(const cost_gemm *g, double m, double n, double k, double g
     if (!(m > 0 && n > 0 && k > 0 && groups > 0))
         return 0;
     const double to = g->round_to;
-    double t = compute_time(g, round_up(m, to > 1 ? 8 : 0), round_up(n, to),
-                            round_up(k, to), groups);
+    double t =
+        compute_gemm_time(g, round_up_to_tile(m, to > 1 ? 8 : 0), round_up_to_tile(n, to),
+                          round_up_to_tile(k, to), groups);
     const double heat = g->rates.throttle;
     if (sustained)
         t *= g->rates.sustained > 0 ? g->rates.efficiency / g->rates.sustained : 1 + heat;

@@ -15,7 +15,7 @@ typedef struct trying {
     const halley_stack *stack;
 } trying;
 
-static void insert(trying *t, const halley_change *c)
+static void insert_change(trying *t, const halley_change *c)
 {
     assert(t->n <= t->max);
     uint32_t at = t->n;
@@ -30,7 +30,8 @@ static void insert(trying *t, const halley_change *c)
 }
 
 /* `value`: the new one, of the key that changes. */
-static void offer(trying *t, halley_change *c, halley_plan_key key, const char *value)
+static void offer_change(trying *t, halley_change *c, halley_plan_key key,
+                         const char *value)
 {
     c->key = key;
     snprintf(c->value, sizeof c->value, "%s", value);
@@ -39,7 +40,7 @@ static void offer(trying *t, halley_change *c, halley_plan_key key, const char *
         return;
     halley_estimate_run(&c->estimate, t->model, &c->plan, t->cluster, t->stack);
     if (c->estimate.fits)
-        insert(t, c);
+        insert_change(t, c);
 }
 
 /* A degree k times as large, data parallelism k times as small. */
@@ -63,7 +64,7 @@ static void offer_degree(trying *t, const halley_plan *plan, const char *name,
     if (c.plan.fsdp > c.plan.dp * c.plan.cp)
         c.plan.fsdp = c.plan.dp * c.plan.cp;
     snprintf(value, sizeof value, "%u", *degree);
-    offer(t, &c, key, value);
+    offer_change(t, &c, key, value);
 }
 
 static void offer_recompute(trying *t, const halley_plan *plan, halley_recompute kind)
@@ -74,7 +75,7 @@ static void offer_recompute(trying *t, const halley_plan *plan, halley_recompute
     snprintf(c.what, sizeof c.what, "%s recomputation instead of %s",
              halley_recompute_name(kind), halley_recompute_name(plan->recompute));
     c.plan.recompute = kind;
-    offer(t, &c, HALLEY_KEY_RECOMPUTE, halley_recompute_name(kind));
+    offer_change(t, &c, HALLEY_KEY_RECOMPUTE, halley_recompute_name(kind));
 }
 
 static void offer_rest(trying *t, const halley_plan *plan)
@@ -86,27 +87,27 @@ static void offer_rest(trying *t, const halley_plan *plan)
                  plan->micro_batch);
         c.plan.micro_batch = mb;
         snprintf(value, sizeof value, "%u", mb);
-        offer(t, &c, HALLEY_KEY_MICRO_BATCH, value);
+        offer_change(t, &c, HALLEY_KEY_MICRO_BATCH, value);
     }
     for (uint32_t zero = plan->zero + 1; zero <= 2 && !plan->fsdp; zero++) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "ZeRO %u instead of %u", zero, plan->zero);
         c.plan.zero = zero;
         snprintf(value, sizeof value, "%u", zero);
-        offer(t, &c, HALLEY_KEY_ZERO, value);
+        offer_change(t, &c, HALLEY_KEY_ZERO, value);
     }
     if (!plan->fsdp && plan->dp * plan->cp > 1) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "weights gathered layer by layer (FSDP)");
         c.plan.fsdp = plan->dp * plan->cp;
-        offer(t, &c, HALLEY_KEY_FSDP, "all");
+        offer_change(t, &c, HALLEY_KEY_FSDP, "all");
     }
     const halley_tier *outer = workload_outer_tier(plan, t->cluster);
     if (outer != NULL && !plan->offload) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "optimizer in %s", outer->name);
         c.plan.offload = HALLEY_OFFLOAD_OPTIMIZER;
-        offer(t, &c, HALLEY_KEY_OFFLOAD, "optimizer");
+        offer_change(t, &c, HALLEY_KEY_OFFLOAD, "optimizer");
     }
 }
 

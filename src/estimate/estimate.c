@@ -92,7 +92,7 @@ typedef struct design {
     bool walk; /* the schedule pass by pass, not in closed form */
 } design;
 
-static bool run_design(halley_estimate *out, estimate_layers *layers, const design *d)
+static bool time_design(halley_estimate *out, estimate_layers *layers, const design *d)
 {
     assert(d->plan->micro_batch > 0);
     halley_stack own;
@@ -120,15 +120,15 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_cluster *cluster, const halley_stack *stack,
                        estimate_which which)
 {
-    return run_design(out, layers, &(design){model, plan, cluster, stack, which, false});
+    return time_design(out, layers, &(design){model, plan, cluster, stack, which, false});
 }
 
 void estimate_run_walked(halley_estimate *out, estimate_layers *layers,
                          const halley_model *model, const halley_plan *plan,
                          const halley_cluster *cluster, const halley_stack *stack)
 {
-    (void)run_design(out, layers,
-                     &(design){model, plan, cluster, stack, ESTIMATE_ALL, true});
+    (void)time_design(out, layers,
+                      &(design){model, plan, cluster, stack, ESTIMATE_ALL, true});
 }
 
 static bool is_finite_all(const double *values, int n)

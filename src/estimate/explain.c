@@ -26,7 +26,7 @@ static const char *format_amount(char to[32], double value, units_kind kind)
     return units_format(to, 32, value, kind);
 }
 
-static const char *keep_text(tree *t, strbuf *text)
+static const char *keep_term_text(tree *t, strbuf *text)
 {
     assert(text != NULL);
     const char *copy = text->failed ? NULL : arena_copy(&t->memory, strbuf_str(text));
@@ -36,8 +36,7 @@ static const char *keep_text(tree *t, strbuf *text)
 }
 
 /* Add a node as the last child; a node of its own when memory ran out. */
-static halley_explanation *add_child(tree *t, halley_explanation *parent,
-                                     const char *name)
+static halley_explanation *add_term(tree *t, halley_explanation *parent, const char *name)
 {
     assert(parent != NULL && name != NULL);
     halley_explanation *e = arena_array(&t->memory, 1, sizeof *e);
@@ -53,13 +52,14 @@ static halley_explanation *add_child(tree *t, halley_explanation *parent,
     return e;
 }
 
-static halley_explanation *add_value(tree *t, halley_explanation *parent,
-                                     const char *name, double value, const char *unit)
+static halley_explanation *add_term_value(tree *t, halley_explanation *parent,
+                                          const char *name, double value,
+                                          const char *unit)
 {
     assert(unit != NULL);
     if (parent == NULL)
         return NULL;
-    halley_explanation *e = add_child(t, parent, name);
+    halley_explanation *e = add_term(t, parent, name);
     if (e == NULL)
         return NULL;
     e->value = value;
@@ -68,7 +68,7 @@ static halley_explanation *add_value(tree *t, halley_explanation *parent,
     return e;
 }
 
-static void describe_op(strbuf *b, const price_context *c, const workload_op *op)
+static void describe_priced_op(strbuf *b, const price_context *c, const workload_op *op)
 {
     char size[32];
     if (op->kind == WORKLOAD_COLL)
@@ -99,14 +99,14 @@ static void explain_op(tree *t, halley_explanation *layer, const price_context *
     strbuf text = {0};
     price_layer_make(&p, c, &one, false);
     halley_explanation *e =
-        add_value(t, layer, op->name, p.forward_s + p.backward_s, "s");
+        add_term_value(t, layer, op->name, p.forward_s + p.backward_s, "s");
     if (e == NULL)
         return;
-    describe_op(&text, c, op);
-    e->formula = keep_text(t, &text);
+    describe_priced_op(&text, c, op);
+    e->formula = keep_term_text(t, &text);
     const bool is_message = op->kind == WORKLOAD_COLL;
-    add_value(t, e, is_message ? "exposed forward" : "forward", p.forward_s, "s");
-    add_value(t, e, is_message ? "exposed backward" : "backward", p.backward_s, "s");
+    add_term_value(t, e, is_message ? "exposed forward" : "forward", p.forward_s, "s");
+    add_term_value(t, e, is_message ? "exposed backward" : "backward", p.backward_s, "s");
 }
 
 static void explain_layer(tree *t, const price_context *c, const char *title,
@@ -120,19 +120,19 @@ static void explain_layer(tree *t, const price_context *c, const char *title,
     strbuf text = {0};
     price_layer_make(&p, c, layer, floor);
     halley_explanation *e =
-        add_value(t, &t->root, title, p.forward_s + p.backward_s, "s");
+        add_term_value(t, &t->root, title, p.forward_s + p.backward_s, "s");
     if (e == NULL)
         return;
     strbuf_printf(
         &text, "%s parameters on a rank",
         format_amount(parameters, layer->weights + layer->expert_weights, UNITS_COUNT));
-    e->formula = keep_text(t, &text);
+    e->formula = keep_term_text(t, &text);
     for (uint32_t i = 0; i < layer->n; i++)
         explain_op(t, e, c, &layer->ops[i]);
-    add_value(t, e, "total forward", p.forward_s, "s");
-    add_value(t, e, "total backward", p.backward_s, "s");
+    add_term_value(t, e, "total forward", p.forward_s, "s");
+    add_term_value(t, e, "total backward", p.backward_s, "s");
     if (p.host_f_s + p.host_b_s > 0)
-        add_value(t, e, "waiting for the host", p.host_f_s + p.host_b_s, "s");
+        add_term_value(t, e, "waiting for the host", p.host_f_s + p.host_b_s, "s");
 }
 
 static void explain_step(tree *t, const halley_estimate *e, const halley_plan *plan)
@@ -147,18 +147,18 @@ static void explain_step(tree *t, const halley_estimate *e, const halley_plan *p
                   "%u micro-batches x slowest stage (stage %u) + bubble + transfers + "
                   "reduction + update",
                   halley_plan_micro_batches(plan), e->slow_stage);
-    t->root.formula = keep_text(t, &text);
+    t->root.formula = keep_term_text(t, &text);
     for (int i = 0; i < HALLEY_N_PARTS; i++) {
         if (e->part_s[i] <= 0)
             continue;
-        halley_explanation *part =
-            add_value(t, &t->root, halley_part_name((halley_part)i), e->part_s[i], "s");
+        halley_explanation *part = add_term_value(
+            t, &t->root, halley_part_name((halley_part)i), e->part_s[i], "s");
         if (i != HALLEY_PART_BUBBLE || plan->pp < 2 || part == NULL)
             continue;
         strbuf bubble = {0};
         strbuf_printf(&bubble, "(sum of stages - slowest) / %u virtual stages",
                       plan->virtual_stages);
-        part->formula = keep_text(t, &bubble);
+        part->formula = keep_term_text(t, &bubble);
     }
 }
 
@@ -166,14 +166,15 @@ static void explain_constants(tree *t, const halley_stack *stack)
 {
     static const char *const origins[] = {"default", "given", "fitted"};
     strbuf text = {0};
-    halley_explanation *all = add_child(t, &t->root, "constants");
+    halley_explanation *all = add_term(t, &t->root, "constants");
     if (all == NULL)
         return;
     strbuf_printf(&text, "stack %s", stack->name);
-    all->formula = keep_text(t, &text);
+    all->formula = keep_term_text(t, &text);
     for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
         const halley_constant_info *info = halley_constant_get((halley_constant)i);
-        halley_explanation *e = add_value(t, all, info->key, stack->k[i], info->unit);
+        halley_explanation *e =
+            add_term_value(t, all, info->key, stack->k[i], info->unit);
         if (e == NULL)
             return;
         assert(stack->origin[i] < 3);

@@ -42,7 +42,8 @@ static digits digits_of(const halley_plan *plan)
 }
 
 /* The digits of `mask` from the number that they alone make; the others stay. */
-static void split(uint32_t at[N_AXES], const digits *d, uint32_t value, unsigned mask)
+static void split_digits(uint32_t at[N_AXES], const digits *d, uint32_t value,
+                         unsigned mask)
 {
     assert(mask != 0 || value == 0);
     for (int i = 0; i < N_AXES; i++) {
@@ -55,7 +56,7 @@ static void split(uint32_t at[N_AXES], const digits *d, uint32_t value, unsigned
 }
 
 /* And back. */
-static uint32_t number(const digits *d, const uint32_t at[N_AXES], unsigned mask)
+static uint32_t join_digits(const digits *d, const uint32_t at[N_AXES], unsigned mask)
 {
     assert(mask < 1u << N_AXES);
     uint32_t value = 0, unit = 1;
@@ -74,7 +75,7 @@ plan_place plan_place_of(const halley_plan *plan, uint32_t rank)
     assert(rank < plan->tp * plan->cp * plan->dp * plan->pp);
     const digits d = digits_of(plan);
     uint32_t at[N_AXES];
-    split(at, &d, rank, OF_ALL);
+    split_digits(at, &d, rank, OF_ALL);
     return (plan_place){.tp = at[TP], .cp = at[CP], .dp = at[DP], .pp = at[PP]};
 }
 
@@ -84,7 +85,7 @@ uint32_t plan_rank_at(const halley_plan *plan, plan_place place)
     assert(place.dp < plan->dp && place.pp < plan->pp);
     const digits d = digits_of(plan);
     const uint32_t at[N_AXES] = {place.tp, place.cp, place.dp, place.pp};
-    return number(&d, at, OF_ALL);
+    return join_digits(&d, at, OF_ALL);
 }
 
 static uint32_t stage_ranks(const halley_plan *plan)
@@ -164,14 +165,14 @@ static uint32_t size_of(const halley_plan *plan, workload_group kind)
     return 1;
 }
 
-static uint32_t clamp(uint32_t x, uint32_t high)
+static uint32_t clamp_to_one(uint32_t x, uint32_t high)
 {
     return x < 1 ? 1 : x > high ? high : x;
 }
 
 /* How many of the ranks that differ only in `mask` share a node: digits inside the node
  * count whole, the one that crosses its border in part. */
-static uint32_t together(const digits *d, unsigned mask, uint32_t per_node)
+static uint32_t count_together(const digits *d, unsigned mask, uint32_t per_node)
 {
     assert(per_node > 0);
     uint32_t count = 1, unit = 1;
@@ -181,7 +182,7 @@ static uint32_t together(const digits *d, unsigned mask, uint32_t per_node)
         for (; i < N_AXES && (mask >> d->axis[i] & 1) == in; i++)
             run *= d->n[d->axis[i]];
         if (in)
-            count *= clamp(per_node / unit, run);
+            count *= clamp_to_one(per_node / unit, run);
         unit = unit > per_node ? unit : unit * run; /* stays within 32 bits */
     }
     return count;
@@ -192,37 +193,37 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
 {
     assert(per_node > 0);
     const digits d = digits_of(plan);
-    const uint32_t stage = together(&d, OF_STAGE, per_node);
-    const uint32_t copies = together(&d, OF_COPIES, per_node);
+    const uint32_t stage = count_together(&d, OF_STAGE, per_node);
+    const uint32_t copies = count_together(&d, OF_COPIES, per_node);
     const uint32_t shard = plan_shards(plan), experts = expert_ranks(plan);
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
         n[g] = size_of(plan, (workload_group)g);
-    in_node[WORKLOAD_TP] = together(&d, OF_TP, per_node);
-    in_node[WORKLOAD_CP] = together(&d, OF_CP, per_node);
-    in_node[WORKLOAD_PP] = together(&d, OF_PP, per_node);
+    in_node[WORKLOAD_TP] = count_together(&d, OF_TP, per_node);
+    in_node[WORKLOAD_CP] = count_together(&d, OF_CP, per_node);
+    in_node[WORKLOAD_PP] = count_together(&d, OF_PP, per_node);
     in_node[WORKLOAD_DP] = copies;
-    in_node[WORKLOAD_ETP] = clamp(stage, n[WORKLOAD_ETP]);
-    in_node[WORKLOAD_EP] = clamp(stage / etp_of(plan), plan->ep);
-    in_node[WORKLOAD_XP] = clamp(stage / experts, n[WORKLOAD_XP]);
-    in_node[WORKLOAD_XFSDP] = clamp(stage / experts, n[WORKLOAD_XFSDP]);
+    in_node[WORKLOAD_ETP] = clamp_to_one(stage, n[WORKLOAD_ETP]);
+    in_node[WORKLOAD_EP] = clamp_to_one(stage / etp_of(plan), plan->ep);
+    in_node[WORKLOAD_XP] = clamp_to_one(stage / experts, n[WORKLOAD_XP]);
+    in_node[WORKLOAD_XFSDP] = clamp_to_one(stage / experts, n[WORKLOAD_XFSDP]);
     in_node[WORKLOAD_XOUTER] =
-        clamp(stage / experts / n[WORKLOAD_XFSDP], n[WORKLOAD_XOUTER]);
-    in_node[WORKLOAD_FSDP] = clamp(copies, shard);
-    in_node[WORKLOAD_OUTER] = clamp(copies / shard, n[WORKLOAD_OUTER]);
+        clamp_to_one(stage / experts / n[WORKLOAD_XFSDP], n[WORKLOAD_XOUTER]);
+    in_node[WORKLOAD_FSDP] = clamp_to_one(copies, shard);
+    in_node[WORKLOAD_OUTER] = clamp_to_one(copies / shard, n[WORKLOAD_OUTER]);
 }
 
 /* Which of the groups of its kind in its stage a rank is in, from 0. */
 static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
                                const digits *d, const uint32_t at[N_AXES])
 {
-    const uint32_t copy = number(d, at, OF_COPIES), shard = plan_shards(plan);
-    const uint32_t in_stage = number(d, at, OF_STAGE), etp = etp_of(plan);
+    const uint32_t copy = join_digits(d, at, OF_COPIES), shard = plan_shards(plan);
+    const uint32_t in_stage = join_digits(d, at, OF_STAGE), etp = etp_of(plan);
     const uint32_t experts = expert_ranks(plan), x = expert_shards(plan);
     switch (kind) {
     case WORKLOAD_TP:
-        return number(d, at, OF_COPIES);
+        return join_digits(d, at, OF_COPIES);
     case WORKLOAD_CP:
-        return number(d, at, OF_TP | OF_DP);
+        return join_digits(d, at, OF_TP | OF_DP);
     case WORKLOAD_DP:
         return at[TP];
     case WORKLOAD_FSDP:
@@ -289,7 +290,7 @@ uint32_t plan_group_of(const halley_plan *plan, workload_group kind, uint32_t ra
     assert(rank < plan->tp * plan->cp * plan->dp * plan->pp);
     const digits d = digits_of(plan);
     uint32_t first = 1, at[N_AXES];
-    split(at, &d, rank, OF_ALL);
+    split_digits(at, &d, rank, OF_ALL);
     for (int i = 0; i < N_KINDS; i++) {
         const uint32_t n = per_stage(plan, kinds[i]);
         if (kinds[i] == kind)
@@ -316,9 +317,9 @@ static uint32_t members_of(uint32_t *members, const halley_plan *plan,
     const digits d = digits_of(plan);
     uint32_t n = 0, at[N_AXES] = {[PP] = stage};
     for (uint32_t i = 0; i < stage_ranks(plan); i++) {
-        split(at, &d, i, OF_STAGE);
+        split_digits(at, &d, i, OF_STAGE);
         if (index_in_stage(plan, kind, &d, at) == index)
-            members[n++] = number(&d, at, OF_ALL);
+            members[n++] = join_digits(&d, at, OF_ALL);
     }
     return n;
 }

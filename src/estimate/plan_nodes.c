@@ -27,7 +27,7 @@ static halley_bytes as_bytes(const char *text)
     return (halley_bytes){text, strlen(text)};
 }
 
-static uint64_t add_node(plan_nodes *w, uint32_t type, const char *name)
+static uint64_t open_plan_node(plan_nodes *w, uint32_t type, const char *name)
 {
     (void)halley_builder_node(w->b, w->next_id, type, as_bytes(name));
     (void)halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
@@ -129,7 +129,7 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
         [COLL_ALL_TO_ALL] = HALLEY_COLL_ALL_TO_ALL,
     };
     assert(m->kind <= COLL_ALL_TO_ALL && w->c->n[m->group] > 1);
-    const uint64_t id = add_node(w, HALLEY_NODE_COLL, m->name);
+    const uint64_t id = open_plan_node(w, HALLEY_NODE_COLL, m->name);
     /* A trace counts what one rank puts into a gather, we what all get out. */
     if (m->kind == COLL_ALL_GATHER)
         bytes /= w->c->n[m->group];
@@ -245,7 +245,7 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
 {
     seconds += w->more_s;
     w->more_s = 0;
-    const uint64_t id = add_node(w, HALLEY_NODE_COMP, name);
+    const uint64_t id = open_plan_node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_NUM_OPS,
                                   (int64_t)llround(flops));
@@ -281,11 +281,11 @@ void plan_debts_send(plan_nodes *w, workload_group group)
     d->seconds = 0;
 }
 
-static uint64_t add_memory(plan_nodes *w, bool store, const char *name, double bytes)
+static uint64_t add_memory_node(plan_nodes *w, bool store, const char *name, double bytes)
 {
     assert(bytes >= 0);
     const uint64_t id =
-        add_node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
+        open_plan_node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
                                   (uint64_t)llround(bytes));
     return id;
@@ -293,13 +293,13 @@ static uint64_t add_memory(plan_nodes *w, bool store, const char *name, double b
 
 uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double bytes)
 {
-    return link_chain(w, add_memory(w, store, name, bytes));
+    return link_chain(w, add_memory_node(w, store, name, bytes));
 }
 
 uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
                      uint64_t awaits)
 {
-    const uint64_t id = add_memory(w, store, name, bytes);
+    const uint64_t id = add_memory_node(w, store, name, bytes);
     plan_after(w, awaits);
     return id;
 }
@@ -307,8 +307,8 @@ uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
 static uint64_t add_transfer(plan_nodes *w, bool send, const char *peer, uint32_t tag,
                              double bytes)
 {
-    const uint64_t id = add_node(w, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV,
-                                 send ? "send" : "receive");
+    const uint64_t id = open_plan_node(w, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV,
+                                       send ? "send" : "receive");
     (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_COMM_PEER, as_bytes(peer));
     (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)tag);
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,

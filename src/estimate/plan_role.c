@@ -63,7 +63,7 @@ static double count_params(const stage_cost *c)
     return c->trained + c->trained_experts;
 }
 
-static bool is_wide(const chunk *c, uint32_t i)
+static bool is_wide_layer(const chunk *c, uint32_t i)
 {
     return i < c->n_wide_first || i + c->n_wide_last >= count_layers(c);
 }
@@ -71,8 +71,8 @@ static bool is_wide(const chunk *c, uint32_t i)
 static estimate_kind find_kind(const chunk *c, uint32_t i)
 {
     if (i < c->stage.n_dense)
-        return is_wide(c, i) ? ESTIMATE_DENSE_WIDE : ESTIMATE_DENSE;
-    return is_wide(c, i) ? ESTIMATE_EXPERTS_WIDE : ESTIMATE_EXPERTS;
+        return is_wide_layer(c, i) ? ESTIMATE_DENSE_WIDE : ESTIMATE_DENSE;
+    return is_wide_layer(c, i) ? ESTIMATE_EXPERTS_WIDE : ESTIMATE_EXPERTS;
 }
 
 static bool is_exposed(const halley_plan *plan)

@@ -193,7 +193,7 @@ void plan_scripts_fini(plan_scripts *scripts)
             array_fini(&scripts->of[k][p].items);
 }
 
-static bool talks(const plan_item *item)
+static bool is_exposed_message(const plan_item *item)
 {
     return item->is_message && item->exposed.seconds > 0;
 }
@@ -201,14 +201,14 @@ static bool talks(const plan_item *item)
 static bool talks_far(const plan_nodes *to, const plan_item *item)
 {
     const workload_group g = item->exposed.group;
-    return talks(item) && to->c->per_node[g] < to->c->n[g];
+    return is_exposed_message(item) && to->c->per_node[g] < to->c->n[g];
 }
 
 /* Seconds of compute from an item on until the chain talks. */
 static double measure_stretch(const plan_script *script, size_t i)
 {
     double sum = 0;
-    for (; i < script->items.n && !talks(&script->items.at[i]); i++)
+    for (; i < script->items.n && !is_exposed_message(&script->items.at[i]); i++)
         sum += script->items.at[i].is_message ? 0 : script->items.at[i].seconds;
     return sum;
 }
@@ -243,9 +243,9 @@ static void run_item(plan_nodes *to, const plan_script *script, size_t i, stretc
         plan_compute_chain(to, item->name, item->seconds, item->flops, item->bytes);
         return;
     }
-    if (talks(item))
+    if (is_exposed_message(item))
         plan_hide_end(to);
-    in->any = in->any && !talks(item);
+    in->any = in->any && !is_exposed_message(item);
     in->far = in->far && !talks_far(to, item);
     plan_message_chain(to, &item->exposed);
     plan_message_hide(to, &item->hidden);

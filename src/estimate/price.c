@@ -62,7 +62,7 @@ static void set_low(price_context *c)
 }
 
 /* A share of all traffic goes to the outer tier: COMET's one effective bandwidth. */
-static void spread(price_context *c, double share, const halley_tier *tier)
+static void spread_to_tier(price_context *c, double share, const halley_tier *tier)
 {
     assert(share >= 0 && share <= 1);
     if (!tier || share <= 0)
@@ -159,7 +159,7 @@ void price_context_make(price_context *out, const halley_model *model,
     set_low(c);
     c->stream_s = 1 / (npu->memory_share * npu->tiers[0].bandwidth_Bps);
     if (plan->spread)
-        spread(c, estimate_outer_share(e), workload_outer_tier(plan, cluster));
+        spread_to_tier(c, estimate_outer_share(e), workload_outer_tier(plan, cluster));
     plan_group_sizes(c->n, c->per_node, plan, cluster->nodes.npus);
     set_levels(c);
     set_crossings(c);
@@ -295,7 +295,7 @@ double price_side_by_side(double a, double b)
     return r < 0.2 ? big : big * sqrt(cbrt(1 + r3 * r3));
 }
 
-static bool hides(const halley_plan *plan, uint32_t bit)
+static bool hides_traffic(const halley_plan *plan, uint32_t bit)
 {
     return !plan->no_overlap && !(plan->expose & bit);
 }
@@ -323,20 +323,20 @@ double price_exposed(const price_context *c, workload_group group)
         if (group == WORKLOAD_ETP ||
             (!plan->sequence_parallel && c->cluster->npu.round_to <= 1))
             return 1;
-        return hides(plan, HALLEY_EXPOSE_TP) ? 1 - k[HALLEY_K_TP_HIDDEN] : 1;
+        return hides_traffic(plan, HALLEY_EXPOSE_TP) ? 1 - k[HALLEY_K_TP_HIDDEN] : 1;
     case WORKLOAD_CP:
-        return hides(plan, HALLEY_EXPOSE_CP) ? 1 - k[HALLEY_K_CP_HIDDEN] : 1;
+        return hides_traffic(plan, HALLEY_EXPOSE_CP) ? 1 - k[HALLEY_K_CP_HIDDEN] : 1;
     case WORKLOAD_EP:
-        return hides(plan, HALLEY_EXPOSE_EP) ? 1 - hidden_dispatch(c) : 1;
+        return hides_traffic(plan, HALLEY_EXPOSE_EP) ? 1 - hidden_dispatch(c) : 1;
     case WORKLOAD_PP:
-        return hides(plan, HALLEY_EXPOSE_PP) ? 1 - k[HALLEY_K_PP_HIDDEN] : 1;
+        return hides_traffic(plan, HALLEY_EXPOSE_PP) ? 1 - k[HALLEY_K_PP_HIDDEN] : 1;
     case WORKLOAD_DP:
     case WORKLOAD_XP:
     case WORKLOAD_FSDP:
     case WORKLOAD_OUTER:
     case WORKLOAD_XFSDP:
     case WORKLOAD_XOUTER:
-        return hides(plan, HALLEY_EXPOSE_DP) ? 1 - k[HALLEY_K_DP_HIDDEN] : 1;
+        return hides_traffic(plan, HALLEY_EXPOSE_DP) ? 1 - k[HALLEY_K_DP_HIDDEN] : 1;
     case WORKLOAD_N_GROUPS:
         break;
     }

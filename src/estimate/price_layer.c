@@ -41,7 +41,7 @@ static double dispatcher_factor(const price_context *c)
 }
 
 /* What the stack's collectives take against the table, by group. */
-static double slowness(const price_context *c, workload_group group)
+static double find_slowness(const price_context *c, workload_group group)
 {
     assert(group < WORKLOAD_N_GROUPS);
     if (group == WORKLOAD_EP)
@@ -71,7 +71,7 @@ double price_message_time(const price_context *c, const workload_op *op)
     }
     if (op->copies > 1 && g < n)
         call.remote_share = sent_once(c, op);
-    double t = price_call_time(c, op->group, &call) * slowness(c, op->group);
+    double t = price_call_time(c, op->group, &call) * find_slowness(c, op->group);
     if (op->slow > 0)
         t *= op->slow;
     return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;
@@ -112,8 +112,8 @@ static void add_link_time(price_layer *out, const layer_sums *sum, workload_grou
     out->link_r[group] += sum->repeats ? f : 0;
 }
 
-static void add_message(price_layer *out, layer_sums *sum, const price_context *c,
-                        const workload_op *op)
+static void add_message_time(price_layer *out, layer_sums *sum, const price_context *c,
+                             const workload_op *op)
 {
     const double one = price_message_time(c, op);
     add_link_time(out, sum, op->group, one * op->times_f, one * op->times_b);
@@ -284,7 +284,7 @@ void price_layer_make(price_layer *out, const price_context *c,
     for (uint32_t i = 0; i < layer->n; i++) {
         const workload_op *op = &layer->ops[i];
         if (op->kind == WORKLOAD_COLL)
-            add_message(out, &sum, c, op);
+            add_message_time(out, &sum, c, op);
         else
             add_compute(out, &sum, c, op, floor);
     }

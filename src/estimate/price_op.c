@@ -10,7 +10,7 @@
 #include <math.h>
 
 /* Factor for sizes the tensor units do not like. */
-static double misaligned(const halley_npu *npu, const workload_op *op)
+static double compute_misalignment(const halley_npu *npu, const workload_op *op)
 {
     if (npu->round_to > 1)
         return 1;
@@ -36,7 +36,7 @@ typedef struct op_time {
 
 /* A convolution as a product: the matrix m x k is never written, its input is read once
  * for all places of the window. */
-static cost_gemm convolve(const cost_gemm *g, const workload_op *op)
+static cost_gemm make_convolution(const cost_gemm *g, const workload_op *op)
 {
     cost_gemm own = *g;
     const double m = op->m, n = op->n, k = op->k;
@@ -50,11 +50,11 @@ static op_time gemm_time(const price_context *c, const workload_op *op)
     cost_gemm own;
     const cost_gemm *g = low ? &c->low : &c->wide;
     if (op->window > 1) {
-        own = convolve(g, op);
+        own = make_convolution(g, op);
         g = &own;
     }
     double factor = (low ? c->low_factor : c->wide_factor) * c->busy;
-    factor *= misaligned(&c->cluster->npu, op);
+    factor *= compute_misalignment(&c->cluster->npu, op);
     if (op->slow > 0)
         factor *= op->slow;
     if (op->class == WORKLOAD_EXPERTS)
@@ -175,7 +175,7 @@ static op_time one_time(const price_context *c, const workload_op *op)
     return stream_time(c, op);
 }
 
-static op_time compute_time(const price_context *c, const workload_op *op)
+static op_time compute_op_time(const price_context *c, const workload_op *op)
 {
     op_time t = one_time(c, op);
     t.f = estimate_extended(c->cluster, op, false, t.f);
@@ -194,7 +194,7 @@ price_op price_op_make(const price_context *c, const workload_op *op)
 {
     assert(c->stream_s > 0);
     assert(op->kind != WORKLOAD_COLL);
-    const op_time t = compute_time(c, op);
+    const op_time t = compute_op_time(c, op);
     return (price_op){.forward_s = t.f + t.cast_f,
                       .backward_s = t.b + t.cast_b,
                       .again_s =

@@ -15,8 +15,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-static double traffic(const workload_op *op, const workload_shape *s,
-                      const halley_npu *npu)
+static double count_traffic(const workload_op *op, const workload_shape *s,
+                            const halley_npu *npu)
 {
     const double repeat = op->repeat > 0 ? op->repeat : 1;
     const double groups = op->groups > 1 ? op->groups : 1;
@@ -28,8 +28,8 @@ static double traffic(const workload_op *op, const workload_shape *s,
            cost_gemm_traffic(op->m, op->n, op->k, 2, npu->on_chip_bytes);
 }
 
-static void add(halley_roofline *out, const char *name, double flops, double bytes,
-                double s)
+static void add_roofline_row(halley_roofline *out, const char *name, double flops,
+                             double bytes, double s)
 {
     assert(out->n <= HALLEY_MAX_ROOFLINE);
     assert(flops >= 0 && bytes >= 0);
@@ -52,14 +52,14 @@ static void add_layer(halley_roofline *out, const price_context *c,
         if (op->kind == WORKLOAD_COLL)
             continue;
         price_layer_make(&p, c, &one, false);
-        const double moved = traffic(op, shape, &c->cluster->npu);
+        const double moved = count_traffic(op, shape, &c->cluster->npu);
         flops += p.flops;
         bytes += moved;
         s += p.forward_s;
-        add(out, op->name, p.flops, moved, p.forward_s);
+        add_roofline_row(out, op->name, p.flops, moved, p.forward_s);
     }
     if (layer->n > 1)
-        add(out, whole, flops, bytes, s);
+        add_roofline_row(out, whole, flops, bytes, s);
 }
 
 void halley_roofline_run(halley_roofline *out, const halley_model *model,

@@ -64,8 +64,8 @@ static bool is_fixed(const searching *s, halley_plan_key key)
 }
 
 /* May a key have this value, when the plan of the options has that one? */
-static bool allowed(const searching *s, halley_plan_key key, uint32_t value,
-                    uint32_t wanted)
+static bool is_allowed_value(const searching *s, halley_plan_key key, uint32_t value,
+                             uint32_t wanted)
 {
     return !is_fixed(s, key) || value == wanted;
 }
@@ -80,12 +80,12 @@ static halley_status add_cuts(searching *s, uint32_t tp, uint32_t pp, halley_err
     if (is_fixed(s, HALLEY_KEY_CP))
         max_cp = p->cp;
     for (uint32_t cp = 1; cp && cp <= max_cp; cp = next_divisor(rest, cp)) {
-        if (!allowed(s, HALLEY_KEY_CP, cp, p->cp) ||
-            !allowed(s, HALLEY_KEY_DP, rest / cp, p->dp))
+        if (!is_allowed_value(s, HALLEY_KEY_CP, cp, p->cp) ||
+            !is_allowed_value(s, HALLEY_KEY_DP, rest / cp, p->dp))
             continue;
         const uint32_t experts = m->experts ? m->experts : 1;
         for (uint32_t ep = 1; ep; ep = next_divisor(experts, ep)) {
-            if (!allowed(s, HALLEY_KEY_EP, ep, p->ep) || tp * rest % ep)
+            if (!is_allowed_value(s, HALLEY_KEY_EP, ep, p->ep) || tp * rest % ep)
                 continue;
             if (!array_push(&s->cuts, (cut){tp, pp, cp, ep}))
                 return error_nomem(err);
@@ -103,11 +103,11 @@ static halley_status list_cuts(searching *s, halley_error *err)
     if (is_fixed(s, HALLEY_KEY_TP))
         most = p->tp;
     for (uint32_t tp = 1; tp; tp = next_divisor(s->o.n_npus, tp)) {
-        if (!allowed(s, HALLEY_KEY_TP, tp, p->tp) || tp > most || (flat && tp > 1) ||
-            (!flat && (m->heads % tp || m->recurrent.heads % tp)))
+        if (!is_allowed_value(s, HALLEY_KEY_TP, tp, p->tp) || tp > most ||
+            (flat && tp > 1) || (!flat && (m->heads % tp || m->recurrent.heads % tp)))
             continue;
         for (uint32_t pp = 1; pp; pp = next_divisor(s->o.n_npus / tp, pp)) {
-            if (!allowed(s, HALLEY_KEY_PP, pp, p->pp) || pp > m->layers ||
+            if (!is_allowed_value(s, HALLEY_KEY_PP, pp, p->pp) || pp > m->layers ||
                 pp > HALLEY_MAX_STAGES)
                 continue;
             TRY(add_cuts(s, tp, pp, err));
@@ -122,8 +122,8 @@ static bool is_better(const halley_estimate *a, const halley_estimate *b)
     return a->fits != b->fits ? a->fits : a->step_s < b->step_s;
 }
 
-static void keep(task_result *r, uint32_t top, const halley_plan *plan,
-                 const halley_estimate *e)
+static void keep_plan(task_result *r, uint32_t top, const halley_plan *plan,
+                      const halley_estimate *e)
 {
     assert(r->n <= top);
     uint32_t at = r->n;
@@ -160,7 +160,7 @@ static void try_plan(trying *t)
     t->r->n_feasible += e.fits;
     t->r->n_may += !e.fits;
     if (s->o.variants) {
-        keep(t->r, s->n_kept, &t->p, &e);
+        keep_plan(t->r, s->n_kept, &t->p, &e);
     } else if (!t->any || is_better(&e, &t->estimate)) {
         t->any = true;
         t->best = t->p;
@@ -259,8 +259,8 @@ static void try_recompute(trying *t)
             p->recompute == HALLEY_RECOMPUTE_FULL ? given->recompute_every : 0;
         p->recompute_layers = p->recompute ? given->recompute_layers : 0;
         for (int split = p->tp > 1; split >= 0; split--) {
-            if (!allowed(s, HALLEY_KEY_SEQUENCE_PARALLEL, (uint32_t)split,
-                         given->sequence_parallel && p->tp > 1))
+            if (!is_allowed_value(s, HALLEY_KEY_SEQUENCE_PARALLEL, (uint32_t)split,
+                                  given->sequence_parallel && p->tp > 1))
                 continue;
             p->sequence_parallel = split;
             estimate_layers_make(t->layers, s->model, p, s->stack);
@@ -278,7 +278,7 @@ static void try_variants(trying *t)
     if (halley_plan_check(&t->p, s->model, s->o.n_npus, NULL) == HALLEY_OK)
         try_recompute(t);
     if (t->any)
-        keep(t->r, s->n_kept, &t->best, &t->estimate);
+        keep_plan(t->r, s->n_kept, &t->best, &t->estimate);
     t->p = before;
 }
 
@@ -291,13 +291,13 @@ static void try_micro_batches(trying *t)
     const bool as_layers = s->model->layers % p->pp != 0 && with % p->pp == 0;
     const uint32_t each = (as_layers ? with : s->model->layers) / p->pp;
     for (uint32_t mb = 1; mb; mb = next_divisor(local, mb)) {
-        if (!allowed(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch))
+        if (!is_allowed_value(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch))
             continue;
         p->micro_batch = mb;
         for (uint32_t v = 1; v; v = next_divisor(each, v)) {
             if (v > 1 && (p->pp == 1 || local / mb % p->pp))
                 break; /* interleaving needs full rounds */
-            if (!allowed(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages))
+            if (!is_allowed_value(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages))
                 continue;
             p->virtual_stages = v;
             try_variants(t);
@@ -414,7 +414,7 @@ static halley_status walk_contender(void *context, size_t i, uint32_t worker,
 }
 
 /* The best of all tasks' lists, estimated pass by pass. */
-static halley_status merge(halley_search **out, searching *s, halley_error *err)
+static halley_status merge_tasks(halley_search **out, searching *s, halley_error *err)
 {
     contender_array all = {0};
     halley_search *found = calloc(1, sizeof *found);
@@ -491,7 +491,7 @@ static halley_status run_search(halley_search **out, const halley_model *model,
         status = s.first ? run_until_found(&s, err)
                          : pool_run(s.o.threads, s.cuts.n, run_task, &s, err);
     if (status == HALLEY_OK)
-        status = merge(out, &s, err);
+        status = merge_tasks(out, &s, err);
     for (size_t i = 0; s.results && i < s.cuts.n; i++)
         free(s.results[i].best);
     free(s.results);

@@ -60,7 +60,7 @@ const workload_layer *step_find_layer(const workload_parts *p, estimate_kind kin
     return NULL;
 }
 
-static bool is_wide(estimate_kind kind)
+static bool is_wide_kind(estimate_kind kind)
 {
     return kind == ESTIMATE_DENSE_WIDE || kind == ESTIMATE_EXPERTS_WIDE;
 }
@@ -99,12 +99,12 @@ void step_price_kinds(step *s, estimate_layers *layers)
         const estimate_kind kind = (estimate_kind)i;
         const workload_layer *layer = step_find_layer(&layers->parts, kind);
         price_layer *price = &layers->prices[i];
-        if (layer == NULL || (is_wide(kind) && s->c.plan->bf16_layers == 0)) {
+        if (layer == NULL || (is_wide_kind(kind) && s->c.plan->bf16_layers == 0)) {
             s->kinds[i] = (kind_cost){.price = &nothing};
             continue;
         }
         const bool floor = has_floor(s, kind);
-        s->c.only_wide = is_wide(kind);
+        s->c.only_wide = is_wide_kind(kind);
         if (!layers->priced)
             price_layer_make(price, &s->c, layer, floor);
         set_kind(s, &s->kinds[i], price, layer, floor);

@@ -124,7 +124,7 @@ static step_reduction reduce_stage(const step *s, const stage_cost *st)
  * Links with queues: what hides from compute does not hide from the messages of the
  * layers on the same links. Behind a pass of which a share talks, that share shows.
  */
-static double delayed(const step *s, const stage_cost *st, double hidden)
+static double compute_delay(const step *s, const stage_cost *st, double hidden)
 {
     const price_context *c = &s->c;
     double talks = 0;
@@ -208,8 +208,8 @@ step_reduction step_reduction_make(const step *s, const stage_cost *st)
     const double reduced = each ? 0 : (1 - shown) * (r.reduce_s - last);
     r.hidden_s = hidden_time(s, st, reduced, (1 - shown) * r.gather_s);
     assert(r.hidden_s >= 0 && shown >= 0);
-    r.exposed_s =
-        (each ? 0 : r.reduce_s) + r.gather_s - r.hidden_s + delayed(s, st, r.hidden_s);
+    r.exposed_s = (each ? 0 : r.reduce_s) + r.gather_s - r.hidden_s +
+                  compute_delay(s, st, r.hidden_s);
     return r;
 }
 

@@ -6,7 +6,7 @@
  * code: levels      nodes.up and outer[], from the node outwards: what the closed forms
  * use; dimensions  dims[]: what the simulator builds its network from. To add a key: a
  * row in the table of its part (hw/read_*.c), its meaning here, a line in hw/save.c if
- * saving must keep it, and a case in tests/unit/test_hw.c.
+ * saving must keep it, and a case in tests/unit/hw/test_hw.c.
  */
 #ifndef HW_CLUSTER_H
 #define HW_CLUSTER_H

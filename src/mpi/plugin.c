@@ -23,7 +23,7 @@ static MPI_Request unwrap_request(mpi_request handle)
     return request;
 }
 
-static bool start_mpi(int *rank, int *n_ranks, bool *threads)
+static bool init_mpi(int *rank, int *n_ranks, bool *threads)
 {
     int level = 0;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
@@ -217,7 +217,7 @@ static int start_collective(MPI_Request *moving, const mpi_collective *c)
     }
 }
 
-static bool collect(mpi_request *request, const mpi_collective *c)
+static bool start_collective_request(mpi_request *request, const mpi_collective *c)
 {
     MPI_Request moving = MPI_REQUEST_NULL;
     if (start_collective(&moving, c) != MPI_SUCCESS)
@@ -267,7 +267,7 @@ static void end_all(int code)
 extern const mpi_plugin halley_mpi_plugin;
 const mpi_plugin halley_mpi_plugin = {
     .version = MPI_PLUGIN_VERSION,
-    .start = start_mpi,
+    .start = init_mpi,
     .is_running = is_mpi_running,
     .stop = stop_mpi,
     .send = send_bytes,
@@ -280,7 +280,7 @@ const mpi_plugin halley_mpi_plugin = {
     .meet = meet_all,
     .make_group = make_group,
     .free_group = free_group,
-    .collect = collect,
+    .collect = start_collective_request,
     .post = post_message,
     .largest_tag = find_largest_tag,
     .count_on_host = count_on_host,

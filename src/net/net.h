@@ -16,7 +16,7 @@
  * this folder asks a model only for its capabilities (net_can).
  *
  * To add a model: a file with its functions, its row, the row in net.c's table, a test in
- * tests/unit/test_net.c, its word in doc/ and the manual pages.
+ * tests/unit/net/test_net.c, its word in doc/ and the manual pages.
  * To add a topology: a row in cluster_topology, its hops in route.c, its links in
  * queue.c, a test.
  */

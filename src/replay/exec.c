@@ -198,7 +198,7 @@ static void end_operation(replay_exec *e, uint32_t op)
 }
 
 /* What a member sends to each, by its node's list; false: it has none of that length. */
-static bool read_parts(int *counts, const halley_trace *t, uint32_t node, uint32_t n)
+static bool read_node_parts(int *counts, const halley_trace *t, uint32_t node, uint32_t n)
 {
     halley_attr attr;
     halley_attr_item item;
@@ -212,7 +212,7 @@ static bool read_parts(int *counts, const halley_trace *t, uint32_t node, uint32
 }
 
 /* The node of another member's program that is the same collective. */
-static uint32_t find_same(const replay_program *p, const replay_op *op)
+static uint32_t find_same_collective(const replay_program *p, const replay_op *op)
 {
     uint32_t i = 0;
     while (i < p->n &&
@@ -232,9 +232,9 @@ static bool list_parts(replay_flight *f, uint64_t sums[2], const replay_exec *e,
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const replay_program *p = &e->plan->programs[g->ranks[i]];
-        const uint32_t node = find_same(p, op);
+        const uint32_t node = find_same_collective(p, op);
         int *const others = counts + (size_t)n * 4;
-        if (node == p->n || !read_parts(others, p->trace, node, n))
+        if (node == p->n || !read_node_parts(others, p->trace, node, n))
             return false;
         for (uint32_t k = 0; k < n; k++) {
             if (g->ranks[i] == e->job->rank)

@@ -55,7 +55,7 @@ static const uint32_t coll_numbers[] = {
     [HALLEY_COLLECTIVE_SCATTER] = HALLEY_COLL_SCATTER,
 };
 
-static bool wait_for(fitter *f, mpi_request *request)
+static bool wait_for_request(fitter *f, mpi_request *request)
 {
     bool complete = *request == 0;
     while (!complete) {
@@ -96,13 +96,13 @@ static bool take_samples(fitter *f, const fit_group *g, halley_collective_kind k
         mpi_request request = 0;
         const mpi_collective barrier = {
             .kind = HALLEY_COLL_BARRIER, .comm = g->comm, .n = (int)g->n};
-        if (!f->job.mpi->collect(&request, &barrier) || !wait_for(f, &request))
+        if (!f->job.mpi->collect(&request, &barrier) || !wait_for_request(f, &request))
             return false;
         f->at = f->at + 2 * ((size_t)bytes + 4096) > f->area
                     ? 0
                     : f->at + (size_t)bytes + 4096;
         const uint64_t from = replay_now_ns();
-        if (!begin_sample(f, g, kind, bytes, &request) || !wait_for(f, &request))
+        if (!begin_sample(f, g, kind, bytes, &request) || !wait_for_request(f, &request))
             return false;
         f->job.own.n_done++;
         if (i >= 3) /* the first ones set things up */
@@ -245,7 +245,7 @@ static void fini_fitter(fitter *f)
     replay_job_fini(&f->job);
 }
 
-static halley_status measure_all(fitter *f)
+static halley_status measure_all_groups(fitter *f)
 {
     for (uint32_t g = 0; g < f->n_groups; g++)
         for (int kind = 0; kind <= HALLEY_COLLECTIVE_SCATTER; kind++) {
@@ -272,7 +272,7 @@ halley_status halley_replay_fit(char **out, const halley_replay_fit_opts *opts,
     strbuf text = {0};
     halley_status status = init_fitter(f, &mpi);
     if (status == HALLEY_OK)
-        status = measure_all(f);
+        status = measure_all_groups(f);
     if (status == HALLEY_OK && mpi.rank == 0 &&
         !fit_write_cluster(&text, f->ladders.at, f->ladders.n, (uint32_t)mpi.n_ranks,
                            f->per_node))

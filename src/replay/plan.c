@@ -26,8 +26,8 @@ typedef struct planner {
     halley_error *err;
 } planner;
 
-static halley_status refuse_node(const planner *p, const halley_trace *t, uint32_t node,
-                                 const char *sentence)
+static halley_status refuse_planned_node(const planner *p, const halley_trace *t,
+                                         uint32_t node, const char *sentence)
 {
     const halley_status status =
         error_set(p->err, HALLEY_EINVAL, "rank %u: %s", p->rank, sentence);
@@ -122,7 +122,7 @@ static halley_status open_groups(conf_file *out, bool *is_there, planner *p)
     return status;
 }
 
-static halley_status read_groups(planner *p)
+static halley_status read_plan_groups(planner *p)
 {
     conf_file file;
     bool is_there;
@@ -187,15 +187,16 @@ static halley_status plan_collective(replay_op *op, planner *p, const halley_tra
     halley_attr attr;
     if (!find_node_number(&type, t, node, HALLEY_ATTR_NAME_COMM_TYPE) || type < 0 ||
         type >= HALLEY_N_COLL_TYPES)
-        return refuse_node(p, t, node, "the collective has no comm_type that is known");
+        return refuse_planned_node(p, t, node,
+                                   "the collective has no comm_type that is known");
     if (!find_node_number(&size, t, node, HALLEY_ATTR_NAME_COMM_SIZE) &&
         (int)type != HALLEY_COLL_BARRIER)
-        return refuse_node(p, t, node, "the collective has no comm_size");
+        return refuse_planned_node(p, t, node, "the collective has no comm_size");
     op->group = find_plan_group(p, t, node);
     if (op->group == REPLAY_NO_GROUP)
-        return refuse_node(p, t, node,
-                           "its group is not in the file of groups; name it with "
-                           "--comm-group-configuration");
+        return refuse_planned_node(p, t, node,
+                                   "its group is not in the file of groups; name it with "
+                                   "--comm-group-configuration");
     const replay_group *g = &p->plan->groups.at[op->group];
     op->coll = (uint8_t)type;
     op->bytes = scale_bytes(size, p->opts->size_scale);
@@ -223,9 +224,10 @@ static halley_status plan_message(replay_op *op, planner *p, const halley_trace 
                           sends ? HALLEY_ATTR_NAME_COMM_DST
                                 : HALLEY_ATTR_NAME_COMM_SRC) ||
         peer < 0 || peer >= p->n_traced || (uint32_t)peer == p->rank)
-        return refuse_node(p, t, node,
-                           "the message needs comm_size and a rank to send to or receive "
-                           "from, other than its own");
+        return refuse_planned_node(
+            p, t, node,
+            "the message needs comm_size and a rank to send to or receive "
+            "from, other than its own");
     (void)find_node_number(&tag, t, node, HALLEY_ATTR_NAME_COMM_TAG);
     if (p->opts->only_compute || peer >= p->plan->n_ranks) {
         p->plan->n_dropped += !p->opts->only_compute;
@@ -439,7 +441,7 @@ halley_status replay_plan_init(replay_plan *plan, const halley_trace_set *traces
     plan->programs = mem_array_zero(n_ranks, sizeof *plan->programs);
     if (plan->programs == NULL)
         return error_nomem(err);
-    TRY(read_groups(&p));
+    TRY(read_plan_groups(&p));
     for (uint32_t i = 0; i < n_ranks; i++)
         TRY(plan_rank(&p, i));
     note_changes(&p);
@@ -465,7 +467,7 @@ void replay_plan_fini(replay_plan *plan)
 
 /* ---- sizes ---- */
 
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
+static uint64_t round_up_bytes(uint64_t bytes, uint64_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
@@ -479,7 +481,7 @@ replay_sizes replay_op_sizes(const replay_plan *plan, const replay_op *op)
     switch (op->coll) {
     case HALLEY_COLL_ALL_REDUCE:
     case HALLEY_COLL_REDUCE:
-        part = round_up(part, sizeof(float));
+        part = round_up_bytes(part, sizeof(float));
         return (replay_sizes){part, part, part};
     case HALLEY_COLL_BROADCAST:
         return (replay_sizes){0, part, part};
@@ -488,11 +490,11 @@ replay_sizes replay_op_sizes(const replay_plan *plan, const replay_op *op)
     case HALLEY_COLL_GATHER:
     case HALLEY_COLL_SCATTER:
     case HALLEY_COLL_ALL_TO_ALL:
-        part = round_up(part, n) / n;
+        part = round_up_bytes(part, n) / n;
         return (replay_sizes){part * n, part * n, part};
     case HALLEY_COLL_REDUCE_SCATTER:
     case HALLEY_COLL_REDUCE_SCATTER_BLOCK:
-        part = round_up(part, n * sizeof(float)) / n;
+        part = round_up_bytes(part, n * sizeof(float)) / n;
         return (replay_sizes){part * n, part, part};
     default:
         return (replay_sizes){0};

@@ -62,7 +62,7 @@ typedef struct counter {
     halley_error *err;
 } counter;
 
-static halley_status find_row(uint32_t *out, counter *c, const replay_op *op)
+static halley_status find_counter_row(uint32_t *out, counter *c, const replay_op *op)
 {
     const bool coll = op->kind == REPLAY_COLLECTIVE;
     const uint32_t n = coll ? c->r->plan.groups.at[op->group].n : 2;
@@ -105,7 +105,7 @@ static halley_status add_instance(counter *c, uint32_t rank, uint32_t node)
     if (coll ? c->r->plan.groups.at[op->group].ranks[0] != (int)rank
              : op->kind != REPLAY_RECEIVE)
         return HALLEY_OK; /* another rank reports it */
-    TRY(find_row(&x.row, c, op));
+    TRY(find_counter_row(&x.row, c, op));
     if (!array_push(&c->nodes, rank) || !array_push(&c->nodes, node))
         return error_nomem(c->err);
     if (coll)
@@ -163,7 +163,7 @@ static void finish_row(halley_replay_row *row)
         row->alg_Bps * (coll ? replay_bus_factor(row->coll, row->n_members) : 1);
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_replay_rows(const void *a, const void *b)
 {
     const halley_replay_row *x = a, *y = b;
     if (x->type != y->type)
@@ -192,7 +192,7 @@ halley_status halley_replay_rows(halley_replay_row **out, size_t *n,
     for (size_t i = 0; i < c.rows.n; i++)
         finish_row(&c.rows.at[i]);
     if (c.rows.n > 1)
-        qsort(c.rows.at, c.rows.n, sizeof *c.rows.at, compare_rows);
+        qsort(c.rows.at, c.rows.n, sizeof *c.rows.at, compare_replay_rows);
     *n = c.rows.n;
     *out = c.rows.at;
     array_fini(&c.instances);

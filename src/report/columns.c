@@ -122,7 +122,7 @@ static bool push_text(text_table *t, str text)
 }
 
 /* The number of a text; a hash that another text has already gives the next key. */
-static uint32_t find_text(report_columns *c, text_table *t, str text)
+static uint32_t add_column_text(report_columns *c, text_table *t, str text)
 {
     for (uint64_t key = hash_bytes(text.at, text.n, 0);; key++) {
         uint32_t id = (uint32_t)t->texts.n;
@@ -141,7 +141,7 @@ void report_columns_rank(report_columns *c, uint32_t rank, uint32_t alike, str n
 {
     const rank_entry entry = {.rank = rank,
                               .alike = alike,
-                              .name = find_text(c, &c->names, name),
+                              .name = add_column_text(c, &c->names, name),
                               .first_level = (uint32_t)c->levels.n};
     c->failed |= !array_push(&c->ranks, entry);
     map64_fini(&c->first_rows);
@@ -156,7 +156,7 @@ static uint32_t new_row(report_columns *c, const report_columns_box *b, uint32_t
     const row made = {.track = b->track,
                       .rank_id = (uint32_t)c->ranks.n - 1,
                       .lane = lane,
-                      .name = find_text(c, &c->names, strbuf_str(&name)),
+                      .name = add_column_text(c, &c->names, strbuf_str(&name)),
                       .next = UINT32_MAX};
     c->failed |= name.failed;
     strbuf_fini(&name);
@@ -167,7 +167,7 @@ static uint32_t new_row(report_columns *c, const report_columns_box *b, uint32_t
     return (uint32_t)c->rows.n - 1;
 }
 
-static uint32_t find_row(report_columns *c, const report_columns_box *b)
+static uint32_t add_box_row(report_columns *c, const report_columns_box *b)
 {
     const uint64_t key = hash_bytes(b->group.at, b->group.n, b->track + 1);
     uint32_t id = map64_find(&c->first_rows, key);
@@ -186,25 +186,25 @@ static uint32_t find_row(report_columns *c, const report_columns_box *b)
     return id;
 }
 
-static uint8_t find_box_kind(report_columns *c, str kind)
+static uint8_t add_box_kind(report_columns *c, str kind)
 {
     if (c->kinds.texts.n >= MOST_KINDS)
         kind = c->kinds.texts.at[0];
-    return (uint8_t)find_text(c, &c->kinds, kind);
+    return (uint8_t)add_column_text(c, &c->kinds, kind);
 }
 
 uint32_t report_columns_add(report_columns *c, const report_columns_box *b)
 {
     assert(c->ranks.n > 0 && b->end_s >= b->start_s);
-    const uint32_t row_id = find_row(c, b), id = (uint32_t)c->boxes.n;
+    const uint32_t row_id = add_box_row(c, b), id = (uint32_t)c->boxes.n;
     if (row_id == UINT32_MAX)
         return id;
     const box made = {.start_s = b->start_s,
                       .length_s = (float)(b->end_s - b->start_s),
                       .bytes = (float)b->bytes,
-                      .name = find_text(c, &c->names, b->name),
+                      .name = add_column_text(c, &c->names, b->name),
                       .row = row_id,
-                      .kind = find_box_kind(c, b->kind)};
+                      .kind = add_box_kind(c, b->kind)};
     c->failed |= !array_push(&c->boxes, made);
     c->rows.at[row_id].until_s = b->end_s;
     c->rows.at[row_id].n_boxes++;
@@ -236,7 +236,7 @@ void report_columns_heat(report_columns *c, const halley_dim_result *dim, uint32
                          uint32_t n_bins, double bin_s, const float *use)
 {
     const size_t n = (size_t)n_npus * n_bins;
-    heat_entry entry = {.name = find_text(c, &c->names, str_from(dim->topology)),
+    heat_entry entry = {.name = add_column_text(c, &c->names, str_from(dim->topology)),
                         .n = dim->n,
                         .n_npus = n_npus,
                         .n_bins = n_bins,
@@ -270,7 +270,7 @@ void report_columns_total(report_columns *c, uint32_t n_ranks, uint32_t n_left_o
 
 /* The order of rows: rank, track, group by its first box, lane. A lane follows the first
  * row of its group. */
-static int compare_rows(const void *a, const void *b, void *context)
+static int compare_column_rows(const void *a, const void *b, void *context)
 {
     const report_columns *c = context;
     const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -311,7 +311,7 @@ static bool make_layout(layout *l, report_columns *c)
         uint32_t first = 0;
         for (uint32_t i = 0; i < n_rows; i++)
             l->rows[i] = i;
-        qsort_r(l->rows, n_rows, sizeof *l->rows, compare_rows, c);
+        qsort_r(l->rows, n_rows, sizeof *l->rows, compare_column_rows, c);
         for (size_t i = 0; i < n_rows; i++) {
             next[l->rows[i]] = first;
             first += c->rows.at[l->rows[i]].n_boxes;
@@ -415,12 +415,12 @@ static void list_columns(column out[N_COLUMNS], const report_columns *c)
     memcpy(out, all, sizeof all);
 }
 
-static size_t round_up(size_t n)
+static size_t round_up_to_8(size_t n)
 {
     return (n + 7) / 8 * 8;
 }
 
-static void add_texts(strbuf *to, const char *key, const text_table *t)
+static void add_text_list(strbuf *to, const char *key, const text_table *t)
 {
     strbuf_printf(to, ",\n\"%s\":[", key);
     for (size_t i = 0; i < t->texts.n; i++) {
@@ -430,13 +430,13 @@ static void add_texts(strbuf *to, const char *key, const text_table *t)
     strbuf_add_char(to, ']');
 }
 
-static void add_number(strbuf *to, const char *key, double value)
+static void add_number_key(strbuf *to, const char *key, double value)
 {
     strbuf_printf(to, ",\"%s\":", key);
     strbuf_double(to, value);
 }
 
-static void add_ranks(strbuf *to, const report_columns *c)
+static void add_rank_list(strbuf *to, const report_columns *c)
 {
     strbuf_add(to, STR(",\n\"ranks\":["));
     for (size_t i = 0; i < c->ranks.n; i++) {
@@ -450,7 +450,7 @@ static void add_ranks(strbuf *to, const report_columns *c)
     strbuf_add_char(to, ']');
 }
 
-static void add_rows(strbuf *to, const report_columns *c, const layout *l)
+static void add_row_list(strbuf *to, const report_columns *c, const layout *l)
 {
     size_t first = 0;
     strbuf_add(to, STR(",\n\"rows\":["));
@@ -471,8 +471,8 @@ static void add_dimensions(strbuf *to, const report_columns *c)
         const heat_entry *h = &c->heats.at[i];
         strbuf_printf(to, "%s{\"name\":%u,\"n\":%u,\"npus\":%u,\"bins\":%u",
                       i > 0 ? "," : "", h->name, h->n, h->n_npus, h->n_bins);
-        add_number(to, "bin_s", h->bin_s);
-        add_number(to, "bandwidth_Bps", h->bw_Bps);
+        add_number_key(to, "bin_s", h->bin_s);
+        add_number_key(to, "bandwidth_Bps", h->bw_Bps);
         strbuf_add_char(to, '}');
     }
     strbuf_add_char(to, ']');
@@ -487,7 +487,7 @@ static void add_places(strbuf *to, const column columns[N_COLUMNS])
         strbuf_printf(to, "%s\n\"%s\":{\"type\":\"%s\",\"at\":%zu,\"n\":%zu}",
                       i > 0 ? "," : "", columns[i].name, columns[i].type, at,
                       columns[i].n);
-        at += round_up(columns[i].n * columns[i].size);
+        at += round_up_to_8(columns[i].n * columns[i].size);
     }
     strbuf_add(to, STR("}}"));
 }
@@ -499,16 +499,16 @@ static void make_header(strbuf *to, const report_columns *c, const layout *l,
                   "{\"what\":\"%s\",\"n_ranks\":%u,\"left_out\":%u,"
                   "\"npus_per_node\":%u",
                   c->what, c->n_ranks, c->n_left_out, c->npus_per_node);
-    add_number(to, "end_s", c->end_s);
+    add_number_key(to, "end_s", c->end_s);
     if (c->capacity_bytes > 0) {
-        add_number(to, "capacity_bytes", c->capacity_bytes);
-        add_number(to, "headroom", c->headroom);
+        add_number_key(to, "capacity_bytes", c->capacity_bytes);
+        add_number_key(to, "headroom", c->headroom);
     }
-    add_ranks(to, c);
-    add_rows(to, c, l);
+    add_rank_list(to, c);
+    add_row_list(to, c, l);
     add_dimensions(to, c);
-    add_texts(to, "names", &c->names);
-    add_texts(to, "kinds", &c->kinds);
+    add_text_list(to, "names", &c->names);
+    add_text_list(to, "kinds", &c->kinds);
     add_places(to, columns);
     while (to->n % 8 != 0 && !to->failed)
         strbuf_add_char(to, ' ');
@@ -543,7 +543,7 @@ static void write_column(const columns_sink *to, const report_columns *c, const 
         i += n;
     }
     const size_t used = col->n * col->size;
-    put_bytes(to, zeros, round_up(used) - used);
+    put_bytes(to, zeros, round_up_to_8(used) - used);
 }
 
 static void write_columns(const columns_sink *to, const report_columns *c,

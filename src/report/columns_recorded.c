@@ -90,8 +90,9 @@ static bool find_origin(uint64_t *out, const halley_trace_set *traces)
     return true;
 }
 
-static halley_status add_ranks(report_columns *to, const halley_trace_set *traces,
-                               uint64_t origin_ns, halley_error *err)
+static halley_status add_recorded_ranks(report_columns *to,
+                                        const halley_trace_set *traces,
+                                        uint64_t origin_ns, halley_error *err)
 {
     const uint32_t n = halley_trace_set_count(traces);
     uint32_t left_out = 0;
@@ -123,7 +124,7 @@ halley_status report_recorded_columns(const halley_trace_set *traces, const char
         return report_recorded_refuse(err);
     report_columns *to = report_columns_new("recording");
     const halley_status status =
-        to == NULL ? error_nomem(err) : add_ranks(to, traces, origin_ns, err);
+        to == NULL ? error_nomem(err) : add_recorded_ranks(to, traces, origin_ns, err);
     if (status == HALLEY_OK)
         return report_columns_save(to, path, NULL, err);
     report_columns_free(to);

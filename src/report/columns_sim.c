@@ -57,7 +57,7 @@ static uint64_t hash_totals(const sim_writer *w, uint32_t rank)
 }
 
 /* Which ranks are drawn, and which of them represents each rank. */
-static bool choose_ranks(sim_writer *w, uint32_t *left_out)
+static bool choose_shown_ranks(sim_writer *w, uint32_t *left_out)
 {
     const uint32_t n = halley_result_ranks(w->result);
     const uint64_t most =
@@ -110,7 +110,7 @@ static str find_node_kind(const halley_trace *t, uint32_t node)
 }
 
 /* The class of a recorded kernel says more. */
-static str find_kind(const halley_trace *t, uint32_t node)
+static str find_node_class(const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
     if (halley_node_find_attr(&attr, t, node, HALLEY_ATTR_NAME_KERNEL_CLASS) &&
@@ -119,7 +119,7 @@ static str find_kind(const halley_trace *t, uint32_t node)
     return find_node_kind(t, node);
 }
 
-static str find_group(const halley_trace *t, uint32_t node)
+static str find_group_name(const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
     if (halley_node_type_of(t, node) != HALLEY_NODE_COLL ||
@@ -132,8 +132,8 @@ static str find_group(const halley_trace *t, uint32_t node)
 
 /* Equal numbers on both ends of a message; the k-th send of a key meets the k-th receive.
  * Ranks are those that are drawn. */
-static uint64_t find_flow(sim_writer *w, const halley_trace *t, uint32_t rank,
-                          uint32_t node)
+static uint64_t find_message_flow(sim_writer *w, const halley_trace *t, uint32_t rank,
+                                  uint32_t node)
 {
     const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
     const uint64_t peer = tracks_attr(t, node, sends ? "comm_dst" : "comm_src");
@@ -159,7 +159,7 @@ static void add_flow(sim_writer *w, const halley_trace *t, uint32_t rank, uint32
         return;
     uint32_t first = box;
     bool fresh = false;
-    if (!map64_put(&w->flows, find_flow(w, t, rank, node), &first, &fresh))
+    if (!map64_put(&w->flows, find_message_flow(w, t, rank, node), &first, &fresh))
         w->failed = true;
     else if (!fresh && type == HALLEY_NODE_RECV)
         report_columns_arrow(w->to, first, box);
@@ -167,7 +167,7 @@ static void add_flow(sim_writer *w, const halley_trace *t, uint32_t rank, uint32
         report_columns_arrow(w->to, box, first);
 }
 
-static void add_node(sim_writer *w, shown_rank *s, uint32_t node)
+static void add_node_box(sim_writer *w, shown_rank *s, uint32_t node)
 {
     const halley_trace *t = w->trace;
     const halley_node_times times = halley_result_node(w->result, s->rank, node);
@@ -182,8 +182,8 @@ static void add_node(sim_writer *w, shown_rank *s, uint32_t node)
                                     .end_s = (double)times.end / w->per_s,
                                     .bytes = (double)tracks_bytes(t, node),
                                     .name = {name.at, name.n},
-                                    .kind = find_kind(t, node),
-                                    .group = find_group(t, node),
+                                    .kind = find_node_class(t, node),
+                                    .group = find_group_name(t, node),
                                     .track = TRACK_FIRST + id,
                                     .track_name = strbuf_str(&track)};
     s->boxes[node] = report_columns_add(w->to, &box);
@@ -197,7 +197,7 @@ typedef struct by_begin {
     uint32_t rank;
 } by_begin;
 
-static int compare_begins(const void *a, const void *b, void *context)
+static int compare_box_begins(const void *a, const void *b, void *context)
 {
     const by_begin *by = context;
     const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -212,15 +212,15 @@ static int compare_begins(const void *a, const void *b, void *context)
     return i < k ? -1 : 1;
 }
 
-static void add_nodes(sim_writer *w, shown_rank *s)
+static void add_node_boxes(sim_writer *w, shown_rank *s)
 {
     const uint32_t n = halley_trace_count(report_traces_like(w->traces, s->rank));
     by_begin by = {w->result, s->rank};
     for (uint32_t i = 0; i < n; i++)
         w->order[i] = i;
-    qsort_r(w->order, n, sizeof *w->order, compare_begins, &by);
+    qsort_r(w->order, n, sizeof *w->order, compare_box_begins, &by);
     for (uint32_t i = 0; i < n; i++)
-        add_node(w, s, w->order[i]);
+        add_node_box(w, s, w->order[i]);
 }
 
 typedef struct pass_span {
@@ -228,8 +228,8 @@ typedef struct pass_span {
 } pass_span;
 
 /* From the first compute node of a pass to its last. */
-static pass_span find_span(const sim_writer *w, const shown_rank *s,
-                           const halley_plan_pass *p)
+static pass_span find_pass_span(const sim_writer *w, const shown_rank *s,
+                                const halley_plan_pass *p)
 {
     const halley_trace *t = report_traces_like(w->traces, s->rank);
     uint64_t begin = UINT64_MAX, end = 0;
@@ -249,7 +249,7 @@ static void add_pass(sim_writer *w, const shown_rank *s, const halley_plan_pass 
                      bool has_chunks)
 {
     static const char *const kinds[] = {"forward", "backward", "backward", "weights"};
-    const pass_span span = find_span(w, s, p);
+    const pass_span span = find_pass_span(w, s, p);
     char name[64];
     if (!(span.end_s > span.begin_s))
         return;
@@ -296,7 +296,7 @@ static size_t list_changes(flight_change *out, const sim_writer *w, const shown_
     size_t n = 0;
     for (size_t i = 0; i < stage->n_passes; i++) {
         const halley_plan_pass *p = &stage->passes[i];
-        const pass_span span = find_span(w, s, p);
+        const pass_span span = find_pass_span(w, s, p);
         if (!(span.end_s > span.begin_s))
             continue;
         if (p->kind == HALLEY_PASS_FORWARD)
@@ -338,7 +338,7 @@ static void add_traced_memory(sim_writer *w, const shown_rank *s)
                              (double)levels[i].bytes);
 }
 
-static halley_status add_rank(sim_writer *w, shown_rank *s, halley_error *err)
+static halley_status add_shown_rank(sim_writer *w, shown_rank *s, halley_error *err)
 {
     halley_trace *made;
     char name[48] = "";
@@ -360,12 +360,12 @@ static halley_status add_rank(sim_writer *w, shown_rank *s, halley_error *err)
         add_plan_memory(w, s, stage);
     }
     TRY(report_traces_open(&w->trace, &made, w->traces, s->rank, err));
-    add_nodes(w, s);
+    add_node_boxes(w, s);
     halley_trace_free(made);
     return HALLEY_OK;
 }
 
-static halley_status add_path(sim_writer *w, halley_error *err)
+static halley_status add_critical_path(sim_writer *w, halley_error *err)
 {
     halley_path_step *path;
     size_t n;
@@ -381,7 +381,7 @@ static halley_status add_path(sim_writer *w, halley_error *err)
     return HALLEY_OK;
 }
 
-static void add_heat(sim_writer *w)
+static void add_link_heat(sim_writer *w)
 {
     const uint32_t n_bins = halley_result_bins(w->result);
     const uint32_t n_npus = halley_result_ranks(w->result);
@@ -411,7 +411,7 @@ static halley_status fill_columns(sim_writer *w, halley_error *err)
     }
     w->slots = mem_array(n, sizeof *w->slots);
     w->order = mem_array(most, sizeof *w->order);
-    if (w->slots == NULL || w->order == NULL || !choose_ranks(w, &left_out))
+    if (w->slots == NULL || w->order == NULL || !choose_shown_ranks(w, &left_out))
         return error_nomem(err);
     report_columns_total(w->to, n, left_out);
     report_columns_capacity(w->to, w->o->capacity_bytes, w->o->headroom);
@@ -422,10 +422,10 @@ static halley_status fill_columns(sim_writer *w, halley_error *err)
                              sizeof *s->boxes);
         if (s->boxes == NULL)
             return error_nomem(err);
-        TRY(add_rank(w, s, err));
+        TRY(add_shown_rank(w, s, err));
     }
-    add_heat(w);
-    TRY(add_path(w, err));
+    add_link_heat(w);
+    TRY(add_critical_path(w, err));
     return w->failed ? error_nomem(err) : HALLEY_OK;
 }
 

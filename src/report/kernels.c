@@ -96,7 +96,7 @@ static void write_rate(report_json *j, const char *key, double amount, double s)
         report_json_null(j, key);
 }
 
-static void write_classes(report_json *j, const halley_kernels *k)
+static void write_kernel_classes(report_json *j, const halley_kernels *k)
 {
     report_json_object(j, "classes");
     for (size_t i = 0; i < k->n_classes; i++) {
@@ -194,7 +194,7 @@ void report_kernels_json(report_json *j, const halley_kernels *k,
     report_json_double(j, "device_busy_s", k->busy_s);
     report_json_u64(j, "launch_in_window", k->launch_in_window);
     report_json_u64(j, "from_graphs", k->from_graphs);
-    write_classes(j, k);
+    write_kernel_classes(j, k);
     write_step_rows(j, k);
     copy_fact(j, k->facts, "collectives_host");
     copy_fact(j, k->facts, "groups");

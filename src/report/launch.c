@@ -22,7 +22,7 @@ static void write_value(report_json *j, const char *key, const char *text)
         report_json_text(j, name, str_from(text));
 }
 
-static void write_counts(report_json *j, const halley_launch *l)
+static void write_launch_counts(report_json *j, const halley_launch *l)
 {
     if (halley_launch_npus(l) > 0)
         report_json_u64(j, "npus", halley_launch_npus(l));
@@ -51,7 +51,7 @@ void report_launch_json(report_json *j, const halley_launch *l)
         if (text != NULL)
             write_value(j, halley_plan_key_name((halley_plan_key)i), text);
     }
-    write_counts(j, l);
+    write_launch_counts(j, l);
     report_import_json(j, halley_launch_import(l));
 }
 

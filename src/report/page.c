@@ -38,7 +38,7 @@ void report_policy_add(strbuf *to, const char *script_sha256)
     strbuf_add(to, STR("\">"));
 }
 
-static void add_head(strbuf *to, const char *title)
+static void add_page_head(strbuf *to, const char *title)
 {
     strbuf_add(to, STR("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta "
                        "charset=\"utf-8\">\n"));
@@ -75,7 +75,7 @@ halley_status report_page_save(const char *path, const report_page *page,
 {
     strbuf text = {0};
     assert(page->json.n > 0 && page->json.at[0] == '{');
-    add_head(&text, page->title);
+    add_page_head(&text, page->title);
     strbuf_printf(&text,
                   "<body data-kind=\"%s\">\n<main id=\"report\"></main>\n<noscript>This "
                   "report draws itself with JavaScript; its numbers are in the page as "

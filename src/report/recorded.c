@@ -95,8 +95,8 @@ static bool index_calls(map64 *calls, const halley_trace *trace,
 
 /* An arrow from what launched a kernel, at the time of the launch. Ids count the nodes of
  * all ranks apart. */
-static void write_launch(strbuf *text, const halley_trace *trace, uint32_t node,
-                         const map64 *calls, const tracks_event *event, bool *first)
+static void write_launch_arrow(strbuf *text, const halley_trace *trace, uint32_t node,
+                               const map64 *calls, const tracks_event *event, bool *first)
 {
     halley_attr attr;
     uint64_t launch_ns;
@@ -137,7 +137,7 @@ static bool write_slices(file_output *to, const halley_trace *trace,
                                     .is_rich = true};
         next_event(&text, first);
         tracks_add_node(&text, trace, s->node, &event);
-        write_launch(&text, trace, s->node, &calls, &event, first);
+        write_launch_arrow(&text, trace, s->node, &calls, &event, first);
         file_output_str(to, strbuf_str(&text));
         text.n = 0;
     }

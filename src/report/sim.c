@@ -78,7 +78,7 @@ typedef struct spread {
     uint32_t at; /* the rank with the most */
 } spread;
 
-static spread measure_all(const halley_result *result, measure *of, double per_s)
+static spread measure_all_ranks(const halley_result *result, measure *of, double per_s)
 {
     const uint32_t n = halley_result_ranks(result);
     const uint64_t end = last_finish(result);
@@ -109,7 +109,7 @@ static report_table *make_time_table(const halley_result *result, bool keys)
     report_table *t = report_table_new(time_columns, 5);
     for (int i = 0; t != NULL && i < N_MEASURES; i++) {
         const spread s =
-            measure_all(result, measures[i].of, halley_result_ticks_per_s(result));
+            measure_all_ranks(result, measures[i].of, halley_result_ticks_per_s(result));
         if (!measures[i].always && s.most == 0)
             continue;
         report_table_words(t, str_from(keys ? measures[i].key : measures[i].title));
@@ -139,7 +139,7 @@ static const report_column memory_columns[] = {
 static report_table *memory_table(const halley_result *result)
 {
     report_table *t = report_table_new(memory_columns, 5);
-    const spread s = measure_all(result, local_peak, 1);
+    const spread s = measure_all_ranks(result, local_peak, 1);
     if (t == NULL || s.most == 0)
         return t;
     report_table_words(t, STR("peak"));
@@ -359,7 +359,7 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
             units_format(time, sizeof time, seconds, UNITS_TIME),
             halley_result_ranks(result), halley_result_ranks(result) == 1 ? "" : "s");
     TRY(write_sim_table(make_time_table(result, false), REPORT_TEXT, to, err));
-    if (measure_all(result, local_peak, 1).most > 0) {
+    if (measure_all_ranks(result, local_peak, 1).most > 0) {
         fputc('\n', to);
         TRY(write_sim_table(memory_table(result), REPORT_TEXT, to, err));
     }

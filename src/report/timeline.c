@@ -201,8 +201,8 @@ static uint32_t find_event_lane(writer *w, uint32_t rank, uint32_t node,
     return id;
 }
 
-static void flow_event(writer *w, uint32_t rank, uint32_t node, uint32_t tid,
-                       const halley_node_times *times)
+static void write_flow_event(writer *w, uint32_t rank, uint32_t node, uint32_t tid,
+                             const halley_node_times *times)
 {
     /* A receive's arrow must end inside its slice. */
     const uint64_t end = times->end > times->begin ? times->end - 1 : times->end;
@@ -292,7 +292,7 @@ static void timeline_row(writer *w, uint32_t rank, uint32_t node,
     tracks_add_node(&w->text, t, node, &event);
     if ((type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV) &&
         has_both_ends(w, t, node))
-        flow_event(w, rank, node, tid, times);
+        write_flow_event(w, rank, node, tid, times);
     flush_events(w);
 }
 
@@ -448,7 +448,7 @@ static uint8_t *choose_ranks(const halley_result *result, const char *expand)
     return written;
 }
 
-static halley_status write_ranks(writer *w, halley_error *err)
+static halley_status write_timeline_ranks(writer *w, halley_error *err)
 {
     for (uint32_t i = 0; i < halley_result_ranks(w->result); i++) {
         if (!is_written(w, i))
@@ -476,7 +476,7 @@ halley_status report_sim_timeline(const halley_result *result,
         w.written = written;
         w.has_others = written != NULL && expand != NULL;
         file_output_str(w.to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
-        status = write_ranks(&w, err);
+        status = write_timeline_ranks(&w, err);
         file_output_str(w.to, STR("\n]}\n"));
         status = writer_close(&w, status, err);
     }

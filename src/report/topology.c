@@ -39,7 +39,7 @@ typedef struct picture {
     double *x, *y; /* by device; NaN = not drawn */
 } picture;
 
-static double bound(double value, double low, double high)
+static double bound_value(double value, double low, double high)
 {
     return fmin(fmax(value, low), high);
 }
@@ -55,7 +55,7 @@ static bool have_same_prefix(const char *a, const char *b)
 }
 
 /* Devices of equal kind, tier and name that follow each other. */
-static void find_rows(picture *p)
+static void find_device_rows(picture *p)
 {
     for (uint32_t i = 0; i < p->n_devices; i++) {
         halley_topology_device d;
@@ -74,7 +74,7 @@ static void find_rows(picture *p)
     }
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_picture_rows(const void *a, const void *b)
 {
     const picture_row *x = a, *y = b;
     if (x->tier != y->tier)
@@ -82,11 +82,11 @@ static int compare_rows(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-static void place_rows(picture *p)
+static void place_device_rows(picture *p)
 {
     const double step = 92, left = p->width < 600 ? 8 : 76;
-    find_rows(p);
-    qsort(p->rows, p->n_rows, sizeof *p->rows, compare_rows);
+    find_device_rows(p);
+    qsort(p->rows, p->n_rows, sizeof *p->rows, compare_picture_rows);
     p->height = p->n_rows * step + 14;
     p->box_w = p->width < 600 ? 40 : 58;
     p->box_h = 26;
@@ -108,7 +108,7 @@ static void place_rows(picture *p)
 static void place_circle(picture *p)
 {
     const uint32_t n = p->n_devices < MOST_CIRCLE ? p->n_devices : MOST_CIRCLE;
-    const double radius = bound(p->width / 2 - 40, 60, 260);
+    const double radius = bound_value(p->width / 2 - 40, 60, 260);
     p->height = 2 * radius + 60;
     p->box_w = n > 24 ? 30 : 44;
     p->box_h = n > 24 ? 16 : 22;
@@ -123,9 +123,9 @@ static void place_grid(picture *p)
 {
     const uint32_t nx = p->r->dims[0] < MOST_GRID ? p->r->dims[0] : MOST_GRID;
     const uint32_t ny = p->r->dims[1] < MOST_GRID ? p->r->dims[1] : MOST_GRID;
-    const double step = bound((p->width - 40) / nx, 26, 76);
-    p->box_w = bound(step * 0.62, 16, 46);
-    p->box_h = bound(step * 0.4, 12, 22);
+    const double step = bound_value((p->width - 40) / nx, 26, 76);
+    p->box_w = bound_value(step * 0.62, 16, 46);
+    p->box_h = bound_value(step * 0.4, 12, 22);
     p->height = step * ny + 40;
     const double left = (p->width - step * nx) / 2;
     for (uint32_t k = 0; k < ny; k++)
@@ -148,7 +148,7 @@ static void draw_line(picture *p, const halley_topology_link *l, double most_Bps
                   number_fixed(0.6 + 1.8 * sqrt(share), 2).at, number_fixed(x1, 1).at,
                   number_fixed(y1, 1).at);
     if (same_row && far > 2.2 * p->box_w + 20) { /* around what is between */
-        const double lift = bound(far * 0.18, 14, 40);
+        const double lift = bound_value(far * 0.18, 14, 40);
         strbuf_printf(p->to, "Q%s %s %s %s\"/>\n",
                       number_fixed((x1 + x2) / 2 + (x1 == x2 ? lift : 0), 1).at,
                       number_fixed((y1 + y2) / 2 + (y1 == y2 ? lift : 0), 1).at,
@@ -175,8 +175,8 @@ static void draw_cables(picture *p)
         }
 }
 
-static void draw_box(picture *p, double x, double y, const char *class, str name,
-                     str label)
+static void draw_device_box(picture *p, double x, double y, const char *class, str name,
+                            str label)
 {
     strbuf_printf(p->to, "<g class=\"%s\"><title>", class);
     strbuf_xml(p->to, name);
@@ -214,7 +214,8 @@ static void draw_devices(picture *p)
             continue;
         halley_topology_get_device(&d, p->t, i);
         shorten_name(&label, p, d.name);
-        draw_box(p, p->x[i], p->y[i], d.kind, str_from(d.name), strbuf_str(&label));
+        draw_device_box(p, p->x[i], p->y[i], d.kind, str_from(d.name),
+                        strbuf_str(&label));
         strbuf_fini(&label);
     }
 }
@@ -237,8 +238,8 @@ static void draw_row_ends(picture *p)
         const double gap = row->shown > 1 ? p->x[last] - p->x[last - 1] : p->box_w + 8;
         char text[32];
         snprintf(text, sizeof text, "+%u", row->n - row->shown);
-        draw_box(p, p->x[last] + gap, row->y, "rest", STR("more of them"),
-                 str_from(text));
+        draw_device_box(p, p->x[last] + gap, row->y, "rest", STR("more of them"),
+                        str_from(text));
     }
 }
 
@@ -268,7 +269,7 @@ void report_topology_svg(strbuf *to, const halley_topology *topology,
         else if (is_direct)
             place_circle(&p);
         else
-            place_rows(&p);
+            place_device_rows(&p);
         strbuf_printf(
             to,
             "<svg class=\"net\" xmlns=\"http://www.w3.org/2000/svg\" "
@@ -284,19 +285,19 @@ void report_topology_svg(strbuf *to, const halley_topology *topology,
     free(p.y);
 }
 
-static void add_fact(strbuf *to, const char *name, const char *value)
+static void add_topology_fact(strbuf *to, const char *name, const char *value)
 {
     strbuf_printf(to, "<tr><th>%s</th><td>%s</td></tr>\n", name, value);
 }
 
-static void add_quantity(strbuf *to, const char *name, double value, units_kind unit)
+static void add_fact_quantity(strbuf *to, const char *name, double value, units_kind unit)
 {
     char text[64];
     if (value >= 0)
-        add_fact(to, name, units_format(text, sizeof text, value, unit));
+        add_topology_fact(to, name, units_format(text, sizeof text, value, unit));
 }
 
-static void add_facts(strbuf *to, const halley_topology_report *r)
+static void add_topology_facts(strbuf *to, const halley_topology_report *r)
 {
     char text[64];
     double usd = 0, watts = 0;
@@ -304,24 +305,24 @@ static void add_facts(strbuf *to, const halley_topology_report *r)
     for (int i = 0; i < HALLEY_TOPOLOGY_KINDS; i++) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)r->devices[i]);
         if (r->devices[i] > 0)
-            add_fact(to, r->kind_names[i], text);
+            add_topology_fact(to, r->kind_names[i], text);
     }
     snprintf(text, sizeof text, "%u", r->links);
-    add_fact(to, "cables", text);
+    add_topology_fact(to, "cables", text);
     snprintf(text, sizeof text, "%u links", r->diameter_hops);
-    add_fact(to, "diameter", r->connected ? text : "not connected");
-    add_quantity(to, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH);
-    add_quantity(to, "bisection",
-                 r->min_bisection_Bps >= 0 ? r->min_bisection_Bps : r->bisection_Bps,
-                 UNITS_BANDWIDTH);
-    add_quantity(to, "all-reduce of 1 GB", r->all_reduce_s, UNITS_TIME);
-    add_quantity(to, "all-to-all of 1 GB", r->all_to_all_s, UNITS_TIME);
+    add_topology_fact(to, "diameter", r->connected ? text : "not connected");
+    add_fact_quantity(to, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH);
+    add_fact_quantity(to, "bisection",
+                      r->min_bisection_Bps >= 0 ? r->min_bisection_Bps : r->bisection_Bps,
+                      UNITS_BANDWIDTH);
+    add_fact_quantity(to, "all-reduce of 1 GB", r->all_reduce_s, UNITS_TIME);
+    add_fact_quantity(to, "all-to-all of 1 GB", r->all_to_all_s, UNITS_TIME);
     for (size_t i = 0; i < r->n_tiers; i++) {
         usd += r->tiers[i].devices_usd + r->tiers[i].cables_usd;
         watts += r->tiers[i].devices_w + r->tiers[i].cables_w;
     }
-    add_quantity(to, "cost", usd > 0 ? usd : -1, UNITS_MONEY);
-    add_quantity(to, "power", watts > 0 ? watts : -1, UNITS_POWER);
+    add_fact_quantity(to, "cost", usd > 0 ? usd : -1, UNITS_MONEY);
+    add_fact_quantity(to, "power", watts > 0 ? watts : -1, UNITS_POWER);
     strbuf_add(to, STR("</table>\n"));
 }
 
@@ -346,7 +347,7 @@ static void add_page(strbuf *to, const halley_topology *t,
     strbuf_add(to, STR("</div>\n<div class=\"narrow\">\n"));
     report_topology_svg(to, t, r, 390);
     strbuf_add(to, STR("</div>\n"));
-    add_facts(to, r);
+    add_topology_facts(to, r);
     if (r->note != NULL) {
         strbuf_add(to, STR("<p>Note: "));
         strbuf_xml(to, str_from(r->note));

@@ -1,5 +1,5 @@
 /* report/web_files.h - the drawing code and the style of web/, made into text by
- * tools/embed; reports carry them, and the server sends them. */
+ * tools/build/embed; reports carry them, and the server sends them. */
 #ifndef REPORT_WEB_FILES_H
 #define REPORT_WEB_FILES_H
 

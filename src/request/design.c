@@ -291,9 +291,9 @@ void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster
 }
 
 /* Append to a text of `size` bytes; what does not fit is cut. */
-static void append(char *to, size_t size, const char *format, ...)
+static void append_words(char *to, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void append(char *to, size_t size, const char *format, ...)
+static void append_words(char *to, size_t size, const char *format, ...)
 {
     const size_t n = strlen(to);
     va_list values;
@@ -304,17 +304,17 @@ static void append(char *to, size_t size, const char *format, ...)
 
 static void append_degrees(char *to, size_t size, const halley_plan *p)
 {
-    append(to, size, "tp %u pp %u dp %u", p->tp, p->pp, p->dp);
+    append_words(to, size, "tp %u pp %u dp %u", p->tp, p->pp, p->dp);
     if (p->cp > 1)
-        append(to, size, " cp %u", p->cp);
+        append_words(to, size, " cp %u", p->cp);
     if (p->ep > 1)
-        append(to, size, " ep %u", p->ep);
+        append_words(to, size, " ep %u", p->ep);
     if (p->etp > 1)
-        append(to, size, " etp %u", p->etp);
+        append_words(to, size, " etp %u", p->etp);
     if (p->virtual_stages > 1)
-        append(to, size, " virtual %u", p->virtual_stages);
+        append_words(to, size, " virtual %u", p->virtual_stages);
     if (p->pp > 1 && p->schedule != HALLEY_SCHEDULE_1F1B)
-        append(to, size, " schedule %s", halley_schedule_name(p->schedule));
+        append_words(to, size, " schedule %s", halley_schedule_name(p->schedule));
 }
 
 /* In the order of the HALLEY_OFFLOAD_ bits. */
@@ -327,7 +327,7 @@ static void append_offload(char *to, size_t size, uint32_t bits)
     for (int i = 0; i < 4; i++) {
         if ((bits >> i & 1) == 0)
             continue;
-        append(to, size, "%s%s", before, names[i]);
+        append_words(to, size, "%s%s", before, names[i]);
         before = ",";
     }
 }
@@ -337,16 +337,17 @@ void design_describe(char *to, size_t size, const halley_plan *p)
     assert(size > 0);
     to[0] = '\0';
     append_degrees(to, size, p);
-    append(to, size, p->fsdp ? " fsdp %u" : " zero %u", p->fsdp ? p->fsdp : p->zero);
-    append(to, size, " micro-batch %u recompute %s", p->micro_batch,
-           halley_recompute_name(p->recompute));
+    append_words(to, size, p->fsdp ? " fsdp %u" : " zero %u",
+                 p->fsdp ? p->fsdp : p->zero);
+    append_words(to, size, " micro-batch %u recompute %s", p->micro_batch,
+                 halley_recompute_name(p->recompute));
     if (p->recompute_every > 1)
-        append(to, size, " every %u", p->recompute_every);
+        append_words(to, size, " every %u", p->recompute_every);
     if (p->recompute_layers)
-        append(to, size, " of %u layers", p->recompute_layers);
+        append_words(to, size, " of %u layers", p->recompute_layers);
     if (p->sequence_parallel)
-        append(to, size, " sequence-parallel");
+        append_words(to, size, " sequence-parallel");
     if (p->rank_order)
-        append(to, size, " order %s", halley_rank_order_name(p->rank_order));
+        append_words(to, size, " order %s", halley_rank_order_name(p->rank_order));
     append_offload(to, size, p->offload);
 }

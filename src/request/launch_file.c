@@ -205,20 +205,25 @@ static halley_status check_own_plan(halley_plan *plan, const halley_launch *laun
     return HALLEY_OK;
 }
 
-bool design_own_plan(halley_plan *plan, halley_estimate *estimate, request_call *call,
-                     const design_options *o, const halley_cluster *cluster,
-                     const halley_stack *stack)
+halley_status design_own_plan(design_own *out, request_call *call,
+                              const design_options *o, const halley_cluster *cluster,
+                              const halley_stack *stack, halley_error *err)
 {
     halley_launch *launch;
-    halley_error err = {0};
-    if (design_launch_open(&launch, call, o, &err) != HALLEY_OK || launch == NULL)
-        return false;
+    halley_error reason = {0};
+    *out = (design_own){0};
+    TRY(design_launch_open(&launch, call, o, err));
+    if (launch == NULL)
+        return HALLEY_OK;
     const halley_status status =
-        check_own_plan(plan, launch, halley_cluster_npus(cluster), &err);
-    if (status == HALLEY_OK)
-        halley_estimate_run(estimate, halley_launch_model(launch), plan, cluster, stack);
-    else
-        request_note(call, "note: the file's own plan does not run here: %s", err.text);
+        check_own_plan(&out->plan, launch, halley_cluster_npus(cluster), &reason);
+    out->is_known = status == HALLEY_OK;
+    if (out->is_known)
+        halley_estimate_run(&out->estimate, halley_launch_model(launch), &out->plan,
+                            cluster, stack);
+    else if (status != HALLEY_ENOMEM)
+        request_note(call, "note: the file's own plan does not run here: %s",
+                     reason.text);
     halley_launch_free(launch);
-    return status == HALLEY_OK;
+    return status == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
 }

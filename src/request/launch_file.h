@@ -28,12 +28,17 @@ halley_status design_import_print(const request_call *call, const design_options
  * somebody else's; nothing for presets and files of ours. */
 halley_status design_import_json(report_json *j, const request_call *call,
                                  const design_options *o, halley_error *err);
-/*
- * The plan of the launch file as it stands, on this cluster: true, and its estimate, when
- * -m names a launch file whose plan runs there. Otherwise a note says why not.
- */
-bool design_own_plan(halley_plan *plan, halley_estimate *estimate, request_call *call,
-                     const design_options *o, const halley_cluster *cluster,
-                     const halley_stack *stack);
+/* The plan of a launch file as the file states it, and its estimate. */
+typedef struct design_own {
+    bool is_known; /* the rest is set */
+    halley_plan plan;
+    halley_estimate estimate;
+} design_own;
+
+/* The plan of the launch file that -m names, on this cluster. It is not known when -m
+ * names something else, or when the plan does not run there; then a note says why. */
+halley_status design_own_plan(design_own *out, request_call *call,
+                              const design_options *o, const halley_cluster *cluster,
+                              const halley_stack *stack, halley_error *err);
 
 #endif

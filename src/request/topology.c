@@ -190,9 +190,9 @@ static const report_column columns[] = {
     {"value", "value", REPORT_WORDS, 0, 0},
 };
 
-static void add_line(report_table *t, const char *name, const char *format, ...)
+static void add_table_line(report_table *t, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void add_line(report_table *t, const char *name, const char *format, ...)
+static void add_table_line(report_table *t, const char *name, const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -203,12 +203,13 @@ static void add_line(report_table *t, const char *name, const char *format, ...)
     report_table_words(t, str_from(text));
 }
 
-static void add_quantity(report_table *t, const char *name, double value, units_kind unit,
-                         const char *before)
+static void add_table_quantity(report_table *t, const char *name, double value,
+                               units_kind unit, const char *before)
 {
     char text[64];
     if (value >= 0)
-        add_line(t, name, "%s%s", before, units_format(text, sizeof text, value, unit));
+        add_table_line(t, name, "%s%s", before,
+                       units_format(text, sizeof text, value, unit));
 }
 
 static void add_bins(report_table *t, const char *name, const halley_topology_bin *bins,
@@ -216,10 +217,10 @@ static void add_bins(report_table *t, const char *name, const halley_topology_bi
 {
     for (size_t i = 0; i < n; i++) {
         char text[64];
-        add_line(t, i == 0 ? name : "", "%" PRIu64 " x %s", bins[i].n,
-                 bins[i].value < 0
-                     ? "unknown"
-                     : units_format(text, sizeof text, bins[i].value, unit));
+        add_table_line(t, i == 0 ? name : "", "%" PRIu64 " x %s", bins[i].n,
+                       bins[i].value < 0
+                           ? "unknown"
+                           : units_format(text, sizeof text, bins[i].value, unit));
     }
 }
 
@@ -237,62 +238,62 @@ static void add_bill_lines(report_table *t, const halley_topology_report *r)
     char text[64], per[64];
     const double npus = r->devices[0] > 0 ? (double)r->devices[0] : 1;
     if (usd > 0)
-        add_line(t, "cost", "%s, %s per NPU",
-                 units_format(text, sizeof text, usd, UNITS_MONEY),
-                 units_format(per, sizeof per, usd / npus, UNITS_MONEY));
+        add_table_line(t, "cost", "%s, %s per NPU",
+                       units_format(text, sizeof text, usd, UNITS_MONEY),
+                       units_format(per, sizeof per, usd / npus, UNITS_MONEY));
     if (watts > 0)
-        add_line(t, "power", "%s, %s per NPU",
-                 units_format(text, sizeof text, watts, UNITS_POWER),
-                 units_format(per, sizeof per, watts / npus, UNITS_POWER));
+        add_table_line(t, "power", "%s, %s per NPU",
+                       units_format(text, sizeof text, watts, UNITS_POWER),
+                       units_format(per, sizeof per, watts / npus, UNITS_POWER));
 }
 
 static void add_collective_lines(report_table *t, const halley_topology_report *r)
 {
     char text[64];
     if (r->all_reduce_s >= 0)
-        add_line(t, "all-reduce", "%s for 1 GB per NPU, %s",
-                 units_format(text, sizeof text, r->all_reduce_s, UNITS_TIME),
-                 r->all_reduce_method);
+        add_table_line(t, "all-reduce", "%s for 1 GB per NPU, %s",
+                       units_format(text, sizeof text, r->all_reduce_s, UNITS_TIME),
+                       r->all_reduce_method);
     if (r->all_to_all_s >= 0)
-        add_line(t, "all-to-all", "%s for 1 GB per NPU, bound by %s",
-                 units_format(text, sizeof text, r->all_to_all_s, UNITS_TIME),
-                 r->busiest_link);
+        add_table_line(t, "all-to-all", "%s for 1 GB per NPU, bound by %s",
+                       units_format(text, sizeof text, r->all_to_all_s, UNITS_TIME),
+                       r->busiest_link);
     if (r->no_times[0] != '\0' && r->devices[0] > 1)
-        add_line(t, "collectives", "unknown: %s", r->no_times);
+        add_table_line(t, "collectives", "unknown: %s", r->no_times);
 }
 
-static void add_lines(report_table *t, const halley_topology_report *r)
+static void add_table_lines(report_table *t, const halley_topology_report *r)
 {
-    add_line(t, "topology", "%s", r->generator);
+    add_table_line(t, "topology", "%s", r->generator);
     for (int i = 0; i < HALLEY_TOPOLOGY_KINDS; i++)
         if (r->devices[i] > 0)
-            add_line(t, r->kind_names[i], "%" PRIu64, r->devices[i]);
-    add_line(t, "cables", "%" PRIu32, r->links);
+            add_table_line(t, r->kind_names[i], "%" PRIu64, r->devices[i]);
+    add_table_line(t, "cables", "%" PRIu32, r->links);
     if (r->one_way_links > 0)
-        add_line(t, "one-way links", "%" PRIu32, r->one_way_links);
+        add_table_line(t, "one-way links", "%" PRIu32, r->one_way_links);
     add_bins(t, "rates", r->rates_Bps, r->n_rates, UNITS_BANDWIDTH);
     add_bins(t, "latencies", r->latencies_s, r->n_latencies, UNITS_TIME);
     if (r->connected)
-        add_line(t, "diameter", "%" PRIu32 " links, %s on average", r->diameter_hops,
-                 number_fixed(r->mean_hops, 4).at);
+        add_table_line(t, "diameter", "%" PRIu32 " links, %s on average",
+                       r->diameter_hops, number_fixed(r->mean_hops, 4).at);
     else
-        add_line(t, "connected", "no, %" PRIu32 " parts", r->components);
-    add_quantity(t, "injection", r->injection_min_Bps, UNITS_BANDWIDTH, "");
-    add_quantity(t, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH,
-                 r->some_rates_unknown ? "with unknown rates as unlimited: " : "");
+        add_table_line(t, "connected", "no, %" PRIu32 " parts", r->components);
+    add_table_quantity(t, "injection", r->injection_min_Bps, UNITS_BANDWIDTH, "");
+    add_table_quantity(t, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH,
+                       r->some_rates_unknown ? "with unknown rates as unlimited: " : "");
     if (r->min_bisection_Bps >= 0)
-        add_quantity(t, "bisection", r->min_bisection_Bps, UNITS_BANDWIDTH, "");
+        add_table_quantity(t, "bisection", r->min_bisection_Bps, UNITS_BANDWIDTH, "");
     else
-        add_quantity(t, "bisection", r->bisection_Bps, UNITS_BANDWIDTH,
-                     r->bisection_is_bound ? "at most " : "");
+        add_table_quantity(t, "bisection", r->bisection_Bps, UNITS_BANDWIDTH,
+                           r->bisection_is_bound ? "at most " : "");
     for (size_t i = 0; i < r->n_tiers; i++)
         if (r->tiers[i].oversubscription >= 0)
-            add_line(t, "oversubscription", "tier %zu: %s : 1", i,
-                     number_digits(r->tiers[i].oversubscription, 4).at);
+            add_table_line(t, "oversubscription", "tier %zu: %s : 1", i,
+                           number_digits(r->tiers[i].oversubscription, 4).at);
     add_collective_lines(t, r);
     add_bill_lines(t, r);
     if (r->note != NULL)
-        add_line(t, "note", "%s", r->note);
+        add_table_line(t, "note", "%s", r->note);
 }
 
 halley_status request_topology_table(const request_call *call,
@@ -303,7 +304,7 @@ halley_status request_topology_table(const request_call *call,
     report_table *t = report_table_new(columns, 2);
     if (t == NULL)
         return error_nomem(err);
-    add_lines(t, r);
+    add_table_lines(t, r);
     if (extra != NULL)
         request_topology_add_times(t, r, extra->sizes, extra->n_sizes);
     if (extra != NULL && extra->drawing != NULL)

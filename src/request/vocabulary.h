@@ -1,8 +1,8 @@
 /*
  * request/vocabulary.h - every key of a JSON result, listed once: unit, meaning, which
  * commands write it, and the word for the same thing in YAML files and expressions.
- * `halley help json`, halley-json(5) and the schema are made from it; tools/check-json
- * fails on a key that is not here.
+ * `halley help json`, halley-json(5) and the schema are made from it;
+ * tools/test/check-json fails on a key that is not here.
  *
  * To add a key: a row in vocabulary.c. A key inside an object whose keys would be taken
  * for others (parts_s, memory_bytes, import, explain, plan) is written with its object

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t served(const score_rows *rows, const halley_stack *stack, uint32_t *at)
+static size_t list_served_rows(const score_rows *rows, const halley_stack *stack,
+                               uint32_t *at)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < rows->rows.n; i++) {
@@ -85,7 +86,7 @@ static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
                               const score_rows *rows, uint32_t *at, halley_error *err)
 {
     *out = (halley_fit){.size = sizeof *out, .stack = *stack};
-    const size_t n = served(rows, stack, at);
+    const size_t n = list_served_rows(rows, stack, at);
     out->n_rows = (uint32_t)n;
     out->n_layouts = score_rows_layouts(rows, at, n);
     if (out->n_layouts < 3)

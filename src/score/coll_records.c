@@ -38,7 +38,7 @@ static const names fabrics[] = {
     {"RoCE", "roce"}, {"100G", "v100-100g"}, {"400G", "ib-ndr"}, {"200G", "ib-hdr"},
 };
 
-static const char *lookup(const names *table, size_t n, str text)
+static const char *find_part_name(const names *table, size_t n, str text)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_contains(text, str_from(table[i].part)))
@@ -122,7 +122,7 @@ static halley_status read_wires(record *r, const conf_node *hardware, const char
                                 halley_error *err)
 {
     const str out = text_of(hardware, "scale_out");
-    const char *fabric = lookup(fabrics, sizeof fabrics / sizeof *fabrics, out);
+    const char *fabric = find_part_name(fabrics, sizeof fabrics / sizeof *fabrics, out);
     TRY(cluster_link_load(&r->up, link, err));
     TRY(cluster_fabric_load(&r->out, fabric ? fabric : "ib-hdr", err));
     const double node = cards_Bps(out);
@@ -141,8 +141,8 @@ static halley_status read_record(record *r, const char **why, const conf_node *r
     *why = NULL;
     const conf_node *hardware = conf_find(row, "hardware");
     const str id = text_of(row, "id"), source = text_of(row, "source");
-    const char *link =
-        lookup(links, sizeof links / sizeof *links, text_of(hardware, "accelerator"));
+    const char *link = find_part_name(links, sizeof links / sizeof *links,
+                                      text_of(hardware, "accelerator"));
     const double n = number_of(row, "n_npus"), per_node = number_of(hardware, "per_node");
     r->call.bytes = number_of(row, "bytes");
     r->call.n = n > 0 && n < 1e6 ? whole_u32(n) : 0;

@@ -117,7 +117,7 @@ typedef struct fitting {
     size_t n;
 } fitting;
 
-static double *at(fitting *f, const constant *c)
+static double *get_constant(fitting *f, const constant *c)
 {
     return (double *)(void *)((char *)&f->d + c->offset);
 }
@@ -176,7 +176,7 @@ static predictor predictor_of(const fitting *f)
     return p;
 }
 
-static double predict(const predictor *p, const sample *s)
+static double predict_sample(const predictor *p, const sample *s)
 {
     const fitting *f = p->f;
     const double m = s->mnk[0], n = s->mnk[1], k = s->mnk[2];
@@ -200,7 +200,7 @@ static double mean_device_error(const fitting *f, bool held, uint32_t *n)
         const sample *s = &f->samples[f->low].at[i];
         if (s->held != held)
             continue;
-        sum += fabs(predict(&p, s) / exp(s->log_s / s->repeats) - 1);
+        sum += fabs(predict_sample(&p, s) / exp(s->log_s / s->repeats) - 1);
         ++*n;
     }
     return *n ? 100 * sum / *n : 0;
@@ -211,7 +211,7 @@ static double device_to_x(const constant *c, double value)
     return c->linear ? value / (c->max - c->min) * 3 : log(value);
 }
 
-static double loss(fitting *f)
+static double compute_loss(fitting *f)
 {
     const predictor p = predictor_of(f);
     double sum = 0, weights = 0;
@@ -219,7 +219,7 @@ static double loss(fitting *f)
         const sample *s = &f->samples[f->low].at[i];
         if (s->held)
             continue;
-        const double e = log(predict(&p, s)) - s->log_s / s->repeats;
+        const double e = log(predict_sample(&p, s)) - s->log_s / s->repeats;
         const double flop = 2 * s->mnk[0] * s->mnk[1] * s->mnk[2];
         const double weight = flop > large_flop ? large_weight : 1;
         sum += weight * sqrt(e * e + flat * flat);
@@ -228,13 +228,14 @@ static double loss(fitting *f)
     sum /= weights > 0 ? weights : 1;
     for (size_t j = 0; j < f->n; j++) {
         const constant *c = f->constants[j];
-        const double off = device_to_x(c, *at(f, c)) - device_to_x(c, f->start[j]);
+        const double off =
+            device_to_x(c, *get_constant(f, c)) - device_to_x(c, f->start[j]);
         sum += pull * off * off;
     }
     return sum;
 }
 
-static double moved(const constant *c, double value, double step)
+static double move_constant(const constant *c, double value, double step)
 {
     const double to =
         c->linear ? value + step * (c->max - c->min) / 3 : value * exp(step);
@@ -243,20 +244,20 @@ static double moved(const constant *c, double value, double step)
     return to < c->min ? c->min : to > c->max ? c->max : to;
 }
 
-static void minimise(fitting *f)
+static void minimise_loss(fitting *f)
 {
-    double step[HALLEY_MAX_DEVICE] = {0}, least = loss(f);
+    double step[HALLEY_MAX_DEVICE] = {0}, least = compute_loss(f);
     for (size_t j = 0; j < f->n; j++)
         step[j] = 0.1;
     for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
         double widest = 0;
         for (size_t j = 0; j < f->n; j++) {
-            double *value = at(f, f->constants[j]);
+            double *value = get_constant(f, f->constants[j]);
             const double old = *value;
             bool better = false;
             for (int sign = 1; sign >= -1 && !better; sign -= 2) {
-                *value = moved(f->constants[j], old, sign * step[j]);
-                const double now = *value == old ? least : loss(f);
+                *value = move_constant(f->constants[j], old, sign * step[j]);
+                const double now = *value == old ? least : compute_loss(f);
                 better = now < least;
                 least = better ? now : least;
                 step[j] *= better ? sign * 1.5 : 1; /* next time the same way first */
@@ -280,7 +281,7 @@ static void choose_device(fitting *f, str text, const constant *table, size_t n)
         if (score_number_find(text, c->block, c->key, c->size).n == 0)
             continue;
         f->constants[f->n] = c;
-        f->start[f->n++] = *at(f, c);
+        f->start[f->n++] = *get_constant(f, c);
     }
 }
 
@@ -290,7 +291,7 @@ static halley_status write_moves(halley_device_fit *out, strbuf *text, fitting *
 {
     for (size_t j = 0; j < f->n; j++) {
         const constant *c = f->constants[j];
-        const double value = *at(f, c) / c->scale;
+        const double value = *get_constant(f, c) / c->scale;
         strbuf next = {0};
         const str number = score_number_find(strbuf_str(text), c->block, c->key, c->size);
         if (!score_number_set(&next, strbuf_str(text), number, value)) {
@@ -319,7 +320,7 @@ static halley_status fit_part(halley_device_fit *out, strbuf *text, fitting *f,
         return HALLEY_OK;
     choose_device(f, strbuf_str(text), table, n);
     const double before = mean_device_error(f, false, &n_in);
-    minimise(f);
+    minimise_loss(f);
     const double after = mean_device_error(f, false, &n_in),
                  held = mean_device_error(f, true, &n_out);
     const double was = out->n_fitted, is = was + n_in;
@@ -344,7 +345,8 @@ static halley_status fit_all(halley_device_fit *out, strbuf *text, fitting *f,
     return fit_part(out, text, f, cast, sizeof cast / sizeof *cast, err);
 }
 
-static halley_status save(const strbuf *text, const char *path, halley_error *err)
+static halley_status save_preset_text(const strbuf *text, const char *path,
+                                      halley_error *err)
 {
     file_output *to;
     TRY(file_output_open(&to, path, err));
@@ -353,7 +355,7 @@ static halley_status save(const strbuf *text, const char *path, halley_error *er
 }
 
 /* Load the preset, as an NPU or as a link. */
-static halley_status load(fitting *f, strbuf *text, halley_error *err)
+static halley_status load_preset_text(fitting *f, strbuf *text, halley_error *err)
 {
     char name[HALLEY_NAME];
     for (size_t i = 0; i <= strlen(f->preset) && i < sizeof name; i++)
@@ -383,7 +385,7 @@ halley_status halley_calibrate_device(halley_device_fit *out, const char *csv,
     *out = (halley_device_fit){.size = sizeof *out};
     if (f) {
         f->preset = preset;
-        status = load(f, &text, err);
+        status = load_preset_text(f, &text, err);
     }
     if (status == HALLEY_OK)
         status = score_csv_read(csv, add_sample, f, err);
@@ -392,7 +394,7 @@ halley_status halley_calibrate_device(halley_device_fit *out, const char *csv,
     if (status == HALLEY_OK)
         status = fit_all(out, &text, f, err);
     if (status == HALLEY_OK && out_path)
-        status = save(&text, out_path, err);
+        status = save_preset_text(&text, out_path, err);
     strbuf_fini(&text);
     for (int i = 0; f && i < 2; i++) {
         array_fini(&f->samples[i]);

@@ -31,7 +31,7 @@ static str region_of(str text, const char *name)
     return (str){text.at, 0};
 }
 
-static bool digit(char c)
+static bool is_in_number(char c)
 {
     return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == 'e' || c == '+';
 }
@@ -44,7 +44,7 @@ static str number_behind(str region, const char *mark)
         if (!start || memcmp(region.at + i, mark, n) != 0)
             continue;
         size_t end = i + n;
-        while (end < region.n && digit(region.at[end]))
+        while (end < region.n && is_in_number(region.at[end]))
             end++;
         return (str){region.at + i + n, end - i - n};
     }

@@ -71,7 +71,7 @@ static void set_weights(problem *p)
     }
 }
 
-static void errors(const problem *p, double *out)
+static void compute_errors(const problem *p, double *out)
 {
     for (size_t i = 0; i < p->n; i++) {
         const score_row *row = &p->rows->rows.at[p->at[i]];
@@ -86,7 +86,7 @@ static double prior_offset(const problem *p, size_t j)
     return (fit_to_x(id, p->stack->k[id]) - fit_to_x(id, p->prior->k[id])) / spread;
 }
 
-static double objective(const problem *p, const double *error)
+static double compute_objective(const problem *p, const double *error)
 {
     double sum = 0;
     for (size_t i = 0; i < p->n; i++)
@@ -96,7 +96,7 @@ static double objective(const problem *p, const double *error)
     return sum;
 }
 
-static void differentiate(problem *p)
+static void differentiate_errors(problem *p)
 {
     for (size_t j = 0; j < p->m; j++) {
         const unsigned id = p->stack->fit[j];
@@ -117,8 +117,8 @@ static void differentiate(problem *p)
 }
 
 /* Solve a small symmetric positive system in place by elimination. */
-static void solve(double a[HALLEY_MAX_FITTED][HALLEY_MAX_FITTED],
-                  double b[HALLEY_MAX_FITTED], size_t m)
+static void solve_system(double a[HALLEY_MAX_FITTED][HALLEY_MAX_FITTED],
+                         double b[HALLEY_MAX_FITTED], size_t m)
 {
     for (size_t k = 0; k < m; k++) {
         for (size_t i = k + 1; i < m; i++) {
@@ -156,7 +156,7 @@ static void newton_step(const problem *p, double damping, double step[HALLEY_MAX
         a[j][j] = (a[j][j] + 1 / (spread * spread)) * (1 + damping);
         step[j] -= prior_offset(p, j) / spread;
     }
-    solve(a, step, p->m);
+    solve_system(a, step, p->m);
 }
 
 static bool try_step(problem *p, const double *step, double *value, double *scratch)
@@ -167,8 +167,8 @@ static bool try_step(problem *p, const double *step, double *value, double *scra
         old[j] = p->stack->k[id];
         p->stack->k[id] = from_x(id, fit_to_x(id, old[j]) + step[j]);
     }
-    errors(p, scratch);
-    const double now = objective(p, scratch);
+    compute_errors(p, scratch);
+    const double now = compute_objective(p, scratch);
     if (now < *value) {
         *value = now;
         memcpy(p->error, scratch, p->n * sizeof *scratch);
@@ -179,13 +179,13 @@ static bool try_step(problem *p, const double *step, double *value, double *scra
     return false;
 }
 
-static void descend(problem *p, double *scratch)
+static void descend_gradient(problem *p, double *scratch)
 {
-    errors(p, p->error);
-    double value = objective(p, p->error), damping = 1e-3;
+    compute_errors(p, p->error);
+    double value = compute_objective(p, p->error), damping = 1e-3;
     for (int round = 0; round < MAX_ROUNDS; round++) {
         const double before = value;
-        differentiate(p);
+        differentiate_errors(p);
         bool moved = false;
         for (int tries = 0; tries < 8 && !moved; tries++) {
             double step[HALLEY_MAX_FITTED];
@@ -217,7 +217,7 @@ halley_status score_fit(halley_stack *stack, const halley_stack *prior,
     p.error = block + n;
     p.jacobian = block + 3 * n;
     set_weights(&p);
-    descend(&p, block + 2 * n);
+    descend_gradient(&p, block + 2 * n);
     free(block);
     for (size_t j = 0; j < p.m; j++)
         stack->origin[stack->fit[j]] = 2;

@@ -35,7 +35,7 @@ static int by_metric_value(const void *a, const void *b)
 }
 
 /* Ranks, equal values sharing their mean rank. */
-static void ranks(double *out, ranked *sorted, size_t n)
+static void rank_values(double *out, ranked *sorted, size_t n)
 {
     qsort(sorted, n, sizeof *sorted, by_metric_value);
     for (size_t i = 0; i < n;) {
@@ -48,7 +48,7 @@ static void ranks(double *out, ranked *sorted, size_t n)
     }
 }
 
-static double correlation(const double *a, const double *b, size_t n)
+static double correlate_ranks(const double *a, const double *b, size_t n)
 {
     const double mean = ((double)n - 1) / 2;
     double ab = 0, aa = 0, bb = 0;
@@ -60,19 +60,19 @@ static double correlation(const double *a, const double *b, size_t n)
     return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
 }
 
-static halley_status spearman(double *out, const score_pair *pairs, size_t n,
-                              halley_error *err)
+static halley_status compute_spearman(double *out, const score_pair *pairs, size_t n,
+                                      halley_error *err)
 {
     ranked *sorted = mem_array(n, sizeof *sorted);
     double *a = mem_array(n, sizeof *a), *b = mem_array(n, sizeof *b);
     if (sorted && a && b) {
         for (size_t i = 0; i < n; i++)
             sorted[i] = (ranked){pairs[i].measured, i};
-        ranks(a, sorted, n);
+        rank_values(a, sorted, n);
         for (size_t i = 0; i < n; i++)
             sorted[i] = (ranked){pairs[i].predicted, i};
-        ranks(b, sorted, n);
-        *out = correlation(a, b, n);
+        rank_values(b, sorted, n);
+        *out = correlate_ranks(a, b, n);
     }
     const bool ok = sorted && a && b;
     free(sorted);
@@ -105,7 +105,7 @@ halley_status score_metrics(halley_score_set *set, score_pair *pairs, size_t n,
         w->measured = p->measured;
         w->predicted = p->predicted;
     }
-    return spearman(&set->spearman, pairs, n, err);
+    return compute_spearman(&set->spearman, pairs, n, err);
 }
 
 void score_skip(halley_score_set *set, const char *reason)

@@ -123,7 +123,7 @@ static halley_status add_score_file(scoring *s, const char *name, halley_error *
     return add_score_json(s, name, err);
 }
 
-static bool timed(const score_row *row)
+static bool is_timed_row(const score_row *row)
 {
     return !row->skip[0] && row->step_s > 0;
 }
@@ -135,7 +135,7 @@ static size_t choose_rows(const score_rows *rows, uint32_t k, uint32_t fold,
     size_t n = 0;
     for (uint32_t i = 0; i < rows->rows.n; i++) {
         const score_row *row = &rows->rows.at[i];
-        if (timed(row) && row->stack == k &&
+        if (is_timed_row(row) && row->stack == k &&
             (score_fold(row->layout, n_folds) == fold) != others)
             at[n++] = i;
     }
@@ -201,13 +201,13 @@ static void score_choices(halley_score_set *set, const score_rows *rows,
     double sum = 0;
     for (uint32_t i = 0; i < rows->rows.n; i++) {
         const score_row *a = &rows->rows.at[i];
-        if (!timed(a) || strcmp(a->set, set->set) != 0)
+        if (!is_timed_row(a) || strcmp(a->set, set->set) != 0)
             continue;
         uint32_t n = 0, first = i, best = i;
         double least = HUGE_VAL;
         for (uint32_t j = 0; j < rows->rows.n; j++) {
             const score_row *b = &rows->rows.at[j];
-            if (!timed(b) || b->choice != a->choice)
+            if (!is_timed_row(b) || b->choice != a->choice)
                 continue;
             n++;
             first = j < first ? j : first;
@@ -309,7 +309,7 @@ static halley_status predict_all(scoring *s, halley_error *err)
         return error_nomem(err);
     for (uint32_t i = 0; i < s->rows.rows.n; i++) {
         const score_row *row = &s->rows.rows.at[i];
-        if (timed(row))
+        if (is_timed_row(row))
             s->predicted[i] =
                 score_predict(&s->rows, row, &s->rows.stacks.at[row->stack]);
     }
@@ -323,7 +323,7 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
         return error_nomem(err);
     for (uint32_t i = 0; i < s->rows.rows.n; i++) {
         const score_row *row = &s->rows.rows.at[i];
-        if (!timed(row))
+        if (!is_timed_row(row))
             continue;
         halley_score_row *to = &out->rows[out->n_rows++];
         memcpy(to->id, row->id, sizeof to->id);

@@ -305,9 +305,12 @@ static void tidy_job(serve_jobs *jobs, uint32_t i, double now_s)
         drop_reference(job);
         return;
     }
+    /* A quick job costs less than the answer "cancelled" to a client that comes late
+     * because the machine is busy. */
+    const double grace_s = job->lane == &jobs->quick ? SERVE_KEEP_S : SERVE_GRACE_S;
     const bool is_late = job->state == JOB_RUNNING && jobs->o.most_s > 0 &&
                          now_s - job->started_s > jobs->o.most_s;
-    if (job->state != JOB_DONE && (idle_s > SERVE_GRACE_S || is_late))
+    if (job->state != JOB_DONE && (idle_s > grace_s || is_late))
         cancel_job(job);
 }
 

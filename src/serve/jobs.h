@@ -4,7 +4,8 @@
  *
  * There are two lanes. Quick verbs (an estimate takes a millisecond) have workers of
  * their own, so that sliders answer while an exploration runs; long ones run at a lower
- * priority. A job that nobody waits for is cancelled after SERVE_GRACE_S.
+ * priority. A long job that nobody waits for is cancelled after SERVE_GRACE_S, a quick
+ * one after SERVE_KEEP_S.
  */
 #ifndef SERVE_JOBS_H
 #define SERVE_JOBS_H
@@ -16,7 +17,8 @@
 #include <stdint.h>
 
 /* Seconds: that a request waits for its reply before it becomes a job to follow; without
- * anybody who follows until a job is cancelled; that a finished one is kept. */
+ * anybody who follows until a long job is cancelled; that a finished one is kept, and a
+ * quick one waits for its client. */
 #define SERVE_WAIT_S 0.2
 #define SERVE_GRACE_S 5.0
 #define SERVE_KEEP_S 60.0

@@ -4,7 +4,8 @@
  * (schedule_flight.c) and traces are made from these lists.
  *
  * To add a schedule: a word in the enum of halley/plan.h and in workload/plan_file.c, a
- * row in the table of schedule.c, its closed form, a case in tests/unit/test_schedule.c.
+ * row in the table of schedule.c, its closed form, a case in
+ * tests/unit/workload/test_schedule.c.
  */
 #ifndef WORKLOAD_SCHEDULE_H
 #define WORKLOAD_SCHEDULE_H

@@ -19,7 +19,7 @@
  * F, B, W without index are means over the stages. Against the walk: exact for equal
  * stages without hops; over 1,500 random unequal ones 0.4 % mean, 11 % worst for 1f1b;
  * over 3,100 random plans of five models 1.1 % mean, 9.3 % worst, all schedules
- * (tests/unit/test_explore_exact.c).
+ * (tests/unit/explore/test_explore_exact.c).
  */
 #include "workload/schedule.h"
 

@@ -66,7 +66,7 @@ $ sed 's/all-reduce, ranks/barrier, ranks/' m.yaml > bad.yaml; halley sim ar -c 
 ? 1
 
 ## groups that only the traces declare are those of the file, for sim and replay
-$ mkdir r; for i in 0 1 2 3; do $DATA/../../tools/make-model-recording r/$i.json rank=$i tp=2 layers=2 steps=1; done
+$ mkdir r; for i in 0 1 2 3; do $DATA/../../tools/make/make-model-recording r/$i.json rank=$i tp=2 layers=2 steps=1; done
 $ halley trace link r -o job > said 2>&1; ls job.*json
 > job.comm_group.json
 $ halley sim job -c dgx-a100:4 > with 2> said; rm job.comm_group.json; halley sim job -c dgx-a100:4 2> said | cmp - with && grep -c . with > said

@@ -1,4 +1,4 @@
-# halley serve: what its words may be. The server itself is tested by tools/check-serve.
+# halley serve: what its words may be. The server itself is tested by tools/abuse/check-serve.
 
 ## an address that is none, a port that is none
 $ halley serve --listen example.org --folder .

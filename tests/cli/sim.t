@@ -233,7 +233,7 @@ $ halley trace gen transformer -n 8 --tp 2 --pp 2 -o tf --csv > list
 $ printf 'network: [{topology: ring, size: 8, bandwidth: 50 GB/s, latency: 500 ns}]\nsystem: {streams: 3}\n' > c.yaml
 $ halley sim tf -c c.yaml --comm-group-configuration tf.comm_group.json --timeline line.json --stop-at '100 us' --csv > rows
 ! halley: stopped before all ranks were done
-$ $DATA/../../tools/check-timeline line.json 100
+$ $DATA/../../tools/test/check-timeline line.json 100
 > well formed
 
 ## compute nodes as recorded, by the roofline, by the model of the NPU; without a record by the model
@@ -583,20 +583,20 @@ $ halley trace info t; halley trace check t
 > t.roles.yaml: 8 ranks in 2 roles, 0 errors
 
 ## a timeline has one rank of each class and names those it represents; --expand adds others, or all
-$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline a.json > report; grep -o 'process_labels.*' a.json; grep -o '"rank [0-9]*"' a.json; $DATA/../../tools/check-timeline a.json 1000000
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline a.json > report; grep -o 'process_labels.*' a.json; grep -o '"rank [0-9]*"' a.json; $DATA/../../tools/test/check-timeline a.json 1000000
 > process_labels","args":{"labels":"8 alike","alike":8,"ranks":"0-7"}},
 > process_labels","args":{"labels":"8 alike","alike":8,"ranks":"8-15"}},
 > "rank 0"
 > "rank 8"
 > well formed
-$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline b.json --expand 5,12-13 > report; grep -o '"rank [0-9]*"' b.json; $DATA/../../tools/check-timeline b.json 1000000
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline b.json --expand 5,12-13 > report; grep -o '"rank [0-9]*"' b.json; $DATA/../../tools/test/check-timeline b.json 1000000
 > "rank 0"
 > "rank 5"
 > "rank 8"
 > "rank 12"
 > "rank 13"
 > well formed
-$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline c.json --expand all > report; grep -c '"process_name"' c.json; $DATA/../../tools/check-timeline c.json 1000000
+$ halley sim -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 --timeline c.json --expand all > report; grep -c '"process_name"' c.json; $DATA/../../tools/test/check-timeline c.json 1000000
 > 16
 > well formed
 $ halley trace gen -m gpt-3.6b -c dgx-h100:16 --tp 2 --pp 2 --global-batch 16 -o t > report; halley sim t -c dgx-h100:16 --timeline d.json --expand all > report; cmp c.json d.json

@@ -59,7 +59,7 @@ $ halley trace fit --csv $DATA/recordings/model.json.gz 2> said | head -3
 > kernels_per_period,14
 
 ## plan, trace, recording, fit: the model, the plan and the stack come back
-$ $DATA/../../tools/check-fit $(command -v halley)
+$ $DATA/../../tools/test/check-fit $(command -v halley)
 > ok - dgx-a100, 8 layers of 2048, tp 1 dp 1, 1 micro-batches, training: step +0.0 %
 > ok - dgx-h100, 12 layers of 4096, tp 1 dp 1, 2 micro-batches, training: step +0.0 %
 > ok - mi300x, 6 layers of 4096, tp 1 dp 1, 1 micro-batches, forward only: step +0.0 %

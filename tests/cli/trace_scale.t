@@ -174,7 +174,7 @@ $ halley trace scale t -o s --compute 2 --force > said
 ! halley: s.2.et is of an earlier set of more ranks: remove it and those after it
 
 ## layers of a recording without an execution trace
-# The truth is a recording of six layers: 3.13 ms (tools/make-model-recording layers=6).
+# The truth is a recording of six layers: 3.13 ms (tools/make/make-model-recording layers=6).
 $ halley trace link $DATA/recordings/model.json.gz -o m.et > report 2>&1
 $ halley trace slice -s 1 -o s.et m.et > report; halley sim --replay --json s.et | grep '"time_s"'
 >   "time_s": 0.002131655,

@@ -4,7 +4,7 @@
  *
  *   random-requests HALLEY N SEED
  *   random-requests --print N SEED     each request on a line, then the length of its
- *                                      reply, and the reply (tools/check-serve)
+ *                                      reply, and the reply (tools/abuse/check-serve)
  */
 #include "base/conf/conf.h"
 #include "base/rng.h"

@@ -18,7 +18,7 @@ enum { STRIDE = 27, FIRST = -13, N_ROWS = 26 };
  * floor(10^p / 2^exponent) in 128 bits, for p = -351, -324, ... 324. In Python:
  *   v = Fraction(10) ** p; e = the integer with 2**127 <= v / 2**e < 2**128;
  *   print(hex(int(v / Fraction(2) ** e)), e)
- * tests/unit/test_number.c compares every power with an exact computation.
+ * tests/unit/base/test_number.c compares every power with an exact computation.
  */
 static const struct {
     uint64_t high, low;

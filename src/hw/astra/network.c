@@ -47,9 +47,9 @@ halley_status astra_read_topology(cluster_dim *dim, const conf_file *file,
                       STR_ARG(node->text));
 }
 
-static halley_status read_dim(cluster_dim *dim, const conf_file *file,
-                              const conf_node *const *lists, uint32_t d,
-                              halley_error *err)
+static halley_status read_astra_dim(cluster_dim *dim, const conf_file *file,
+                                    const conf_node *const *lists, uint32_t d,
+                                    halley_error *err)
 {
     int64_t n;
     double gib;
@@ -151,7 +151,7 @@ halley_status astra_network_from(halley_cluster *c, const conf_file *file,
     TRY(find_lists(lists, c, file, err));
     c->n_dims = lists[0]->n;
     for (uint32_t d = 0; d < c->n_dims; d++)
-        TRY(read_dim(&c->dims[d], file, lists, d, err));
+        TRY(read_astra_dim(&c->dims[d], file, lists, d, err));
     return astra_count_npus(c, file, err);
 }
 

@@ -176,7 +176,7 @@ static halley_status read_bus_flag(bool *out, const reader *r)
 }
 
 /* "direct8" after "direct": the window. */
-static bool read_window(uint32_t *out, str text)
+static bool read_astra_window(uint32_t *out, str text)
 {
     uint64_t window;
     *out = 0;
@@ -212,7 +212,7 @@ static bool read_impl(cluster_impl *out, str text)
     }
     out->algo = CLUSTER_ALGO_DIRECT;
     return str_starts(text, direct) &&
-           read_window(&out->window, (str){text.at + direct.n, text.n - direct.n});
+           read_astra_window(&out->window, (str){text.at + direct.n, text.n - direct.n});
 }
 
 static halley_status read_coll(const reader *r, cluster_coll coll)
@@ -254,7 +254,7 @@ static halley_status read_coll(const reader *r, cluster_coll coll)
     return HALLEY_OK;
 }
 
-static halley_status read_custom(const reader *r, cluster_coll coll)
+static halley_status read_astra_custom(const reader *r, cluster_coll coll)
 {
     char key[64];
     snprintf(key, sizeof key, "%s-custom", coll_keys[coll]);
@@ -341,7 +341,7 @@ static halley_status read_choice(uint32_t *out, const reader *r, const char *key
     return status;
 }
 
-static halley_status read_bus(const reader *r)
+static halley_status read_astra_bus(const reader *r)
 {
     cluster_bus *bus = &r->c->system.bus;
     int64_t L = 0, o = 0, g = 0;
@@ -423,11 +423,11 @@ static halley_status read_all(const reader *r, const halley_astra_files *files)
     r->c->system.no_optimization = optimization == NOT_GIVEN;
     r->c->system.no_policy = policy == NOT_GIVEN;
     TRY(read_counts(r, files->injection_scale == 0 ? 1 : files->injection_scale));
-    TRY(read_bus(r));
+    TRY(read_astra_bus(r));
     TRY(read_compute(r));
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
         TRY(read_coll(r, (cluster_coll)i));
-        TRY(read_custom(r, (cluster_coll)i));
+        TRY(read_astra_custom(r, (cluster_coll)i));
     }
     return read_per_node(r);
 }

@@ -207,7 +207,7 @@ static bool init_cut(cut_network *c, const hw_graph *g)
            c->level != NULL && c->next != NULL && c->queue != NULL && c->path != NULL;
 }
 
-static double find_flow(cut_network *c, const cut_pair *pairs, uint32_t n)
+static double find_cut_flow(cut_network *c, const cut_pair *pairs, uint32_t n)
 {
     int64_t flow = 0;
     write_arcs(c, pairs, n);
@@ -241,10 +241,10 @@ halley_status hw_graph_cut(double *out, const hw_graph *graph, const hw_endpoint
     if (has_memory) {
         number_nodes(&c, graph, ends, side);
         const uint32_t n = collect_pairs(pairs, &c, graph);
-        *out = find_flow(&c, pairs, n);
+        *out = find_cut_flow(&c, pairs, n);
         if (graph->n_links > 2 * graph->n_cables) {
             swap_directions(pairs, n);
-            *out = lesser_flow(*out, find_flow(&c, pairs, n));
+            *out = lesser_flow(*out, find_cut_flow(&c, pairs, n));
         }
     }
     free(pairs);

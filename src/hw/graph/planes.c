@@ -116,7 +116,7 @@ static void number_leaves(hw_planes *p)
 }
 
 /* One round; false: no memory. */
-static bool recolour(hw_planes *p, uint32_t *n_colours)
+static bool recolour_links(hw_planes *p, uint32_t *n_colours)
 {
     const hw_graph *g = p->g;
     map64 seen = {0};
@@ -153,7 +153,7 @@ static halley_status colour_switches(hw_planes *p, halley_error *err)
         if (p->node_of[d] == HW_NONE)
             p->node_of[d] = p->n_leaves;
     for (uint32_t before = 0;; before = p->n_colours) {
-        if (!recolour(p, &p->n_colours))
+        if (!recolour_links(p, &p->n_colours))
             return error_nomem(err);
         if (p->n_colours == before)
             return HALLEY_OK;

@@ -7,7 +7,7 @@
  * Routes are not stored for all pairs. For every destination class, a router keeps the
  * next links of every device; NPUs with one port are in the class of their leaf switch.
  * To add a rule: a row in the table of route.c with the functions that make next links or
- * walk a route, and a test of all pairs in tests/unit/test_route.c.
+ * walk a route, and a test of all pairs in tests/unit/hw/test_route.c.
  */
 #ifndef HW_GRAPH_ROUTE_H
 #define HW_GRAPH_ROUTE_H

@@ -97,8 +97,8 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
 }
 
 /* Count what a description says; the file stays the caller's. */
-static halley_status count_file(halley_topology_counts *out, const conf_file *file,
-                                halley_error *err)
+static halley_status count_topology_file(halley_topology_counts *out,
+                                         const conf_file *file, halley_error *err)
 {
     arena memory = {0};
     hw_generator_params p;
@@ -125,7 +125,7 @@ halley_status halley_topology_count(halley_topology_counts *out, const char *pat
 {
     conf_file file;
     TRY(conf_load_table(&file, path, err));
-    const halley_status status = count_file(out, &file, err);
+    const halley_status status = count_topology_file(out, &file, err);
     if (status != HALLEY_OK)
         error_at_file(err, path);
     conf_fini(&file);
@@ -137,7 +137,7 @@ halley_status halley_topology_count_text(halley_topology_counts *out, const char
 {
     conf_file file;
     TRY(conf_parse(&file, (str){text, n}, name, err));
-    const halley_status status = count_file(out, &file, err);
+    const halley_status status = count_topology_file(out, &file, err);
     if (status != HALLEY_OK)
         error_at_file(err, name);
     conf_fini(&file);
@@ -269,8 +269,8 @@ static double round_latency(double latency_s)
 }
 
 /* Values of all cables and one-way links, counted: runs of equal values, then sorted. */
-static bool count_values(halley_topology_bin **out, size_t *n_out, const hw_graph *g,
-                         const double *values)
+static bool count_key_values(halley_topology_bin **out, size_t *n_out, const hw_graph *g,
+                             const double *values)
 {
     ARRAY(halley_topology_bin) bins = {0};
     const bool is_rate = values == g->link_Bps;
@@ -404,8 +404,8 @@ static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
 {
     hw_endpoints ends;
     describe_graph(r, g);
-    if (!count_values(&r->rates_Bps, &r->n_rates, g, g->link_Bps) ||
-        !count_values(&r->latencies_s, &r->n_latencies, g, g->link_latency_s))
+    if (!count_key_values(&r->rates_Bps, &r->n_rates, g, g->link_Bps) ||
+        !count_key_values(&r->latencies_s, &r->n_latencies, g, g->link_latency_s))
         return error_nomem(err);
     TRY(measure_hops(r, g, err));
     TRY(measure_bill(r, g, err));

@@ -1,4 +1,4 @@
-/* ingest/record/rules_file.h - kernel-rules.json as text, made by tools/embed. */
+/* ingest/record/rules_file.h - kernel-rules.json as text, made by tools/build/embed. */
 #ifndef INGEST_RECORD_RULES_FILE_H
 #define INGEST_RECORD_RULES_FILE_H
 

@@ -232,7 +232,7 @@ static void print_privacy(const report_comparison *r, FILE *to)
         print_auc(to, attacks[i].name, attacks[i].auc);
 }
 
-static halley_status write_compare_table(report_table *t, FILE *to, halley_error *err)
+static halley_status write_similarity_table(report_table *t, FILE *to, halley_error *err)
 {
     const halley_status status =
         t ? report_table_write(t, REPORT_TEXT, to, err) : error_nomem(err);
@@ -247,9 +247,9 @@ static halley_status write_compare_text(const report_comparison *r, FILE *to,
     const halley_comparison *const c = r->c;
     fprintf(to, "%s: %" PRIu32 " set%s; %s: %" PRIu32 " set%s\n\n", r->real, c->n_real,
             c->n_real == 1 ? "" : "s", r->synth, c->n_synth, c->n_synth == 1 ? "" : "s");
-    TRY(write_compare_table(mix_table(c), to, err));
-    TRY(write_compare_table(spread_table(c), to, err));
-    TRY(write_compare_table(make_times_table(c), to, err));
+    TRY(write_similarity_table(mix_table(c), to, err));
+    TRY(write_similarity_table(spread_table(c), to, err));
+    TRY(write_similarity_table(make_times_table(c), to, err));
     report_table *const runs = run_table(c);
     const halley_status status =
         runs ? report_table_write(runs, REPORT_TEXT, to, err) : error_nomem(err);

@@ -111,8 +111,8 @@ static void write_scale(file_output *to)
 }
 
 /* A row, neighbours of one step as one box. */
-static void write_row(file_output *to, const heat_frame *f, uint32_t d, uint32_t row,
-                      uint32_t top)
+static void write_heat_row(file_output *to, const heat_frame *f, uint32_t d, uint32_t row,
+                           uint32_t top)
 {
     const uint32_t n = halley_result_ranks(f->result), first = row * f->per_row;
     const uint32_t share = n - first < f->per_row ? n - first : f->per_row;
@@ -177,7 +177,7 @@ static void write_field(file_output *to, const heat_frame *f, uint32_t d, uint32
                        "height=\"%u\"/>\n",
                        LEFT, top, halley_result_bins(f->result) * CELL, height);
     for (uint32_t row = 0; row < f->n_rows; row++)
-        write_row(to, f, d, row, top + row * f->row_px);
+        write_heat_row(to, f, d, row, top + row * f->row_px);
     write_npu_axis(to, f, top);
     write_time_axis(to, f, top + height);
 }

@@ -230,7 +230,7 @@ static view_box box_of_node(view_graph *g, uint32_t node)
                                         lane == VIEW_COMM ? "comm_size" : "tensor_size")};
 }
 
-static bool add_boxes(chooser *c)
+static bool add_node_groups(chooser *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         if (!c->reached[i] || !fits_choice(c, i))
@@ -384,7 +384,7 @@ static halley_status choose_nodes(chooser *c, halley_error *err)
     for (uint32_t i = 0; i < c->n; i++)
         c->box_of[i] = VIEW_NONE;
     TRY(reach_nodes(c, err));
-    if (!add_boxes(c) || !add_box_edges(c))
+    if (!add_node_groups(c) || !add_box_edges(c))
         return error_nomem(err);
     c->g->sum.n_nodes = c->n;
     c->g->sum.n_chosen = c->g->boxes.n;

@@ -194,7 +194,7 @@ const char *view_shape(uint8_t type)
     }
 }
 
-static void draw_box(strbuf *to, const view_graph *g, uint32_t i, strbuf *scratch)
+static void draw_view_box(strbuf *to, const view_graph *g, uint32_t i, strbuf *scratch)
 {
     const view_box *box = &g->boxes.at[i];
     strbuf_printf(to, "<g class=\"n %s\" id=\"b%u\" transform=\"translate(%s,%s)\">",
@@ -267,7 +267,7 @@ static bool add_drawing(strbuf *to, const view_graph *g)
     bool ok = add_far_ends(to, g);
     strbuf_add(to, STR("</g>\n<g id=\"boxes\">\n"));
     for (uint32_t i = 0; i < g->boxes.n; i++)
-        draw_box(to, g, i, &scratch);
+        draw_view_box(to, g, i, &scratch);
     strbuf_add(to, STR("</g>\n"));
     ok = ok && !scratch.failed;
     strbuf_fini(&scratch);
@@ -325,7 +325,8 @@ static double draw_legend(strbuf *to, const view_graph *g, double y)
 }
 
 /* Title, what is left out, legend; *height and *width are what they take. */
-static void add_head(strbuf *to, const view_graph *g, double *width, double *height)
+static void add_picture_head(strbuf *to, const view_graph *g, double *width,
+                             double *height)
 {
     strbuf text = {0};
     view_title(&text, g);
@@ -359,7 +360,7 @@ bool view_write_svg(strbuf *to, const view_graph *g, bool page)
     strbuf head = {0};
     double head_width = 0, head_height = 0;
     if (!page)
-        add_head(&head, g, &head_width, &head_height);
+        add_picture_head(&head, g, &head_width, &head_height);
     /* A large picture is looked at from afar: its title grows with it. */
     const double head_scale = fmin(4, fmax(1, g->width / 1800));
     head_width *= head_scale;

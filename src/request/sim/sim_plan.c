@@ -66,7 +66,7 @@ static halley_status check_path(plan_run *p, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status simulate_roles(plan_run *p, halley_error *err)
+static halley_status simulate_plan_roles(plan_run *p, halley_error *err)
 {
     halley_sim_opts opts = p->o->run;
     opts.record = true;
@@ -87,7 +87,7 @@ static double difference_of(const plan_run *p)
     return p->step_s / p->e.step_s - 1;
 }
 
-static void write_header(const request_call *call, const plan_run *p)
+static void write_plan_header(const request_call *call, const plan_run *p)
 {
     FILE *to = call->out;
     char plan[256];
@@ -129,7 +129,7 @@ static void write_contended(FILE *to, const plan_run *p)
             l.users[1] != NULL ? " and " : "", l.users[1] != NULL ? l.users[1] : "");
 }
 
-static void write_parts(FILE *to, const plan_run *p)
+static void write_plan_parts(FILE *to, const plan_run *p)
 {
     char a[32];
     fprintf(to, "\nwhere the time of rank %u goes (stage %u sets the pace)\n", p->rank,
@@ -170,14 +170,14 @@ static void describe_losses(char to[REPORT_LOSSES_TEXT], const plan_run *p)
     report_losses_describe(to, parts, REPORT_PLAN_N_PARTS + 1, "the step");
 }
 
-static halley_status write_text(const request_call *call, const plan_run *p,
-                                halley_error *err)
+static halley_status write_plan_text(const request_call *call, const plan_run *p,
+                                     halley_error *err)
 {
     FILE *to = call->out;
-    write_header(call, p);
+    write_plan_header(call, p);
     write_step(to, p);
     write_contended(to, p);
-    write_parts(to, p);
+    write_plan_parts(to, p);
     char verdict[REPORT_LOSSES_TEXT];
     describe_losses(verdict, p);
     fprintf(to, "  %s\n\n", verdict);
@@ -196,7 +196,7 @@ static halley_status write_text(const request_call *call, const plan_run *p,
     return report_sim_explain(p->result, &(report_traces){.roles = p->roles}, to, err);
 }
 
-static void write_parts_json(report_json *j, const plan_run *p)
+static void write_plan_parts_json(report_json *j, const plan_run *p)
 {
     report_json_object(j, "parts_s");
     for (int i = 0; i < REPORT_PLAN_N_PARTS; i++)
@@ -231,7 +231,7 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
     report_json_u64(j, "classes", halley_result_classes(p->result));
     report_json_u64(j, "events", halley_result_events(p->result));
     report_json_u64(j, "events_represented", halley_result_events_represented(p->result));
-    write_parts_json(j, p);
+    write_plan_parts_json(j, p);
     char verdict[REPORT_LOSSES_TEXT];
     describe_losses(verdict, p);
     report_json_text(j, "verdict", str_from(verdict));
@@ -243,8 +243,8 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
                           : HALLEY_OK;
 }
 
-static halley_status write_json(const request_call *call, const void *what,
-                                halley_error *err)
+static halley_status write_plan_run_json(const request_call *call, const void *what,
+                                         halley_error *err)
 {
     const plan_run *const p = what;
     report_json j;
@@ -308,7 +308,8 @@ static halley_status write_plan_page(const request_call *call, const plan_run *p
              halley_cluster_name(p->cluster));
     halley_status status = write_plan_columns(p, NULL, &timeline, err);
     if (status == HALLEY_OK) {
-        const request_page page = {"sim", title, write_json, p, strbuf_str(&timeline)};
+        const request_page page = {"sim", title, write_plan_run_json, p,
+                                   strbuf_str(&timeline)};
         status = request_page_save(call, p->o->report, &page, err);
     }
     strbuf_fini(&timeline);
@@ -335,10 +336,10 @@ static halley_status write_plan_run(request_call *call, const plan_run *p,
     if (o->report != NULL)
         TRY(write_plan_page(call, p, err));
     if (o->json)
-        return write_json(call, p, err);
+        return write_plan_run_json(call, p, err);
     if (o->csv || o->per_rank)
         return report_sim_ranks(p->result, call->out, err);
-    return write_text(call, p, err);
+    return write_plan_text(call, p, err);
 }
 
 halley_status sim_plan_check_expand(request_call *call, const char *expand,
@@ -362,7 +363,7 @@ static halley_status run_design(request_call *call, plan_run *p, halley_error *e
                               halley_cluster_npus(p->cluster), err));
     halley_estimate_run(&p->e, &p->model, &p->plan, p->cluster, &p->stack);
     TRY(halley_estimate_check(&p->e, err));
-    const halley_status status = simulate_roles(p, err);
+    const halley_status status = simulate_plan_roles(p, err);
     request_work_end(call);
     return status == HALLEY_OK ? write_plan_run(call, p, err) : status;
 }

@@ -134,9 +134,9 @@ static void write_fit_text(FILE *to, const fit_summary *f, uint32_t n_moves)
 }
 
 /* Frees the table; NULL is one without memory. */
-static halley_status write_fit(const request_call *call, report_form form,
-                               const fit_summary *f, report_table *moves,
-                               uint32_t n_moves, halley_error *err)
+static halley_status write_calibration(const request_call *call, report_form form,
+                                       const fit_summary *f, report_table *moves,
+                                       uint32_t n_moves, halley_error *err)
 {
     if (moves == NULL)
         return error_nomem(err);
@@ -166,7 +166,7 @@ static halley_status calibrate_device(request_call *call, report_form form,
                            fit.after_pct / 100,
                            fit.held_pct / 100,
                            fit.n_held};
-    return write_fit(call, form, &f, make_device_moves(&fit), fit.n_moves, err);
+    return write_calibration(call, form, &f, make_device_moves(&fit), fit.n_moves, err);
 }
 
 /* How much of each class lies within the bars that were made without its source. */
@@ -233,7 +233,7 @@ static halley_status calibrate_run(request_call *call, halley_error *err)
                            fit.after_pct / 100,
                            fit.cv_pct / 100,
                            0};
-    return write_fit(call, form, &f, make_moves(&fit), fit.n_moves, err);
+    return write_calibration(call, form, &f, make_moves(&fit), fit.n_moves, err);
 }
 
 static const request_example examples[] = {

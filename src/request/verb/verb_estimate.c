@@ -74,7 +74,7 @@ static const char *amount(char to[32], double value, units_kind kind)
     return units_format(to, 32, value, kind);
 }
 
-static void write_parts(FILE *to, const halley_estimate *e)
+static void write_estimate_parts(FILE *to, const halley_estimate *e)
 {
     char a[32], b[32];
     fprintf(to, "\nwhere the time goes\n");
@@ -104,7 +104,7 @@ static const char *name_verdict(const halley_estimate *e)
     return words[e->fit];
 }
 
-static void write_memory(FILE *to, const halley_estimate *e)
+static void write_memory_classes(FILE *to, const halley_estimate *e)
 {
     char a[32], b[32];
     fprintf(to, "\nmemory of the fullest stage (%u)\n", e->full_stage);
@@ -197,7 +197,7 @@ static void write_advice(FILE *to, const design *d)
         write_search(to, d);
 }
 
-static void write_text(const request_call *call, const design *d)
+static void write_estimate_text(const request_call *call, const design *d)
 {
     FILE *to = call->out;
     char plan[256], a[32];
@@ -211,8 +211,8 @@ static void write_text(const request_call *call, const design *d)
     request_write_assumed(call);
     fprintf(to, "\nstep          %s\n", amount(a, e->step_s, UNITS_TIME));
     report_numbers_rates(to, &d->n, e, &d->plan, halley_cluster_npu(d->cluster, 0));
-    write_parts(to, e);
-    write_memory(to, e);
+    write_estimate_parts(to, e);
+    write_memory_classes(to, e);
     if (!e->fits)
         write_advice(to, d);
     report_numbers_run(to, &d->n, e, halley_cluster_npu(d->cluster, 0));
@@ -297,8 +297,8 @@ static halley_status explain_json(report_json *j, const design *d, halley_error 
 }
 
 /* A page explains every number: `what` is a design. */
-static halley_status write_json(const request_call *call, const void *what,
-                                halley_error *err)
+static halley_status write_estimate_json(const request_call *call, const void *what,
+                                         halley_error *err)
 {
     const estimate_options *o = call->options;
     const design *const d = what;
@@ -343,7 +343,7 @@ static void add_value(report_table *t, const char *object, const char *key, doub
     report_table_number(t, value);
 }
 
-static halley_status write_csv(FILE *to, const design *d, halley_error *err)
+static halley_status write_estimate_csv(FILE *to, const design *d, halley_error *err)
 {
     char key[32];
     const halley_estimate *e = &d->e;
@@ -371,7 +371,7 @@ static halley_status write_csv(FILE *to, const design *d, halley_error *err)
     return status;
 }
 
-static halley_status explain(FILE *to, const design *d, halley_error *err)
+static halley_status explain_design(FILE *to, const design *d, halley_error *err)
 {
     char *text;
     TRY(halley_estimate_explain(&text, &d->model, &d->plan, d->cluster, &d->stack, err));
@@ -387,12 +387,12 @@ static halley_status write_estimate(request_call *call, const design *d,
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (form == REPORT_JSON)
-        return write_json(call, d, err);
+        return write_estimate_json(call, d, err);
     if (form == REPORT_CSV)
-        return write_csv(call->out, d, err);
+        return write_estimate_csv(call->out, d, err);
     TRY(design_import_print(call, &o->design, err));
-    write_text(call, d);
-    return o->explain ? explain(call->out, d, err) : HALLEY_OK;
+    write_estimate_text(call, d);
+    return o->explain ? explain_design(call->out, d, err) : HALLEY_OK;
 }
 
 /* With --strict a design that does not fit is a failure; the result is written first. */
@@ -421,7 +421,8 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     snprintf(title, sizeof title, "%s on %s", d->model.name,
              halley_cluster_name(d->cluster));
     TRY(request_page_save(call, o->report,
-                          &(request_page){"estimate", title, write_json, d, {0}}, err));
+                          &(request_page){"estimate", title, write_estimate_json, d, {0}},
+                          err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)

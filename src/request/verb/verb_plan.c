@@ -9,6 +9,7 @@
 #include "request/page.h"
 #include "request/verbs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -72,13 +73,6 @@ static const request_option options[] = {
     {0},
 };
 
-/* The plan of the launch file that -m names. */
-typedef struct own_plan {
-    bool is_known;
-    halley_plan plan;
-    halley_estimate estimate;
-} own_plan;
-
 /* What the plans are for, and what the best of them gives. */
 typedef struct plan_subject {
     const halley_search *search;
@@ -87,7 +81,7 @@ typedef struct plan_subject {
     const halley_stack *stack;
     halley_numbers n;
     halley_error_bar bar;
-    const own_plan *own;
+    const design_own *own;
 } plan_subject;
 
 static const report_column columns[] = {
@@ -222,7 +216,7 @@ static void describe_change(char *to, size_t size, const halley_plan *from,
 }
 
 /* How the plan of the launch file compares with the best one. */
-static void print_own_plan(FILE *to, const own_plan *own, const halley_found *best)
+static void print_own_plan(FILE *to, const design_own *own, const halley_found *best)
 {
     char mine[32], other[32], change[160];
     if (!own->is_known)
@@ -237,7 +231,7 @@ static void print_own_plan(FILE *to, const own_plan *own, const halley_found *be
             gain < 0 ? "slower" : "faster", change);
 }
 
-static void write_counts(FILE *to, const halley_search *s)
+static void write_plan_counts(FILE *to, const halley_search *s)
 {
     if (has_ties(s))
         fprintf(to,
@@ -295,7 +289,7 @@ static halley_status write_plan_table(const request_call *call, const halley_sea
     report_table_free(t);
     if (status != HALLEY_OK || form != REPORT_TEXT)
         return status;
-    write_counts(call->out, s);
+    write_plan_counts(call->out, s);
     write_footer(call->out, of);
     return HALLEY_OK;
 }
@@ -330,7 +324,7 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
     return status;
 }
 
-static halley_status write_own_json(report_json *j, const own_plan *own,
+static halley_status write_own_json(report_json *j, const design_own *own,
                                     halley_error *err)
 {
     report_json_object(j, "own");
@@ -373,8 +367,8 @@ static halley_status write_plan_json(const request_call *call, const void *what,
 }
 
 /* The best plan as a launch file. */
-static halley_status write_launch(request_call *call, const halley_model *model,
-                                  const halley_plan *plan, halley_error *err)
+static halley_status write_launch_file(request_call *call, const halley_model *model,
+                                       const halley_plan *plan, halley_error *err)
 {
     const plan_options *o = call->options;
     char *text, *left_out;
@@ -405,7 +399,7 @@ static halley_status write_plans(request_call *call, const halley_search *s,
 static halley_status describe_plans(request_call *call, const halley_search *s,
                                     const halley_model *model,
                                     const halley_cluster *cluster,
-                                    const halley_stack *stack, const own_plan *own,
+                                    const halley_stack *stack, const design_own *own,
                                     halley_error *err)
 {
     const plan_options *o = call->options;
@@ -430,6 +424,8 @@ static halley_status refuse_all(const halley_search *s, const halley_model *mode
     halley_found best;
     char plan[256];
     const unsigned long long n = s->n_designs;
+    if (n == 0)
+        return error_set(err, HALLEY_EINVAL, "no plan divides model, batch and NPUs");
     const halley_search_answer answer =
         opts->all ? HALLEY_SEARCH_NONE
                   : halley_search_any(&best, model, cluster, stack, opts);
@@ -457,6 +453,18 @@ static void assume_workload(request_call *call, const halley_search_opts *opts,
         request_assume(call, "no software stack (-s): default constants");
     request_assume(call, "%s %% of the memory stays free",
                    number_digits(100 * stack->headroom, 3).at);
+}
+
+static halley_status answer_plans(request_call *call, const halley_search *s,
+                                  const halley_model *model,
+                                  const halley_cluster *cluster,
+                                  const halley_stack *stack, const design_own *own,
+                                  halley_error *err)
+{
+    assert(s->n_found > 0);
+    if (request_given(call, "write"))
+        return write_launch_file(call, model, &s->found[0].plan, err);
+    return describe_plans(call, s, model, cluster, stack, own, err);
 }
 
 static halley_status search_plans(request_call *call, const halley_model *model,
@@ -493,20 +501,13 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     const halley_status found = halley_search_run(&s, model, cluster, stack, &opts, err);
     request_work_end(call);
     TRY(found);
-    own_plan own = {0};
-    own.is_known = design_own_plan(&own.plan, &own.estimate, call, d, cluster, stack);
-    halley_status status = HALLEY_OK;
-    if (s->n_found > 0 && request_given(call, "write"))
-        status = write_launch(call, model, &s->found[0].plan, err);
-    else if (s->n_found > 0)
-        status = describe_plans(call, s, model, cluster, stack, &own, err);
-    else if (s->n_designs > 0)
-        status = request_fail_as(call, REQUEST_CODE_INFEASIBLE,
-                                 refuse_all(s, model, cluster, stack, &opts, err));
-    else
-        status = request_fail_as(
-            call, REQUEST_CODE_INFEASIBLE,
-            error_set(err, HALLEY_EINVAL, "no plan divides model, batch and NPUs"));
+    design_own own;
+    halley_status status = design_own_plan(&own, call, d, cluster, stack, err);
+    if (status == HALLEY_OK)
+        status = s->n_found > 0
+                     ? answer_plans(call, s, model, cluster, stack, &own, err)
+                     : request_fail_as(call, REQUEST_CODE_INFEASIBLE,
+                                       refuse_all(s, model, cluster, stack, &opts, err));
     halley_search_free(s);
     return status;
 }

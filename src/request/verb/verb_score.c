@@ -372,8 +372,8 @@ static halley_status devices_json(report_json *j, const halley_score *score,
     return HALLEY_OK;
 }
 
-static halley_status write_json(const request_call *call, const halley_score *score,
-                                halley_error *err)
+static halley_status write_score_json(const request_call *call, const halley_score *score,
+                                      halley_error *err)
 {
     report_json j;
     request_json_begin(&j, call);
@@ -456,7 +456,7 @@ static halley_status write_score(request_call *call, const halley_score *score,
         return request_table_write(call, make_device_table(score), "by_device", form,
                                    err);
     if (form == REPORT_JSON)
-        return write_json(call, score, err);
+        return write_score_json(call, score, err);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; t && i < score->n_sets; i++)
         add_row(t, score, &score->sets[i]);

@@ -84,7 +84,7 @@ static bool is_stack_close(const fit_stack *s)
     return s->is_fitted && fabs(s->generated_s / s->recorded_s - 1) <= fit_most_error;
 }
 
-static void write_parts_json(report_json *j, const fit_stack *s)
+static void write_fit_parts(report_json *j, const fit_stack *s)
 {
     report_json_array(j, "fitted_parts");
     for (int i = 0; i < FIT_N_PARTS; i++) {
@@ -116,7 +116,7 @@ static void write_reproduced_json(report_json *j, const fit_stack *s)
     report_json_double(j, "idle_s", s->idle_s);
     report_json_text(j, "at_limit", str_from(s->at_limit));
     report_json_bool(j, "stack_written", is_stack_close(s));
-    write_parts_json(j, s);
+    write_fit_parts(j, s);
     report_json_end(j);
 }
 
@@ -325,8 +325,9 @@ static halley_status write_fit_files(const request_call *call,
 }
 
 /* What was found, in the form asked for. */
-static halley_status write_fit(const request_call *call, const halley_recorded_model *f,
-                               const fit_stack *s, report_form form, halley_error *err)
+static halley_status write_found_plan(const request_call *call,
+                                      const halley_recorded_model *f, const fit_stack *s,
+                                      report_form form, halley_error *err)
 {
     if (form == REPORT_JSON)
         return write_recorded_json(call, f, s, err);
@@ -368,7 +369,7 @@ static halley_status show_fit(request_call *call, const halley_trace_set *set,
     if (status == HALLEY_OK && o->out != NULL)
         status = write_fit_files(call, &f, &model, &s, err);
     if (status == HALLEY_OK)
-        status = write_fit(call, &f, &s, form, err);
+        status = write_found_plan(call, &f, &s, form, err);
     strbuf_fini(&model);
     return status;
 }

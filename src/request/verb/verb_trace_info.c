@@ -105,9 +105,9 @@ static halley_status find_heaviest(info *x, halley_error *err)
     return HALLEY_OK;
 }
 
-static void line(FILE *to, const char *label, const char *format, ...)
+static void write_info_line(FILE *to, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void line(FILE *to, const char *label, const char *format, ...)
+static void write_info_line(FILE *to, const char *label, const char *format, ...)
 {
     fprintf(to, "%-14s", label);
     va_list args;
@@ -131,14 +131,14 @@ static void line_amounts(FILE *to, const char *label, const amount *amounts, siz
         if (amounts[i].value <= 0)
             continue;
         units_format(text, sizeof text, amounts[i].value, amounts[i].unit);
-        line(to, label, "%s %s", text, amounts[i].word);
+        write_info_line(to, label, "%s %s", text, amounts[i].word);
         label = "";
     }
 }
 
 static void line_nodes(FILE *to, const char *label, uint64_t n)
 {
-    line(to, label, "%" PRIu64 " node%s", n, n == 1 ? "" : "s");
+    write_info_line(to, label, "%" PRIu64 " node%s", n, n == 1 ? "" : "s");
 }
 
 static void write_head(const info *x)
@@ -178,29 +178,33 @@ static void write_sums(const info *x)
     FILE *to = x->call->out;
     const halley_trace_stats *t = x->stats->total;
     char a[64], b[64];
-    line(to, "dependencies", "%" PRIu64 " data, %" PRIu64 " control", t->n_data_deps,
-         t->n_ctrl_deps);
+    write_info_line(to, "dependencies", "%" PRIu64 " data, %" PRIu64 " control",
+                    t->n_data_deps, t->n_ctrl_deps);
     if (t->n_dangling > 0)
-        line(to, "", "%" PRIu64 " of them dangling: no node has that id", t->n_dangling);
+        write_info_line(to, "", "%" PRIu64 " of them dangling: no node has that id",
+                        t->n_dangling);
     if (t->n_cyclic > 0)
-        line(to, "", "%" PRIu64 " nodes in or behind cycles, which can never start",
-             t->n_cyclic);
+        write_info_line(to, "",
+                        "%" PRIu64 " nodes in or behind cycles, which can never start",
+                        t->n_cyclic);
     write_work(to, t);
-    line(to, "busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
-         units_format(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,
-         units_format(b, sizeof b, (double)t->device_us * 1e-6, UNITS_TIME), t->n_device);
+    write_info_line(
+        to, "busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
+        units_format(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,
+        units_format(b, sizeof b, (double)t->device_us * 1e-6, UNITS_TIME), t->n_device);
     if (t->first_start_us > 0)
-        line(to, "recorded", "%s from first start to last end",
-             units_format(a, sizeof a,
-                          (double)(t->last_end_us - t->first_start_us) * 1e-6,
-                          UNITS_TIME));
+        write_info_line(to, "recorded", "%s from first start to last end",
+                        units_format(a, sizeof a,
+                                     (double)(t->last_end_us - t->first_start_us) * 1e-6,
+                                     UNITS_TIME));
     line_nodes(to, "depth", t->depth);
     line_nodes(to, "width", t->width);
-    line(to, "critical path", "%s over %" PRIu32 " node%s",
-         units_format(a, sizeof a, (double)t->critical_us * 1e-6, UNITS_TIME),
-         t->n_critical, t->n_critical == 1 ? "" : "s");
+    write_info_line(to, "critical path", "%s over %" PRIu32 " node%s",
+                    units_format(a, sizeof a, (double)t->critical_us * 1e-6, UNITS_TIME),
+                    t->n_critical, t->n_critical == 1 ? "" : "s");
     if (x->stats->n_distinct > 1)
-        line(to, "", "on rank %" PRIu32 ", where it is longest", t->critical_rank);
+        write_info_line(to, "", "on rank %" PRIu32 ", where it is longest",
+                        t->critical_rank);
 }
 
 static const report_column type_columns[] = {
@@ -333,8 +337,8 @@ static report_table *make_nodes(const halley_trace *trace, const uint32_t *nodes
 }
 
 /* Write a table for people, and how many rows there are beyond those shown. */
-static halley_status show(FILE *to, report_table *table, uint32_t n_shown, uint32_t n,
-                          halley_error *err)
+static halley_status write_shown_table(FILE *to, report_table *table, uint32_t n_shown,
+                                       uint32_t n, halley_error *err)
 {
     if (table == NULL)
         return error_nomem(err);
@@ -346,7 +350,7 @@ static halley_status show(FILE *to, report_table *table, uint32_t n_shown, uint3
     return status;
 }
 
-static uint32_t shown(const info *x, uint32_t n)
+static uint32_t count_shown(const info *x, uint32_t n)
 {
     return x->o->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
 }
@@ -373,30 +377,32 @@ static void write_problems(const info *x)
     fprintf(to, "halley trace check lists them\n");
 }
 
-static halley_status write_text(const info *x, halley_error *err)
+static halley_status write_info_text(const info *x, halley_error *err)
 {
     FILE *to = x->call->out;
     const halley_trace_stats *t = x->stats->total;
     write_head(x);
     write_sums(x);
-    TRY(show(to, make_types(t), 0, 0, err));
+    TRY(write_shown_table(to, make_types(t), 0, 0, err));
     if (t->n_colls > 0)
-        TRY(show(to, make_colls(t, shown(x, t->n_colls), true), shown(x, t->n_colls),
-                 t->n_colls, err));
+        TRY(write_shown_table(to, make_colls(t, count_shown(x, t->n_colls), true),
+                              count_shown(x, t->n_colls), t->n_colls, err));
     const uint32_t n = x->stats->n_distinct;
     if (n > 1)
-        TRY(show(to, make_ranks(x->stats, shown(x, n)), shown(x, n), n, err));
+        TRY(write_shown_table(to, make_ranks(x->stats, count_shown(x, n)),
+                              count_shown(x, n), n, err));
     if (x->o->attrs)
-        TRY(show(to, make_attrs(t, shown(x, t->n_attrs)), shown(x, t->n_attrs),
-                 t->n_attrs, err));
+        TRY(write_shown_table(to, make_attrs(t, count_shown(x, t->n_attrs)),
+                              count_shown(x, t->n_attrs), t->n_attrs, err));
     if (x->o->path) {
         fprintf(to, "\ncritical path, in order:");
-        TRY(show(to, make_nodes(critical_trace(x), t->critical_path, t->n_critical), 0, 0,
-                 err));
+        TRY(write_shown_table(
+            to, make_nodes(critical_trace(x), t->critical_path, t->n_critical), 0, 0,
+            err));
     } else if (x->n_heaviest > 0) {
         fprintf(to, "\nlongest on the critical path:");
-        TRY(show(to, make_nodes(critical_trace(x), x->heaviest, x->n_heaviest), 0, 0,
-                 err));
+        TRY(write_shown_table(
+            to, make_nodes(critical_trace(x), x->heaviest, x->n_heaviest), 0, 0, err));
     }
     write_problems(x);
     return HALLEY_OK;
@@ -480,7 +486,7 @@ static void json_problems(report_json *j, const halley_check_report *r)
     report_json_end(j);
 }
 
-static halley_status write_json(const info *x, halley_error *err)
+static halley_status write_info_json(const info *x, halley_error *err)
 {
     const halley_trace_stats *t = x->stats->total;
     bool failed = false;
@@ -525,7 +531,7 @@ static halley_status write_json(const info *x, halley_error *err)
     return status == HALLEY_OK && failed ? error_nomem(err) : status;
 }
 
-static halley_status write_csv(const info *x, halley_error *err)
+static halley_status write_info_csv(const info *x, halley_error *err)
 {
     report_table *table = x->o->attrs
                               ? make_attrs(x->stats->total, x->stats->total->n_attrs)
@@ -537,12 +543,12 @@ static halley_status write_csv(const info *x, halley_error *err)
     return status;
 }
 
-static halley_status describe(info *x, report_form form, halley_error *err)
+static halley_status describe_traces(info *x, report_form form, halley_error *err)
 {
     TRY(find_heaviest(x, err));
     if (form == REPORT_JSON)
-        return write_json(x, err);
-    return form == REPORT_CSV ? write_csv(x, err) : write_text(x, err);
+        return write_info_json(x, err);
+    return form == REPORT_CSV ? write_info_csv(x, err) : write_info_text(x, err);
 }
 
 static halley_status load_set(halley_trace_set **set, const request_call *call,
@@ -617,7 +623,7 @@ static halley_status trace_info_run(request_call *call, halley_error *err)
     x.stats = stats;
     x.problems = problems;
     if (status == HALLEY_OK)
-        status = describe(&x, form, err);
+        status = describe_traces(&x, form, err);
     free(x.heaviest);
     halley_check_report_free(problems);
     halley_set_stats_free(stats);

@@ -196,9 +196,9 @@ static void write_count(report_json *j, const halley_link_report *report, size_t
     report_json_double(j, key, (double)value / 1e9);
 }
 
-static halley_status write_json(const request_call *call,
-                                const halley_link_report *reports, uint32_t n,
-                                halley_error *err)
+static halley_status write_link_json(const request_call *call,
+                                     const halley_link_report *reports, uint32_t n,
+                                     halley_error *err)
 {
     report_json j;
     request_json_begin(&j, call);
@@ -215,7 +215,8 @@ static halley_status write_json(const request_call *call,
     return request_json_end(&j, call, err);
 }
 
-static halley_status write_csv(FILE *to, const halley_link_report *reports, uint32_t n)
+static halley_status write_link_csv(FILE *to, const halley_link_report *reports,
+                                    uint32_t n)
 {
     fprintf(to, "rank,schema");
     for (size_t i = 0; i < N_ROWS; i++)
@@ -310,7 +311,8 @@ static halley_status write_many(FILE *to, const halley_link_report *reports, uin
 }
 
 /* What deserves a word beyond the table. */
-static void warn(const request_call *call, const halley_link_report *reports, uint32_t n)
+static void warn_of_links(const request_call *call, const halley_link_report *reports,
+                          uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const halley_link_report *const r = &reports[i];
@@ -335,13 +337,13 @@ static halley_status write_report(const request_call *call,
                                   report_form form, halley_error *err)
 {
     const link_options *const o = call->options;
-    warn(call, reports, n);
+    warn_of_links(call, reports, n);
     if (form == REPORT_JSON)
-        return write_json(call, reports, n, err);
+        return write_link_json(call, reports, n, err);
     if (o->quiet)
         return HALLEY_OK;
     if (form == REPORT_CSV)
-        return write_csv(call->out, reports, n);
+        return write_link_csv(call->out, reports, n);
     return n == 1 ? write_one(call->out, &reports[0], err)
                   : write_many(call->out, reports, n, err);
 }

@@ -6,7 +6,7 @@
  * hf_types.c that says what the file does not (whether the feed-forward is gated, which
  * projections have biases, how many norms a layer has). To add a type: one row there, an
  * `adjust` function in hf_special.c where it has keys of its own, its defaults in
- * data/hf-defaults.json, and a case in tests/unit/test_hf.c.
+ * data/hf-defaults.json, and a case in tests/unit/workload/test_hf.c.
  */
 #ifndef WORKLOAD_IMPORT_HF_H
 #define WORKLOAD_IMPORT_HF_H

@@ -10,7 +10,7 @@
  *   Mamba, delta net, lightning attention: below, at their functions
  *
  * The forms equal what the published definitions of the models hold, parameter by
- * parameter; tests/unit/test_hf.c checks totals of public configurations.
+ * parameter; tests/unit/workload/test_hf.c checks totals of public configurations.
  */
 #include "base/number/whole.h"
 #include "workload/import/hf.h"

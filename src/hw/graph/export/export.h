@@ -2,7 +2,7 @@
  * hw/graph/export/export.h - graphs as files of other tools.
  *
  * To add a format: a file here, a row in the table of export.c, a round trip in
- * tests/unit/test_export.c, and a row in doc/reference/topology.md.
+ * tests/unit/hw/test_export.c, and a row in doc/reference/topology.md.
  */
 #ifndef HW_GRAPH_EXPORT_EXPORT_H
 #define HW_GRAPH_EXPORT_EXPORT_H

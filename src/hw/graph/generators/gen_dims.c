@@ -50,7 +50,7 @@ typedef struct dim_wiring {
     uint16_t cable;
 } dim_wiring;
 
-static void add_line(hw_builder *b, dim_wiring *w, uint32_t first)
+static void add_dim_line(hw_builder *b, dim_wiring *w, uint32_t first)
 {
     const uint32_t size = w->size;
     for (uint32_t i = 0; i < size; i++) {
@@ -66,11 +66,11 @@ static void add_line(hw_builder *b, dim_wiring *w, uint32_t first)
     w->next_switch += w->kind == HW_DIM_SWITCH;
 }
 
-static void add_lines(hw_builder *b, dim_wiring *w)
+static void add_dim_lines(hw_builder *b, dim_wiring *w)
 {
     for (uint32_t id = 0; id < w->n_npus; id++)
         if (id / w->stride % w->size == 0)
-            add_line(b, w, id);
+            add_dim_line(b, w, id);
 }
 
 static uint32_t add_dim_switches(hw_builder *b, const hw_generator_params *p, uint32_t d,
@@ -108,7 +108,7 @@ static void build_dims(hw_builder *b, const hw_generator_params *p)
                         .n_npus = n,
                         .next_switch = first[d],
                         .cable = add_dim_kind(b, p, d)};
-        add_lines(b, &w);
+        add_dim_lines(b, &w);
         stride *= p->dims[d];
         b->graph->dims[d] = p->dims[d];
         b->graph->axes[d] = axes[p->dim_kinds[d]];

@@ -142,8 +142,8 @@ static halley_status connect_tier(hw_generator_params *p, uint32_t i, halley_err
     return HALLEY_OK;
 }
 
-static halley_status check_tier(const hw_generator_params *p, uint32_t i,
-                                halley_error *err)
+static halley_status check_tier_ports(const hw_generator_params *p, uint32_t i,
+                                      halley_error *err)
 {
     const hw_tier_params *t = &p->tiers[i];
     char name[64];
@@ -174,7 +174,7 @@ static halley_status convert_tiers(hw_generator_params *p, halley_error *err)
             p->plane_wiring == HW_PLANES_EVERY ? p->link_Bps / p->planes : p->link_Bps;
     p->w[0] = 1;
     for (uint32_t i = 0; i < p->n_tiers; i++) {
-        TRY(check_tier(p, i, err));
+        TRY(check_tier_ports(p, i, err));
         if (p->tiers[i].oversubscription == 0)
             p->tiers[i].oversubscription = 1;
         TRY(size_tier(p, i, below, err));

@@ -3,7 +3,7 @@
  *
  * Each format is a row: a name, how to recognise it, and a reader that fills a draft. To
  * add one: a file here, a row in the table of import.c, a fuzz target, a test of good and
- * bad files in tests/unit/test_import.c, and a row in doc/reference/topology.md.
+ * bad files in tests/unit/hw/test_import.c, and a row in doc/reference/topology.md.
  */
 #ifndef HW_GRAPH_IMPORT_IMPORT_H
 #define HW_GRAPH_IMPORT_IMPORT_H

@@ -1,9 +1,0 @@
-#!/usr/bin/env python3
-"""Print the files that tools/embed.py compiles in: list-embedded.py ROOT."""
-import pathlib
-import sys
-
-root = pathlib.Path(sys.argv[1])
-for pattern in ("presets/*/*.yaml", "data/*.json", "data/*.yaml", "data/runs/*.json"):
-    for path in sorted(root.glob(pattern)):
-        print(path)
