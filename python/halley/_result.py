@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -201,12 +204,63 @@ class Plans(Result):
 
 
 class Simulation(Result):
-    """One simulated step: when every rank is done, what the links carried, and why."""
+    """One simulated step: when every rank is done, what the links carried, and why.
+
+    What the simulation did not keep (rows of ranks, timeline, heat) is simulated again when it is
+    asked for.
+
+    >>> import halley as hl
+    >>> run = hl.sim(model="llama3-8b", cluster="dgx-h100:8", tp=2, global_batch=16)
+    >>> len(run.ranks), run["ranks"]
+    (8, 8)
+    """
+
+    def __init__(self, data: Dict[str, Any], request: Optional[Dict[str, Any]] = None,
+                 keep: Any = None) -> None:
+        super().__init__(data)
+        self._request: Dict[str, Any] = request or {}
+        self._keep = keep  # whose files the request names
+        self._rank_rows: Optional[List[Dict[str, Any]]] = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {"_data": self._data, "_request": self._request, "_keep": self._keep,
+                "_rank_rows": self._rank_rows}
+
+    def _again(self, **more: Any) -> Dict[str, Any]:
+        from ._verbs import request
+
+        if not self._request:
+            raise Error("this simulation was not made by hl.sim, which could repeat it", "usage")
+        return request("sim", **{**self._request, **more})
 
     @property
     def ranks(self) -> Any:
         """One row per rank. A DataFrame with pandas."""
-        return frame(self._data.get("ranks") or [])
+        if self._rank_rows is None:
+            rows = self._data.get("rank_rows", self._data.get("ranks"))
+            if not isinstance(rows, list):  # of a plan: how many there are
+                rows = self._again(per_rank=True)["rank_rows"]
+            self._rank_rows = rows
+        return frame(self._rank_rows)
+
+    def timeline(self, path: str, **keys: Any) -> None:
+        """Write a timeline for Perfetto to ``path``; ``expand`` names ranks to show besides one of
+        each symmetry class."""
+        self._again(timeline=path, **keys)
+
+    def heat(self, path: Optional[str] = None) -> Any:
+        """How busy the links are over time: a DataFrame with pandas. With ``path`` it is written
+        there instead: as CSV, or as a picture where the name ends in .svg."""
+        if path is not None:
+            self._again(heat=path)
+            return None
+        with tempfile.TemporaryDirectory(prefix="halley-") as folder:
+            file = os.path.join(folder, "heat.csv")
+            self._again(heat=file)
+            with open(file, encoding="utf-8", newline="") as lines:
+                rows = [{key: float(value) if key.endswith(("_s", "use")) else int(value)
+                         for key, value in row.items()} for row in csv.DictReader(lines)]
+        return frame(rows)
 
     @property
     def links(self) -> Any:

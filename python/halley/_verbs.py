@@ -155,8 +155,8 @@ def sim(trace: Any = None, cluster: Optional[Document] = None, *,
     if trace is None and model is None:
         raise Error("sim needs a trace, or a model with its plan", "usage")
     paths = None if trace is None else _trace_paths(trace)
-    return Simulation(request("sim", progress=progress, trace=paths, cluster=cluster, model=model,
-                              **keys))
+    given = {"trace": paths, "cluster": cluster, "model": model, **keys}
+    return Simulation(request("sim", progress=progress, **given), plain(given), (trace, cluster))
 
 
 def score(files: Union[str, Sequence[str], None] = None, *, progress: Progress = None,

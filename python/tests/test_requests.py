@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import random
 import shutil
 import subprocess
@@ -83,6 +84,25 @@ def test_random_requests_equal_the_program(folders, monkeypatch):
 def test_sim_equals_the_program(program, step):
     printed = json.loads(program("sim", step, "-c", "dgx-h100:8", "--json"))
     assert hl.sim(hl.Trace(step), hl.Cluster("dgx-h100:8")).to_dict() == printed
+
+
+def test_a_simulation_shows_its_ranks_timeline_and_heat(program, step, tmp_path):
+    for run, words in ((hl.sim(hl.Trace(step), "dgx-h100:8"), [step]),
+                       (hl.sim(model="gpt-3.6b", cluster="dgx-h100:8", tp=2, global_batch=16),
+                        ["-m", "gpt-3.6b", "--tp", 2, "--global-batch", 16])):
+        words = ["sim", *words, "-c", "dgx-h100:8"]
+        printed = json.loads(program(*words, "--per-rank", "--json"))
+        rows = printed.get("rank_rows", printed["ranks"])
+        assert pickle.loads(pickle.dumps(run)).ranks.to_dict("records") == rows and len(rows) == 8
+        run.timeline(str(tmp_path / "a.json"))
+        program(*words, "--timeline", tmp_path / "b.json")
+        program(*words, "--heat", tmp_path / "b.csv")
+        assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+        heat = run.heat()
+        assert len(heat) == len((tmp_path / "b.csv").read_text().splitlines()) - 1 > 0
+        assert 0 < heat.use.max() <= 1 and (heat.end_s > heat.begin_s).all()
+        run.heat(str(tmp_path / "a.svg"))
+        assert (tmp_path / "a.svg").read_text().startswith(("<svg", "<?xml"))
 
 
 def test_plan_rows_feed_back(program):
