@@ -65,7 +65,7 @@ class Recording:
         self._linked = True
 
 
-# Ranks meet by small files beside the recording: when a script ends, its process group is often
+# Ranks meet by small files next to the recording: when a script ends, its process group is often
 # gone, and files are complete only then. They are removed when a recording begins and ends.
 PATIENCE_S = 600.0  # of a rank with the others
 
@@ -107,7 +107,7 @@ def _wait_for(folder: str, name: str) -> str:
 
 
 def _link_ranks(folder: str, ranks: int) -> None:
-    """Rank 0: link when all ranks have written, and tell them how it went."""
+    """Rank 0: link when all ranks have written, and leave a note on how it went."""
     problem = "it was interrupted"
     try:
         for rank in range(ranks):

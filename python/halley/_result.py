@@ -244,8 +244,8 @@ class Simulation(Result):
         return frame(self._rank_rows)
 
     def timeline(self, path: str, **keys: Any) -> None:
-        """Write a timeline for Perfetto to ``path``; ``expand`` names ranks to show besides one of
-        each symmetry class."""
+        """Write a timeline for Perfetto to ``path``. It shows one rank of each symmetry class,
+        and those that ``expand`` names."""
         self._again(timeline=path, **keys)
 
     def heat(self, path: Optional[str] = None) -> Any:

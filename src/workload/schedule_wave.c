@@ -2,10 +2,10 @@
  * The walk of 1F1B in waves, without its lists: the same times, pass for pass, up to a
  * hundred times faster.
  *
- * In wave t stage i runs its forward pass t - i, then a backward pass: t - (p - 1) where
- * there is one chunk, t + i - (v + 1) p + 2 where v chunks interleave. That is the order
- * of the lists (schedule.c), and all that a pass waits for was made in the wave before,
- * or, with one chunk, by the next stage in this wave.
+ * In wave t stage i runs its forward pass t - i, then a backward pass. Its number is
+ * t - (p - 1) where there is one chunk, and t + i - (v + 1) p + 2 where v chunks
+ * interleave. That is the order of the lists (schedule.c). All that a pass waits for was
+ * made in the wave before, or, with one chunk, by the next stage in this wave.
  *
  * Every schedule is walked twice at once, with the messages between stages and without:
  * two lanes that differ in nothing but the hops. Stages of a wave of interleaved passes
@@ -13,14 +13,15 @@
  *
  * A wave does to the times of the last one additions and maxima, which commute with
  * adding a constant. So when a wave has made all times grow by the same amount, the next
- * one does so, too, as long as it has the same passes: the same stages run, and the chunk
- * that a stage begins has the times of the one before it. Such waves are skipped
- * (skip_equal); with interleaving, stages of a model differ from that at the first and
- * the last chunk only. In the same way the times grow by the same amount from a wave to
- * the one a period later (one wave, or the p v waves of a round), and then whole rounds
- * are skipped (skip_rounds). The earlier wave is chosen as in Brent's search for cycles:
- * some schedules come back only after several periods. A schedule that never comes back
- * is walked to its end.
+ * one does so, too, as long as it has the same passes. It has them if the same stages
+ * run, and if the chunk that a stage begins has the times of the one before it. Such
+ * waves are skipped (skip_equal). Most are, because in models only the first and the last
+ * chunk differ from the others.
+ *
+ * Times also grow by the same amount over a period, which is one wave or the p v waves of
+ * a round. Then whole rounds are skipped (skip_rounds). The earlier wave is chosen as in
+ * Brent's search for cycles: some schedules come back only after several periods. A
+ * schedule that never comes back is walked to its end.
  */
 #include "workload/schedule_wave.h"
 
@@ -416,9 +417,8 @@ static bool is_even_stage(const wave_walk *w, uint32_t i)
     return i > 0 && i + 1 < w->p && memcmp(x, x + 1, (w->v - 1) * sizeof *x) == 0;
 }
 
-/* Several chunks: in every wave one stage begins a chunk forward, the next one in the
- * next wave, and one stage begins a chunk backward, the one before it in the next wave.
- */
+/* Several chunks: in every wave one stage begins a chunk forward; in the next wave the
+ * stage after it does. Backward, the stage before it does. */
 static void list_changes(wave_walk *w)
 {
     const uint32_t p = w->p, v = w->v;
