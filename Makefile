@@ -3,7 +3,7 @@
 #   make            release build: build/halley
 #   make demo       show what it can do
 #   make test       all tests, in build-test with assertions
-#   make check      format, layers, names, words, documents, man pages, clang-tidy, cppcheck
+#   make check      format, layers, names, linkage, words, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make torture    every call fails once, kill -9, bombs (hours); the tests run a sample
 #   make soak       the web server under abuse, SOAK_SECONDS=600 (an hour at most)

@@ -119,7 +119,8 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       const char *device_pattern,
                                       const halley_link_opts *opts, halley_error *err);
 
-/* The same for pairs of files that are named one by one, in order of their ranks. */
+/* The same for pairs of files that are named one by one, in order of their ranks.
+ * device_paths NULL: there are host traces only, so nothing has a time. */
 halley_status halley_trace_link_pairs(halley_trace_set **out,
                                       halley_link_report **reports,
                                       const char *const *host_paths,

@@ -29,35 +29,23 @@ typedef struct halley_learn_opts {
     uint64_t seed;        /* of the network: the same, the same model */
     uint32_t n_steps;     /* of its training at most; 0 = 1000 */
     uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
-    uint32_t hold_out;    /* learn nothing from every n-th set and report on it; 0 = 20,
-                             UINT32_MAX = none */
     bool strict; /* a set that fails the check, or a folder that cannot be opened,
                     is an error; else it is skipped */
-    bool fresh;  /* do not go on from where an earlier run stopped */
+    bool fresh;  /* do not go on from where an earlier training of the network stopped */
     /* Looks after every set, and now and then while a network is trained; NULL = none. A
-     * run that was cancelled can be resumed. */
+     * training that was cancelled can be resumed. */
     const halley_watch *watch;
 } halley_learn_opts;
 
-/* How sets made under the conditions of held-out ones compare with them. */
-typedef struct halley_held_out {
-    uint32_t n_sets;
-    double mix;       /* total variation of the mix of operators */
-    double sizes;     /* KS distance of message sizes */
-    double durations; /* KS distance of durations */
-    double nodes;     /* mean |log ratio| of nodes per rank */
-} halley_held_out;
-
 typedef struct halley_learn_report {
     size_t size; /* filled by the library, see error.h */
-    uint32_t n_sets, n_skipped, n_resumed;
+    uint32_t n_sets, n_skipped;
     uint64_t n_traces, n_nodes;
     uint32_t n_templates, n_covered; /* kept, and the sets they stand for */
     uint32_t n_operators, n_laws, n_conditions;
     char first_skipped[HALLEY_ERROR_TEXT]; /* why; "" = none */
     uint32_t n_folders_skipped;            /* within those named, cannot be opened */
     char first_folder_skipped[HALLEY_ERROR_TEXT];
-    halley_held_out held_out;
     uint32_t n_steps;         /* of training until the network was best; 0 = no network */
     uint32_t n_resumed_steps; /* of training by an earlier run */
     double loss, op_loss; /* of held-out programs, nats an item: in all, of operators */
@@ -67,8 +55,8 @@ typedef struct halley_learn_report {
 /*
  * Learn from files, prefixes and folders (searched to any depth) and write the model to
  * `path`. A few sets are in memory at a time. Now and then, and when cancelled, the state
- * goes to PATH.part, from which the same call goes on; it holds what the model leaves
- * out, so it is as secret as the traces. EINVAL: no traces, nothing that min_support sets
+ * of a network's training goes to PATH.part, from which the same call goes on; it is as
+ * secret as the traces. EINVAL: no traces, nothing that min_support sets
  * have in common, or `path` is a file that is no model and would be lost.
  */
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,

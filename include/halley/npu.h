@@ -74,6 +74,14 @@ typedef enum halley_npu_type {
     HALLEY_N_NPU_TYPES
 } halley_npu_type;
 
+/* Scaling factors of small blocks that the matmul units apply themselves. */
+typedef enum halley_scales {
+    HALLEY_SCALES_NONE,
+    HALLEY_SCALES_MX, /* one for 32 elements: mxfp8, mxfp4 */
+    HALLEY_SCALES_NV, /* also one for 16: nvfp4 */
+    HALLEY_N_SCALES
+} halley_scales;
+
 typedef struct halley_npu {
     char name[HALLEY_NAME];
     halley_npu_type type;
@@ -84,6 +92,7 @@ typedef struct halley_npu {
         fitted_on_chip_bytes; /* what the rates below are for; 0 = all that is needed */
     bool fp8_any_order; /* 8-bit matmuls read operands in either order: no transposed
                            copy of the weights stays in memory */
+    halley_scales scales;
     uint32_t n_tiers;
     halley_tier tiers[HALLEY_MAX_TIERS];
 
@@ -113,6 +122,9 @@ double halley_npu_wide_peak(const halley_npu *npu);
  * those it has. */
 halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
                                      halley_error *err);
+/* The same for scaling factors of small blocks that its matmul units must apply. */
+halley_status halley_npu_check_scales(const halley_npu *npu, halley_dtype dtype,
+                                      halley_scales needed, halley_error *err);
 
 #ifdef __cplusplus
 }

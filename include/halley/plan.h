@@ -198,6 +198,9 @@ bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *p
 /* Micro-batches of one data-parallel rank; valid after the check. */
 uint32_t halley_plan_micro_batches(const halley_plan *plan);
 
+/* The number format with its scaling factors: "bf16", "fp8", "fp8 block", "mxfp8",
+ * "nvfp4"; lent, static. */
+const char *halley_plan_format_name(const halley_plan *plan);
 const char *halley_schedule_name(halley_schedule schedule);    /* lent, static */
 const char *halley_recompute_name(halley_recompute recompute); /* lent, static */
 /* "tp-cp-dp-pp": ranks that differ only in the first are neighbours. */

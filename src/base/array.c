@@ -130,17 +130,24 @@ void array_trim_(void **at, size_t *cap, size_t n, size_t size)
     *cap = n;
 }
 
-static int compare_ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
+/* A NaN compares as equal to every number, so its place is not defined. */
+#define SORT(name, type)                                                                 \
+    static int compare_##name(const void *a, const void *b)                              \
+    {                                                                                    \
+        const type x = *(const type *)a, y = *(const type *)b;                           \
+        return (x > y) - (x < y);                                                        \
+    }                                                                                    \
+                                                                                         \
+    void mem_sort_##name(type *at, size_t n)                                             \
+    {                                                                                    \
+        if (n > 1)                                                                       \
+            qsort(at, n, sizeof *at, compare_##name);                                    \
+    }
 
-void mem_sort_doubles(double *at, size_t n)
-{
-    if (n > 1)
-        qsort(at, n, sizeof *at, compare_ascending);
-}
+SORT(doubles, double)
+SORT(u32, uint32_t)
+SORT(u64, uint64_t)
+SORT(i64, int64_t)
 
 /* The number after `key` in a file of /proc or /sys, or `otherwise`. */
 static uint64_t read_system_number(const char *path, const char *key, uint64_t otherwise)

@@ -34,7 +34,11 @@ void mem_failure_note(void);
 bool mem_is_available(size_t total, size_t more);
 /* Bytes that the machine, or the control group of the process, has. */
 uint64_t mem_machine_size(void);
-void mem_sort_doubles(double *at, size_t n); /* ascending; NULL with n = 0 is allowed */
+/* Sort ascending; NULL with n = 0 is allowed. */
+void mem_sort_doubles(double *at, size_t n);
+void mem_sort_u32(uint32_t *at, size_t n);
+void mem_sort_u64(uint64_t *at, size_t n);
+void mem_sort_i64(int64_t *at, size_t n);
 
 /*
  * ARRAY(T) is a struct {T *at; size_t n, cap;}; {0} is empty. It owns `at`; fini frees

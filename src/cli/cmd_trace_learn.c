@@ -8,7 +8,7 @@
 
 typedef struct learn_options {
     const char *out;
-    uint32_t min_support, hold_out, kind, n_steps;
+    uint32_t min_support, kind, n_steps;
     uint64_t seed;
     bool strict, fresh, no_check;
     request_output output;
@@ -34,16 +34,6 @@ static const request_option options[] = {
      .offset = offsetof(learn_options, min_support),
      .doc = "keep only what occurs in at least K trace sets",
      .by_default = "5",
-     .example = "10"},
-    {.name = "hold-out",
-     .kind = REQUEST_U32,
-     .min = 0,
-     .max = 1000000,
-     .metavar = "N",
-     .offset = offsetof(learn_options, hold_out),
-     .doc =
-         "hold out every N-th set and report how well it is reproduced; 0 holds out none",
-     .by_default = "20",
      .example = "10"},
     {.name = "kind",
      .kind = REQUEST_CHOICE,
@@ -76,7 +66,7 @@ static const request_option options[] = {
     {.name = "fresh",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, fresh),
-     .doc = "start over, ignoring what an earlier run saved"},
+     .doc = "train the network from the start, ignoring what an earlier run saved"},
     {.name = "no-check",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, no_check),
@@ -95,10 +85,6 @@ static const report_column columns[] = {
     {"Templates", "templates", REPORT_COUNT, UNITS_COUNT, 0},
     {"Covered", "covered_sets", REPORT_COUNT, UNITS_COUNT, 0},
     {"Laws", "laws", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Held out", "held_out", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Mix", "held_out_mix_tv", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Sizes", "held_out_sizes_ks", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Durations", "held_out_durations_ks", REPORT_NUMBER, UNITS_COUNT, 0},
 };
 
 static halley_status write_learn_report(const learn_options *o,
@@ -108,20 +94,11 @@ static halley_status write_learn_report(const learn_options *o,
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
         return error_nomem(err);
-    const uint64_t counts[] = {r->n_sets,    r->n_skipped,   r->n_traces,
-                               r->n_nodes,   r->n_operators, r->n_templates,
-                               r->n_covered, r->n_laws,      r->held_out.n_sets};
-    const double distances[] = {r->held_out.mix, r->held_out.sizes,
-                                r->held_out.durations};
+    const uint64_t counts[] = {r->n_sets,      r->n_skipped,   r->n_traces,  r->n_nodes,
+                               r->n_operators, r->n_templates, r->n_covered, r->n_laws};
     report_table_words(t, str_from(o->out));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         report_table_count(t, counts[i]);
-    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
-        if (r->held_out.n_sets > 0)
-            report_table_number(t, distances[i]);
-        else
-            report_table_empty(t);
-    }
     const halley_status status = report_table_write(t, form, stdout, err);
     report_table_free(t);
     return status;
@@ -170,25 +147,19 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if (!o->out)
         return request_usage(call, err, "where to? -o names the model to write");
-    const halley_learn_opts opts = {
-        .kind = (halley_learn_kind)o->kind,
-        .seed = o->seed,
-        .n_steps = o->n_steps,
-        .min_support = o->min_support,
-        .hold_out = request_given(call, "hold-out") && o->hold_out == 0 ? UINT32_MAX
-                                                                        : o->hold_out,
-        .strict = o->strict,
-        .fresh = o->fresh,
-        .watch = call->watch};
+    const halley_learn_opts opts = {.kind = (halley_learn_kind)o->kind,
+                                    .seed = o->seed,
+                                    .n_steps = o->n_steps,
+                                    .min_support = o->min_support,
+                                    .strict = o->strict,
+                                    .fresh = o->fresh,
+                                    .watch = call->watch};
     TRY(halley_learn_budget(call->args, call->n_args, err));
     choose_kernels();
     const halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
     request_work_end(call);
     TRY(status);
-    if (report.n_resumed > 0)
-        request_note(call, "continued after %u sets that an earlier run had learned",
-                     report.n_resumed);
     if (report.n_resumed_steps > 0)
         request_note(call, "continued after %u steps of training by an earlier run",
                      report.n_resumed_steps);
@@ -239,24 +210,24 @@ const request_verb cmd_trace_learn = {
         "place.\n\n"
         "The model holds nothing (names, operators, sizes, structure) that fewer "
         "than K sets have. Sets that fail 'halley trace check' are skipped and "
-        "counted. A run that is stopped leaves its state in MODEL.part and "
-        "continues from there. That file holds more than the model may and is "
-        "removed at the end.\n\n"
+        "counted.\n\n"
         "With --kind neural a neural network is trained on the same programs, for "
-        "a minute or two on two cores, and new sets are drawn from it.\n\n"
+        "a minute or two on two cores, and new sets are drawn from it. A training "
+        "that is stopped leaves its state in MODEL.part and continues from there. "
+        "That file holds more than the model may and is removed at the end.\n\n"
         "At the end, sets are made under the conditions of up to 32 sets of the "
         "corpus, and operations, bytes, share of communication and simulated time "
         "are compared. A model that misses one of them by more than 25 % is "
         "removed. The error message names the quantity and the nearest set of the "
         "corpus, which can be obfuscated, scaled and shared instead. Recordings "
-        "too large to be learned in 1 GB are refused in the same way.\n\n"
-        "The last columns compare sets made under the conditions of held-out ones "
-        "with these. They show the total variation of the mix of operators, and "
-        "Kolmogorov-Smirnov distances of message sizes and durations.",
+        "too large to be learned in 1 GB are refused in the same way. How close new "
+        "sets are to sets that were not learned from is what 'halley trace compare' "
+        "measures.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(learn_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
+    .reads_back = true, /* it checks the model */
     .run = trace_learn_run,
 };

@@ -13,9 +13,9 @@
  *   4. a row in sim/coll/phases.c: what a member does when the phase starts, when a
  * packet's delay is over, when a message arrives (ring, direct and halving-doubling share
  *      theirs, and so can any algorithm of that form);
- *   5. a test of its laws in tests/unit/coll/test_coll.c, a measured point or a law of
- * its closed form in tests/unit/coll/test_coll_time.c, and its name in doc/ and the
- * manual page of cluster files.
+ *   5. a test of its laws in tests/unit/coll/test_coll.c, and a measured point or a law
+ *      of its closed form in tests/unit/coll/test_coll_time.c;
+ *   6. its name in doc/ and the manual page of cluster files.
  */
 #ifndef COLL_ALGO_H
 #define COLL_ALGO_H

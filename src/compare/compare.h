@@ -80,11 +80,6 @@ struct halley_profile {
     ARRAY(compare_support) value_support;
 };
 
-/* Distances between sets; `scale` has the deviation of each feature. */
-void compare_scale(double scale[COMPARE_FEATURES], const halley_profile *p);
-double compare_distance(const compare_set *a, const compare_set *b,
-                        const double scale[COMPARE_FEATURES]);
-double compare_shared(const compare_set *a, const compare_set *b);
 halley_status compare_near(halley_comparison *out, arena *memory,
                            const halley_profile *real, const halley_profile *synth,
                            halley_error *err);

@@ -16,7 +16,8 @@
 
 enum { MOST_NEAREST = 20 };
 
-void compare_scale(double scale[COMPARE_FEATURES], const halley_profile *p)
+/* Distances between sets; `scale` has the deviation of each feature. */
+static void find_scale(double scale[COMPARE_FEATURES], const halley_profile *p)
 {
     const double n = (double)p->sets.n;
     for (int f = 0; f < COMPARE_FEATURES; f++) {
@@ -32,8 +33,8 @@ void compare_scale(double scale[COMPARE_FEATURES], const halley_profile *p)
     }
 }
 
-double compare_distance(const compare_set *a, const compare_set *b,
-                        const double scale[COMPARE_FEATURES])
+static double measure_distance_between(const compare_set *a, const compare_set *b,
+                                       const double scale[COMPARE_FEATURES])
 {
     double sum = 0;
     for (int f = 0; f < COMPARE_FEATURES; f++) {
@@ -43,7 +44,7 @@ double compare_distance(const compare_set *a, const compare_set *b,
     return sqrt(sum / COMPARE_FEATURES);
 }
 
-double compare_shared(const compare_set *a, const compare_set *b)
+static double count_shared(const compare_set *a, const compare_set *b)
 {
     uint32_t i = 0, k = 0, n_both = 0, n_all = 0;
     while (n_all < COMPARE_SKETCH && (i < a->n_sketch || k < b->n_sketch)) {
@@ -67,7 +68,7 @@ static size_t find_nearest_set(double *distance, const halley_profile *p,
     *distance = INFINITY;
     for (size_t i = 0; i < p->sets.n; i++) {
         const double d =
-            i == but ? INFINITY : compare_distance(&p->sets.at[i], to, scale);
+            i == but ? INFINITY : measure_distance_between(&p->sets.at[i], to, scale);
         if (d < *distance) {
             *distance = d;
             best = i;
@@ -80,7 +81,7 @@ static double most_shared(const halley_profile *p, const compare_set *to)
 {
     double most = 0;
     for (size_t i = 0; i < p->sets.n; i++)
-        most = fmax(most, compare_shared(&p->sets.at[i], to));
+        most = fmax(most, count_shared(&p->sets.at[i], to));
     return most;
 }
 
@@ -114,12 +115,12 @@ halley_status compare_near(halley_comparison *out, arena *memory,
         free(distances);
         return error_nomem(err);
     }
-    compare_scale(scale, real);
+    find_scale(scale, real);
     for (size_t i = 0; i < synth->sets.n; i++) {
         const compare_set *const s = &synth->sets.at[i];
         const size_t at = find_nearest_set(&distances[i], real, s, SIZE_MAX, scale);
         all[i] = (halley_neighbour){s->name, real->sets.at[at].name, distances[i],
-                                    compare_shared(s, &real->sets.at[at])};
+                                    count_shared(s, &real->sets.at[at])};
     }
     out->nearest_median = take_median(distances, synth->sets.n);
     qsort(all, synth->sets.n, sizeof *all, by_distance);
@@ -203,7 +204,7 @@ halley_status compare_attack(halley_comparison *out, const halley_profile *synth
     if (!scores)
         return error_nomem(err);
     double *const runs = scores + n + m;
-    compare_scale(scale, train);
+    find_scale(scale, train);
     score_nearness(scores, runs, train, synth, scale);
     score_nearness(scores + n, runs + n, holdout, synth, scale);
     halley_status status =

@@ -348,12 +348,6 @@ static halley_status add_levels(gatherer *g, halley_error *err)
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-static int order_by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Keep the smallest hashes of runs of SKETCH_RUN exact tokens: a sample of the set of
  * runs that is the same wherever the same runs are. */
 static void add_sketch(gatherer *g, const uint64_t *tokens, size_t n)
@@ -370,7 +364,7 @@ static void add_sketch(gatherer *g, const uint64_t *tokens, size_t n)
     }
     if (used == 0)
         return;
-    qsort(g->sketch, used, sizeof *g->sketch, order_by_number);
+    mem_sort_u64(g->sketch, used);
     s->n_sketch = 0;
     for (size_t i = 0; i < used && s->n_sketch < COMPARE_SKETCH; i++)
         if (i == 0 || g->sketch[i] != g->sketch[i - 1])

@@ -43,7 +43,10 @@ cost_gemm cost_gemm_make(const halley_npu *npu, const halley_gemm_rates *rates,
 {
     const double n_cores = npu->n_cores ? npu->n_cores : 1;
     const double load_Bps = rates->load_Bps > 0 ? rates->load_Bps : 1e18;
-    cost_gemm g = {.n_cores = n_cores, .in_bytes = in_bytes, .rates = *rates};
+    cost_gemm g = {.n_cores = n_cores,
+                   .flop_s = 1 / peak_flops,
+                   .in_bytes = in_bytes,
+                   .rates = *rates};
     for (int i = 0; i < COST_N_TILES; i++) {
         const double math =
             2 * tile_m[i] * tile_n[i] * n_cores / (rates->efficiency * peak_flops);

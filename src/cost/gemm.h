@@ -10,6 +10,7 @@ enum { COST_N_TILES = 4 };
 typedef struct cost_gemm {
     double step_s[COST_N_TILES]; /* one unit of k for one tile on one core */
     double n_cores;
+    double flop_s;       /* of one operation at the peak of all cores */
     double in_bytes;     /* of one input element */
     double memory_s;     /* of one byte */
     double split_byte_s; /* of one element of a partial result, all cores loading */

@@ -51,7 +51,7 @@ void halley_fold_key(uint8_t key[16], const void *text, size_t n)
         key[i] = (uint8_t)(tag.t[i / 8] >> (8 * (i % 8)));
 }
 
-void obfuscate_counts_fini(obfuscate_counts *c)
+static void free_counts(obfuscate_counts *c)
 {
     intern_fini(&c->whats);
     intern_fini(&c->names);
@@ -202,7 +202,7 @@ static halley_status do_trace(void *context, size_t i, uint32_t worker, halley_e
     halley_trace *clean = NULL;
     if (w->twins.like[i] != i)
         return HALLEY_OK;
-    obfuscate_counts_fini(&w->counts[i]);
+    free_counts(&w->counts[i]);
     w->counts[i] = (obfuscate_counts){0};
     TRY(obfuscate_clean(&clean, &w->counts[i], &w->job, w->distinct.trace[i], err));
     w->made[i] = clean;
@@ -589,7 +589,7 @@ static halley_status report_losses(whole *out, work *w, halley_error *err)
     o->n_edges_dropped = sum.n_edges_dropped;
     o->n_nodes_before = count_set_nodes(w->set);
     halley_status status = fine ? sum_removed(out, &sum, err) : error_nomem(err);
-    obfuscate_counts_fini(&sum);
+    free_counts(&sum);
     if (status == HALLEY_OK)
         status = list_visible(out, w, err);
     if (status == HALLEY_OK) {
@@ -641,7 +641,7 @@ static halley_status obfuscate_set(whole *out, work *w, halley_error *err)
 static void free_work(work *w)
 {
     for (uint32_t i = 0; w->counts && i < w->distinct.n; i++)
-        obfuscate_counts_fini(&w->counts[i]);
+        free_counts(&w->counts[i]);
     free(w->counts);
     free(w->scanned);
     free(w->made);

@@ -53,7 +53,6 @@ typedef struct obfuscate_counts {
     uint64_t n_split, n_joined, n_edges_added, n_edges_dropped;
 } obfuscate_counts;
 
-void obfuscate_counts_fini(obfuscate_counts *c);
 /* Count something as removed; false: no memory. */
 bool obfuscate_count(obfuscate_counts *c, str what, uint64_t n);
 

@@ -59,12 +59,6 @@ static uint32_t rank_at(const mover *m, coordinates c, uint32_t replicas)
     return c.low + m->stride * (c.replica + replicas * c.high);
 }
 
-static int order_by_rank(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static halley_status add_replica_group(mover *m, const char *name, uint32_t *ranks,
                                        uint32_t n, halley_error *err)
 {
@@ -109,7 +103,7 @@ static halley_status widen_group(mover *m, const trace_group *g, group_change *c
         for (c.replica = 0; c.replica < m->dp && n < change->after; c.replica++)
             ranks[n++] = rank_at(m, c, m->dp);
     }
-    qsort(ranks, n, sizeof *ranks, order_by_rank);
+    mem_sort_u32(ranks, n);
     return n < 2 ? HALLEY_OK : add_replica_group(m, name, ranks, n, err);
 }
 

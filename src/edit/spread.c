@@ -11,10 +11,10 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "halley/trace_attr.h"
 #include "trace/core/groups.h"
 #include "trace/core/roles.h"
+#include "trace/core/slots.h"
 #include "trace/tools/edit.h"
 
 #include <assert.h>
@@ -78,35 +78,9 @@ static uint32_t find_axis_member(const spreader *s, uint32_t rank, uint32_t mask
     return find_rank_at(at, s);
 }
 
-/* "rank" of the metadata "recording"; `otherwise` when it does not say. */
-static uint64_t read_recorded_number(const halley_trace *trace, const char *key,
-                                     uint64_t otherwise)
-{
-    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
-        const halley_attr attr = halley_trace_metadata(trace, i);
-        json_reader r;
-        if (attr.name.n != 9 || memcmp(attr.name.at, "recording", 9) != 0 ||
-            attr.kind != HALLEY_ATTR_STRING)
-            continue;
-        json_open(&r, (str){attr.bytes.at, attr.bytes.n});
-        if (json_next(&r) != JSON_OBJECT)
-            return otherwise;
-        while (json_next(&r) == JSON_KEY) {
-            const bool wanted = str_eq(r.text, str_from(key));
-            const json_token token = json_next(&r);
-            uint64_t value;
-            if (wanted && token == JSON_NUMBER && str_to_u64(r.text, &value))
-                return value;
-            if (!json_leap(&r, token))
-                return otherwise;
-        }
-    }
-    return otherwise;
-}
-
 static halley_status check_layout(spreader *s, halley_error *err)
 {
-    const uint64_t world = read_recorded_number(s->trace, "world", 0);
+    const uint64_t world = trace_recorded_number(s->trace, "world", 0);
     const uint64_t n = (uint64_t)s->size[0] * s->size[1] * s->size[2];
     if (n < 2 || n > MAX_RANKS)
         return error_set(err, HALLEY_EINVAL,
@@ -119,7 +93,7 @@ static halley_status check_layout(spreader *s, halley_error *err)
                          "`halley trace scale --dp`",
                          world, n);
     s->n_ranks = (uint32_t)n;
-    s->self = (uint32_t)read_recorded_number(s->trace, "rank", s->opts->rank);
+    s->self = (uint32_t)trace_recorded_number(s->trace, "rank", s->opts->rank);
     if (s->self >= s->n_ranks)
         return error_set(err, HALLEY_EINVAL,
                          "the recorded rank is %" PRIu32 ", but there are %" PRIu32

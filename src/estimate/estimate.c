@@ -40,6 +40,25 @@ static void sum_parts(step *s)
         s->out->step_s += s->out->part_s[i];
 }
 
+/* FLOPs of the model that a step really does: frozen weights have no gradient (4 instead
+ * of 6 a parameter), and tokens above the capacity of an expert are dropped. */
+static double count_model_flops(const halley_model *model, const halley_plan *plan)
+{
+    const double samples = plan->global_batch, tokens = samples * plan->seq;
+    const double each = plan->lora > 0 ? 4 : 6;
+    const double params = halley_model_token_params(model);
+    double flops = halley_model_step_flops(model, samples, plan->seq);
+    if (plan->lora > 0)
+        flops -= 2 * tokens * params;
+    if (model->experts > 0 && plan->capacity > 0 && plan->capacity < 1) {
+        halley_model rest = *model;
+        rest.top_k = 0;
+        const double routed = params - halley_model_token_params(&rest);
+        flops -= each * tokens * routed * (1 - plan->capacity);
+    }
+    return flops;
+}
+
 static void add_rates(step *s)
 {
     assert(s->out->step_s > 0);
@@ -49,10 +68,7 @@ static void add_rates(step *s)
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
     const double samples = plan->global_batch;
     out->tokens_per_s = samples * plan->seq / out->step_s;
-    out->model_flops = halley_model_step_flops(s->c.model, samples, plan->seq);
-    if (plan->lora > 0) /* frozen weights have no gradient: 4 instead of 6 a parameter */
-        out->model_flops -=
-            2 * samples * plan->seq * halley_model_token_params(s->c.model);
+    out->model_flops = count_model_flops(s->c.model, plan);
     const double peak = npu->peak_flops[plan->dtype] * npus;
     out->mfu = peak > 0 ? out->model_flops / (out->step_s * peak) : 0;
     const double again = out->hfu; /* against the forward pass, a third of the step */

@@ -6,7 +6,8 @@
  *
  * By class: optimizer states and gradients are read and written once a step, in the open;
  * weights are fetched for both passes of every micro-batch and activations written and
- * read once each, behind nine tenths of the compute. In proportion (COMET): all traffic
+ * read once each, behind nine tenths of the passes: they use neither the compute units
+ * nor the network. In proportion (COMET): all traffic
  * sees one effective bandwidth, total / (local / local bandwidth + outer / outer
  * bandwidth); estimate/price.c slows its memory by that.
  *
@@ -36,6 +37,15 @@ static double compute_s(const halley_estimate *e)
            e->part_s[HALLEY_PART_RECOMPUTE];
 }
 
+/* The passes of a step: compute, messages and waits for the host. */
+static double passes_s(const halley_estimate *e)
+{
+    double sum = compute_s(e) + e->part_s[HALLEY_PART_HOST];
+    for (int i = HALLEY_PART_TP; i <= HALLEY_PART_DP; i++)
+        sum += e->part_s[i];
+    return sum;
+}
+
 void estimate_offload(halley_estimate *e, const halley_plan *plan,
                       const halley_cluster *cluster, double micro_batches)
 {
@@ -54,7 +64,7 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
     const double behind = 2 * byte_s *
                           (outer[HALLEY_MEMORY_WEIGHTS] * micro_batches +
                            outer[HALLEY_MEMORY_ACTIVATIONS] * flights);
-    const double hidden = plan->no_overlap ? 0 : 0.9 * compute_s(e);
+    const double hidden = plan->no_overlap ? 0 : 0.9 * passes_s(e);
     e->part_s[HALLEY_PART_OFFLOAD] +=
         open + (behind > hidden ? behind - hidden : 0) + 4 * users * tier->latency_s;
     assert(e->part_s[HALLEY_PART_OFFLOAD] >= 0);

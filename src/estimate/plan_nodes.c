@@ -34,7 +34,8 @@ static uint64_t open_plan_node(plan_nodes *w, uint32_t type, const char *name)
     return w->next_id++;
 }
 
-void plan_after(plan_nodes *w, uint64_t id)
+/* A further dependency of the node just made. */
+static void add_dependency_on(plan_nodes *w, uint64_t id)
 {
     if (id != PLAN_NO_NODE)
         (void)halley_builder_data(w->b, id);
@@ -61,9 +62,9 @@ void plan_await_late(plan_nodes *w, uint64_t id)
 static uint64_t link_chain(plan_nodes *w, uint64_t id)
 {
     assert(id < w->next_id);
-    plan_after(w, w->last);
+    add_dependency_on(w, w->last);
     for (size_t i = 0; i < w->awaited.n; i++)
-        plan_after(w, w->awaited.at[i]);
+        add_dependency_on(w, w->awaited.at[i]);
     w->awaited.n = 0;
     return w->last = id;
 }
@@ -169,7 +170,7 @@ uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awai
     if (!(bytes >= 1))
         return PLAN_NO_NODE;
     const uint64_t id = add_collective(w, m, bytes);
-    plan_after(w, awaits);
+    add_dependency_on(w, awaits);
     return id;
 }
 
@@ -300,7 +301,7 @@ uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
                      uint64_t awaits)
 {
     const uint64_t id = add_memory_node(w, store, name, bytes);
-    plan_after(w, awaits);
+    add_dependency_on(w, awaits);
     return id;
 }
 
@@ -320,7 +321,7 @@ void plan_send(plan_nodes *w, const char *peer, uint32_t tag, double bytes)
 {
     plan_flush(w, "wait");
     add_transfer(w, true, peer, tag, bytes);
-    plan_after(w, w->last);
+    add_dependency_on(w, w->last);
 }
 
 void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes)

@@ -90,8 +90,6 @@ void plan_flush(plan_nodes *w, const char *name);
 void plan_await(plan_nodes *w, uint64_t id);
 /* The end of the step waits for `id`. */
 void plan_await_late(plan_nodes *w, uint64_t id);
-/* A further dependency of the node just made. */
-void plan_after(plan_nodes *w, uint64_t id);
 
 /* A message of the pipeline: a send follows the chain, a receive is awaited by its next
  * node. */

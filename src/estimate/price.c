@@ -57,6 +57,7 @@ static void set_low(price_context *c)
     set_recipe(c);
     if (type == HALLEY_FP4) {
         c->low_factor *= k[HALLEY_K_GEMM_FP4];
+        c->low.flop_s = 1 / npu->peak_flops[HALLEY_FP4];
         c->cast_bytes = k[HALLEY_K_CAST_FP4];
     }
 }

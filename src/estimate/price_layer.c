@@ -208,32 +208,63 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
 /* Of the compute between the messages of tensor-parallel ranks, what can hide them. */
 static const double tensor_cover = 0.9;
 
+/* The compute of one pass that messages can hide behind. */
+typedef struct cover {
+    double npu, attention; /* seconds of compute, and of it attention */
+    double wait;           /* that the NPU waits for its host; 0 = nothing hides there */
+    double pass;           /* seconds of another micro-batch, without its messages */
+} cover;
+
+/* Messages of one pass, all of them, then the exposed rest. */
+typedef struct messages {
+    double expert, turn, tensor;
+} messages;
+
+static double hide(double *message, double exposed_share, double behind)
+{
+    assert(exposed_share >= 0 && exposed_share <= 1);
+    const double hidden = fmin((1 - exposed_share) * *message, fmax(0, behind));
+    *message -= hidden;
+    return hidden;
+}
+
 /*
- * Messages that hide behind compute, as far as there is as much of it: those of experts
- * behind a pass of another micro-batch, keys and values that go round behind attention,
- * those of tensor-parallel ranks behind nine tenths of the layer they are part of. In
- * layers with experts the time that the NPU waits for its host hides them, too.
+ * Compute hides messages, as far as there is as much of it. Attention hides keys and
+ * values that go round. Nine tenths of a layer hide the messages of its tensor-parallel
+ * ranks. These two follow each other, so what hides one is not there for the other, or a
+ * faster device would expose the same second twice and be slower. A pass of another
+ * micro-batch hides those of experts. It is as long as its compute and its own exposed
+ * messages.
  */
+static messages expose_pass(const price_context *c, messages all, const cover *by)
+{
+    messages m = all;
+    const double turn =
+        hide(&m.turn, price_exposed(c, WORKLOAD_CP), by->attention + by->wait);
+    hide(&m.tensor, price_exposed(c, WORKLOAD_TP),
+         tensor_cover * by->npu + by->wait - turn);
+    hide(&m.expert, price_exposed(c, WORKLOAD_EP), by->pass + m.turn + m.tensor);
+    return m;
+}
+
+/* In layers with experts the time that the NPU waits for its host hides messages, too. */
 static void expose_hidden(price_layer *out, layer_sums *sum, const price_context *c,
                           const host_time *h, bool moe)
 {
-    const double pass_f = price_side_by_side(sum->npu_f, h->f);
-    const double pass_b = price_side_by_side(sum->npu_b, h->b);
-    const double shown = price_exposed(c, WORKLOAD_EP);
-    add_exposed(out, sum, WORKLOAD_EP,
-                fmax(shown * sum->expert_f, sum->expert_f - pass_f),
-                fmax(shown * sum->expert_b, sum->expert_b - pass_b));
-    const double tensors = price_exposed(c, WORKLOAD_TP);
-    add_exposed(out, sum, WORKLOAD_TP,
-                fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
-                fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
-    const double turns = price_exposed(c, WORKLOAD_CP);
-    const double more_f = moe ? pass_f - sum->npu_f : 0;
-    const double more_b = moe ? pass_b - sum->npu_b : 0;
-    add_exposed(
-        out, sum, WORKLOAD_CP,
-        fmax(turns * sum->turn_f, sum->turn_f - out->f[WORKLOAD_ATTENTION] - more_f),
-        fmax(turns * sum->turn_b, sum->turn_b - out->b[WORKLOAD_ATTENTION] - more_b));
+    const double busy_b = sum->npu_b + sum->again;
+    const double wait_f = price_side_by_side(sum->npu_f, h->f) - sum->npu_f;
+    const double wait_b = price_side_by_side(busy_b, h->b + h->again) - busy_b;
+    const cover by_f = {sum->npu_f, out->f[WORKLOAD_ATTENTION], moe ? wait_f : 0,
+                        sum->npu_f + wait_f};
+    const cover by_b = {sum->npu_b, out->b[WORKLOAD_ATTENTION], moe ? wait_b : 0,
+                        sum->npu_b + wait_b};
+    const messages f =
+        expose_pass(c, (messages){sum->expert_f, sum->turn_f, sum->tensor_f}, &by_f);
+    const messages b =
+        expose_pass(c, (messages){sum->expert_b, sum->turn_b, sum->tensor_b}, &by_b);
+    add_exposed(out, sum, WORKLOAD_EP, f.expert, b.expert);
+    add_exposed(out, sum, WORKLOAD_TP, f.tensor, b.tensor);
+    add_exposed(out, sum, WORKLOAD_CP, f.turn, b.turn);
 }
 
 /* Host time under a layer without experts, messages included. */

@@ -44,6 +44,15 @@ static cost_gemm make_convolution(const cost_gemm *g, const workload_op *op)
     return own;
 }
 
+/* Factors of a stack and of a family are means over shapes and devices; none of them
+ * makes a matmul faster than the peak of its units. */
+static double scaled_gemm(const cost_gemm *g, double factor, double m, double n, double k,
+                          double groups)
+{
+    return fmax(factor * cost_gemm_time(g, m, n, k, groups, true),
+                2 * m * n * k * groups * g->flop_s);
+}
+
 static op_time gemm_time(const price_context *c, const workload_op *op)
 {
     const bool low = op->low && !c->only_wide;
@@ -61,10 +70,10 @@ static op_time gemm_time(const price_context *c, const workload_op *op)
         factor *= c->stack->k[HALLEY_K_GEMM_MOE];
     const double m = op->m, n = op->n, k = op->k, groups = op->groups;
     op_time t = {
-        .f = factor * cost_gemm_time(g, m, n, k, groups, true),
-        .w = op->frozen ? 0 : factor * cost_gemm_time(g, n, k, m, groups, true),
+        .f = scaled_gemm(g, factor, m, n, k, groups),
+        .w = op->frozen ? 0 : scaled_gemm(g, factor, n, k, m, groups),
     };
-    t.b = factor * cost_gemm_time(g, m, k, n, groups, true) + t.w;
+    t.b = scaled_gemm(g, factor, m, k, n, groups) + t.w;
     if (low && c->cast_bytes > 0) {
         t.cast_f = op->cast_f * c->cast_bytes * c->stream_s;
         t.cast_b = op->cast_b * c->cast_bytes * c->stream_s;
@@ -79,9 +88,9 @@ static op_time batched_time(const price_context *c, const workload_op *op)
                           head_misaligned(&c->cluster->npu, op->head_dim);
     const double m = op->m, n = op->n, k = op->k, g = op->groups;
     return (op_time){
-        .f = factor * cost_gemm_time(&c->wide, m, n, k, g, true),
-        .b = factor * (cost_gemm_time(&c->wide, m, k, n, g, true) +
-                       cost_gemm_time(&c->wide, n, k, m, g, true)),
+        .f = scaled_gemm(&c->wide, factor, m, n, k, g),
+        .b = scaled_gemm(&c->wide, factor, m, k, n, g) +
+             scaled_gemm(&c->wide, factor, n, k, m, g),
     };
 }
 
@@ -107,6 +116,13 @@ static double find_attention_peak(const price_context *c)
     return full ? fmin(wide, npu->peak_flops[type]) : wide;
 }
 
+static double find_fastest_peak(const price_context *c)
+{
+    const double own = find_attention_peak(c);
+    return c->plan->fp8_attention ? fmax(own, c->cluster->npu.peak_flops[HALLEY_FP8])
+                                  : own;
+}
+
 static op_time flash_time(const price_context *c, const workload_op *op)
 {
     const halley_npu *npu = &c->cluster->npu;
@@ -122,9 +138,10 @@ static op_time flash_time(const price_context *c, const workload_op *op)
         factor *= k[HALLEY_K_FP8_ATTENTION];
     if (c->model->sinks)
         factor *= k[HALLEY_K_SINKS];
+    const double least = op->flops / find_fastest_peak(c); /* no factor beats the units */
     return (op_time){
-        .f = factor * op->flops / rate + op->bytes_f * c->stream_s,
-        .b = factor * 2.5 * op->flops / (rate * npu->attention_backward) +
+        .f = fmax(factor * op->flops / rate, least) + op->bytes_f * c->stream_s,
+        .b = 2.5 * fmax(factor * op->flops / (rate * npu->attention_backward), least) +
              op->bytes_b * c->stream_s,
     };
 }

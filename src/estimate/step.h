@@ -50,8 +50,6 @@ void step_make(step *s, halley_estimate *out, estimate_layers *layers,
                const halley_cluster *cluster, const halley_stack *stack);
 /* Price every kind of layer that the model has. */
 void step_price_kinds(step *s, estimate_layers *layers);
-/* Gathers and reductions of one layer or stage, beside or behind a pass. */
-double step_beside(const step *s, double pass_s, double messages_s, double bytes);
 
 stage_cost step_stage_make(const step *s, const workload_stage *stage);
 

@@ -12,7 +12,9 @@
 #include <assert.h>
 #include <math.h>
 
-double step_beside(const step *s, double pass_s, double messages_s, double bytes)
+/* Gathers and reductions of one layer or stage, beside or behind a pass. */
+static double compute_beside(const step *s, double pass_s, double messages_s,
+                             double bytes)
 {
     assert(pass_s >= 0 && messages_s >= 0);
     const halley_plan *plan = s->c.plan;
@@ -32,9 +34,9 @@ static void gather_layer(step *s, kind_cost *k)
     const double back = (again ? t.gather_s : 0) + trained * t.reduce_s;
     const double bytes = (again ? t.gather_bytes : 0) + trained * t.reduce_bytes;
     const double f = k->forward_s, b = k->backward_s, plain = k->plain_s;
-    k->forward_s = step_beside(s, f, t.gather_s, t.gather_bytes);
-    k->backward_s = step_beside(s, b, back, bytes);
-    k->plain_s = step_beside(s, plain, back, bytes);
+    k->forward_s = compute_beside(s, f, t.gather_s, t.gather_bytes);
+    k->backward_s = compute_beside(s, b, back, bytes);
+    k->plain_s = compute_beside(s, plain, back, bytes);
     k->fsdp_f_s = k->forward_s - f;
     k->fsdp_b_s = k->backward_s - b;
     k->fsdp_plain_s = k->plain_s - plain;

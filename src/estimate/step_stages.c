@@ -255,7 +255,8 @@ static void add_schedule(step *s, const stage_list *l, bool walk)
         without_s = form_time(l, blocked, false);
     }
     assert(with_s >= without_s * (1 - 1e-9));
-    part[HALLEY_PART_BUBBLE] = without_s - busy;
+    const double bubble = without_s - busy;
+    part[HALLEY_PART_BUBBLE] = fabs(bubble) < 1e-12 * busy ? 0 : bubble; /* rounding */
     part[HALLEY_PART_PP] = with_s - without_s;
 }
 

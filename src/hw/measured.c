@@ -16,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const hw_measured_kinds[] = {
+/* By halley_collective_kind; ends with NULL. */
+static const char *const measured_kinds[] = {
     "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast",
     "send",       "reduce",     "gather",         "scatter",    NULL};
 
@@ -100,7 +101,7 @@ static const conf_field row_fields[] = {
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(row_text, kind),
      .required = true,
-     .names = hw_measured_kinds,
+     .names = measured_kinds,
      .doc = "the collective",
      .example = "all-reduce"},
     {.key = "ranks",
@@ -178,7 +179,7 @@ void hw_measured_print(strbuf *to, const hw_measured *m)
     for (uint32_t i = 0; i < m->n; i++) {
         const hw_measured_row *row = &m->rows[i];
         strbuf_printf(to, "  - {collective: %s, ranks: %u, per-node: %u, lines: [",
-                      hw_measured_kinds[row->kind], row->n_ranks, row->per_node);
+                      measured_kinds[row->kind], row->n_ranks, row->per_node);
         for (uint32_t k = 0; k < row->n_lines; k++)
             strbuf_printf(to, "%s[%s B, %s s, %s B/s]", k == 0 ? "" : ", ",
                           number_shortest(row->lines[k].from_bytes).at,

@@ -23,9 +23,6 @@ struct hw_measured {
     halley_extensions extensions; /* whose context this is */
 };
 
-/* By halley_collective_kind; ends with NULL. */
-extern const char *const hw_measured_kinds[];
-
 /* NULL: the file has none. */
 halley_status hw_read_measured(const hw_reader *r, const conf_node *list);
 /* As in a file; nothing for NULL. */

@@ -132,8 +132,7 @@ static halley_status build_rail_switches(hw_graph **out, const halley_cluster *c
 }
 
 /* Tiers that a file gave as levels, as a generator takes them. */
-void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c,
-                           uint32_t n_npus)
+static void take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n_npus)
 {
     p->topology = STR("fat-tree");
     for (uint32_t i = 0, below = 1; i < c->n_outer && below < n_npus; i++) {
@@ -170,7 +169,7 @@ static halley_status build_fabric(hw_graph **out, const halley_cluster *c,
     if (c->n_outer > HW_MAX_TIERS)
         return error_set(err, HALLEY_ELIMIT, "a fat tree can have %d tiers, not %u",
                          HW_MAX_TIERS, c->n_outer);
-    hw_network_take_tiers(&p, c, n_nodes * n_per_node);
+    take_tiers(&p, c, n_nodes * n_per_node);
     return hw_graph_generate(out, &p, err);
 }
 
@@ -197,7 +196,7 @@ static halley_status count_network(hw_counts *counts, hw_price_params *cost,
     halley_error err;
     const bool tiers = c->network == HW_NETWORK_TIERS;
     if (tiers)
-        hw_network_take_tiers(&p, c, fill_blocks(c, c->n_npus));
+        take_tiers(&p, c, fill_blocks(c, c->n_npus));
     else
         TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, &err));
     const halley_status status = hw_graph_count(counts, &p, &err);
@@ -290,8 +289,10 @@ static void copy_links(hw_builder *b, const hw_graph *from, const hw_graph *fabr
     }
 }
 
-halley_status hw_graph_join(hw_graph **out, const hw_graph *fabric, const hw_graph *node,
-                            uint32_t n_nodes, halley_error *err)
+/* Both graphs as one; n_nodes copies of `node`. */
+static halley_status join_graphs(hw_graph **out, const hw_graph *fabric,
+                                 const hw_graph *node, uint32_t n_nodes,
+                                 halley_error *err)
 {
     hw_builder b;
     assert(fabric->n_npus == n_nodes * node->n_npus && node->names == NULL);
@@ -391,8 +392,7 @@ static halley_status join_nodes(hw_network *n, uint32_t n_nodes, halley_error *e
 {
     n->joins_nodes = true;
     n->first_node_link = 2 * n->fabric->n_cables;
-    n->first_node_switch = n->fabric->n_devices;
-    return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
+    return join_graphs(&n->graph, n->fabric, n->node, n_nodes, err);
 }
 
 /* The network is a generator's. */
@@ -426,7 +426,7 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
                                  halley_error *err)
 {
     n->per_node = c->n_npus;
-    n->first_node_link = n->first_node_switch = UINT32_MAX;
+    n->first_node_link = UINT32_MAX;
     if (c->network == HW_NETWORK_DIMS)
         return generate_dims(&n->graph, c, err);
     if (c->network == HW_NETWORK_GRAPH)

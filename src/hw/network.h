@@ -33,10 +33,9 @@ typedef struct hw_network {
     bool joins_nodes;        /* false: there is only `graph` */
     hw_graph *fabric, *node; /* NULL without nodes; no fabric once planes are merged */
     hw_router *whole, *across, *inside;
-    uint32_t per_node;          /* NPUs of a node; all when there is only one */
-    uint32_t first_node_switch; /* device in `graph` */
-    uint32_t first_node_link;   /* link in `graph` */
-    bool rails;                 /* NPU r of every node is on rail r */
+    uint32_t per_node;        /* NPUs of a node; all when there is only one */
+    uint32_t first_node_link; /* link in `graph` */
+    bool rails;               /* NPU r of every node is on rail r */
     bool no_pxn;
     hw_planes *planes;       /* NULL: every link is used on its own */
     uint8_t *level;          /* by link: hw_link_level */
@@ -49,8 +48,6 @@ typedef struct hw_network {
 halley_status hw_network_new(hw_network **out, const halley_cluster *c,
                              halley_error *err);
 void hw_network_free(hw_network *n);
-/* Generator's parameters of a cluster that is described by tiers, for n NPUs. */
-void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n);
 /* Price and power of the network's switches and cables, into the cluster. */
 void hw_network_price(halley_cluster *c);
 /* From now on routes between nodes name parallel links that spraying uses alike by the
@@ -64,9 +61,6 @@ halley_status hw_network_reroute(hw_network *n, const halley_cluster *c,
 /* The links from one NPU to another, lent until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);
-/* Both graphs as one; n_nodes copies of `node`. */
-halley_status hw_graph_join(hw_graph **out, const hw_graph *fabric, const hw_graph *node,
-                            uint32_t n_nodes, halley_error *err);
 
 static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
 {

@@ -63,6 +63,23 @@ halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
     return status;
 }
 
+halley_status halley_npu_check_scales(const halley_npu *npu, halley_dtype dtype,
+                                      halley_scales needed, halley_error *err)
+{
+    static const char *const prefixes[HALLEY_N_SCALES] = {"", "mx", "nv"};
+    assert((unsigned)dtype < HALLEY_N_DTYPES && (unsigned)needed < HALLEY_N_SCALES);
+    if (needed <= npu->scales)
+        return HALLEY_OK;
+    const char *name = dtype_names[dtype];
+    if (npu->scales == HALLEY_SCALES_NONE)
+        return error_set(err, HALLEY_EINVAL,
+                         "%s has no %s%s: its matmul units scale no blocks (it has %s "
+                         "with fp8-recipe tensor, row or block)",
+                         npu->name, prefixes[needed], name, name);
+    return error_set(err, HALLEY_EINVAL, "%s has no %s%s (it has %s%s)", npu->name,
+                     prefixes[needed], name, prefixes[npu->scales], name);
+}
+
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err)
 {
     if (name.n >= HALLEY_NAME)
@@ -235,7 +252,7 @@ typedef struct npu_text {
     str name;
     const conf_node *peak, *memory, *gemm, *gemm_fp8, *gemm_fp8_cast, *cast, *attention,
         *misaligned, *sources;
-    uint32_t type, cores;
+    uint32_t type, cores, scales;
     bool fp8_any_order;
     double on_chip, memory_share, round_to, power, price;
 } npu_text;
@@ -245,6 +262,10 @@ static const char *const type_names[] = {[HALLEY_NPU_OTHER] = "accelerator",
                                          [HALLEY_NPU_GPU] = "gpu",
                                          [HALLEY_NPU_TPU] = "tpu",
                                          [HALLEY_N_NPU_TYPES] = NULL};
+static const char *const scales_names[] = {[HALLEY_SCALES_NONE] = "none",
+                                           [HALLEY_SCALES_MX] = "mx",
+                                           [HALLEY_SCALES_NV] = "nv",
+                                           [HALLEY_N_SCALES] = NULL};
 static const conf_field npu_fields[] = {
     {NPU("name", CONF_TYPE_TEXT, name,
          "name of the device; without other keys, name of a preset"),
@@ -275,6 +296,10 @@ static const conf_field npu_fields[] = {
          "whether 8-bit matmuls read operands in either order, so that no transposed "
          "copy of the weights is kept"),
      .by_default = "no", .example = "yes"},
+    {NPU("scales", CONF_TYPE_ENUM, scales,
+         "block scales that matmul units apply: mx (mxfp8, mxfp4), or nv (nvfp4, too)"),
+     .names = scales_names, .by_default = "nv where peak has fp4, else none",
+     .example = "mx"},
     {NPU("cast", CONF_TYPE_NODE, cast, "launch time and memory share of that cast"),
      .by_default = "none", .example = "{launch: 3 us, memory-share: 50 %}"},
     {NPU("round-to", CONF_TYPE_DOUBLE, round_to,
@@ -330,7 +355,13 @@ static halley_npu npu_of(const npu_text *t)
                         .head_misaligned_2 = 4};
 }
 
-static const npu_text usual_npu = {.memory_share = 0.8, .cores = 100};
+static const npu_text usual_npu = {
+    .memory_share = 0.8, .cores = 100, .scales = HALLEY_N_SCALES /* by its peaks */};
+
+halley_scales hw_npu_usual_scales(const halley_npu *npu)
+{
+    return npu->peak_flops[HALLEY_FP4] > 0 ? HALLEY_SCALES_NV : HALLEY_SCALES_NONE;
+}
 
 void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps)
 {
@@ -355,6 +386,8 @@ halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
     TRY(cluster_name_copy(out->name, t.name, err));
     if (t.peak != NULL)
         TRY(read_peaks(out, file, t.peak, err));
+    out->scales =
+        t.scales < HALLEY_N_SCALES ? (halley_scales)t.scales : hw_npu_usual_scales(out);
     if (t.memory != NULL)
         TRY(read_tiers(out, file, t.memory, err));
     return read_rest(out, file, &t, err);

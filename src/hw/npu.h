@@ -14,6 +14,8 @@ halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
 /* The preset that a profiler's name of a device means; false: none is known. */
 bool hw_npu_find_recorded(halley_npu *out, const char *device);
 void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps);
+/* What a file that says nothing means: nv with units for fp4, else none. */
+halley_scales hw_npu_usual_scales(const halley_npu *npu);
 
 /* A preset's name, or such a map in place. Errors of the name are placed at `node`. */
 halley_status hw_npu_read_any(halley_npu *out, const conf_file *file,

@@ -166,6 +166,7 @@ static void add_attention(strbuf *b, const halley_npu *npu)
 static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
 {
     static const char *const types[] = {"accelerator", "gpu", "tpu"};
+    static const char *const scales[] = {"none", "mx", "nv"};
     halley_npu usual;
     strbuf one = {0}, other = {0};
     hw_npu_make(&usual, 0, 0);
@@ -181,6 +182,8 @@ static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
         save_value(b, "on-chip", npu->on_chip_bytes, UNITS_BYTES);
     if (npu->fp8_any_order)
         add_text(b, "fp8-any-order", "yes");
+    if (npu->scales != hw_npu_usual_scales(npu))
+        add_text(b, "scales", scales[npu->scales]);
     save_npu_tiers(b, npu);
     save_rates(b, npu);
     if (npu->cast_launch_s != 0 || npu->cast_memory_share != 0)

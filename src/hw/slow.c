@@ -71,7 +71,12 @@ static halley_status set_values(double **at, halley_cluster *c, str who, double 
     return HALLEY_OK;
 }
 
-halley_status hw_slow_set(halley_cluster *c, str who, double factor, halley_error *err)
+/*
+ * NPUs by name: "3", "0-7", "node2" or "node0-3". Each sets a value for them; the cluster
+ * must have its number of NPUs.
+ */
+static halley_status set_slow_npu(halley_cluster *c, str who, double factor,
+                                  halley_error *err)
 {
     if (!(factor > 0 && factor < 1e6))
         return error_set(err, HALLEY_EINVAL,
@@ -80,7 +85,8 @@ halley_status hw_slow_set(halley_cluster *c, str who, double factor, halley_erro
     return set_values(&c->system.slow, c, who, factor, 1, err);
 }
 
-halley_status hw_late_set(halley_cluster *c, str who, double seconds, halley_error *err)
+static halley_status set_late_npu(halley_cluster *c, str who, double seconds,
+                                  halley_error *err)
 {
     if (!(seconds >= 0 && seconds <= 1e6))
         return error_set(err, HALLEY_EINVAL,
@@ -107,7 +113,7 @@ halley_status hw_read_slow(halley_cluster *c, const conf_file *file, const conf_
         double factor;
         halley_error why = {0};
         TRY(conf_to_double(&factor, file, map->items[i], "slow", err));
-        const halley_status status = hw_slow_set(c, map->keys[i], factor, &why);
+        const halley_status status = set_slow_npu(c, map->keys[i], factor, &why);
         if (status != HALLEY_OK)
             return place_error(file, map->items[i], &why, status, err);
     }
@@ -124,7 +130,7 @@ halley_status hw_read_late(halley_cluster *c, const conf_file *file, const conf_
         double seconds;
         halley_error why = {0};
         TRY(conf_to_quantity(&seconds, file, map->items[i], UNITS_TIME, "late", err));
-        const halley_status status = hw_late_set(c, map->keys[i], seconds, &why);
+        const halley_status status = set_late_npu(c, map->keys[i], seconds, &why);
         if (status != HALLEY_OK)
             return place_error(file, map->items[i], &why, status, err);
     }
@@ -154,7 +160,7 @@ halley_status halley_cluster_set_slow(halley_cluster *cluster, const char *setti
     if (!number_read(value, &factor))
         return error_set(err, HALLEY_EINVAL, "slow: \"%.*s\" is no factor",
                          STR_ARG(value));
-    return hw_slow_set(cluster, who, factor, err);
+    return set_slow_npu(cluster, who, factor, err);
 }
 
 halley_status halley_cluster_set_late(halley_cluster *cluster, const char *setting,
@@ -166,5 +172,5 @@ halley_status halley_cluster_set_late(halley_cluster *cluster, const char *setti
     TRY(units_parse(&seconds, value, UNITS_TIME, err));
     if (cluster->astra)
         return error_set(err, HALLEY_EINVAL, "late needs rules: native");
-    return hw_late_set(cluster, who, seconds, err);
+    return set_late_npu(cluster, who, seconds, err);
 }

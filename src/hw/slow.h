@@ -5,12 +5,6 @@
 #include "base/conf/conf.h"
 #include "hw/cluster.h"
 
-/*
- * NPUs by name: "3", "0-7", "node2" or "node0-3". Each sets a value for them; the cluster
- * must have its number of NPUs.
- */
-halley_status hw_slow_set(halley_cluster *c, str who, double factor, halley_error *err);
-halley_status hw_late_set(halley_cluster *c, str who, double seconds, halley_error *err);
 /* Maps of a cluster file: {3: 1.5, node2: 1.2} and {3: 5 ms}. */
 halley_status hw_read_slow(halley_cluster *c, const conf_file *file, const conf_node *map,
                            halley_error *err);

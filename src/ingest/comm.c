@@ -37,7 +37,8 @@ bool comm_is_kernel(str name)
            str_starts(name, STR("ncclSymkDevKernel"));
 }
 
-bool comm_type_of(comm_info *info, str name)
+/* The type a name of a kernel, collective or annotation stands for; false: none. */
+static bool find_comm_type(comm_info *info, str name)
 {
     static const struct {
         const char *part;
@@ -185,7 +186,7 @@ static void take_positional(comm_info *info, str values)
     if (!lit_open(&list, values))
         return;
     while (lit_next(&list, &item)) {
-        if (lit_text(item, &text) && comm_type_of(info, text)) {
+        if (lit_text(item, &text) && find_comm_type(info, text)) {
             uint64_t peer;
             str name;
             if (str_to_u64(before, &peer))
@@ -218,7 +219,7 @@ static void take_c10d(comm_info *info, str name, str values)
 {
     str item;
     uint64_t number;
-    if (info->type == HALLEY_NODE_INVALID && !comm_type_of(info, name))
+    if (info->type == HALLEY_NODE_INVALID && !find_comm_type(info, name))
         return;
     if (info->type == HALLEY_NODE_COLL)
         return;
@@ -231,7 +232,7 @@ static void take_c10d(comm_info *info, str name, str values)
 static void take_arguments(comm_info *info, const device_trace *d,
                            const device_comm *said)
 {
-    comm_type_of(info, text_or_empty(&d->texts, said->collective));
+    find_comm_type(info, text_or_empty(&d->texts, said->collective));
     info->group = text_or_empty(&d->texts, said->pg_name);
     info->dtype = text_or_empty(&d->texts, said->dtype);
     if (info->type != HALLEY_NODE_COLL) {
@@ -268,7 +269,7 @@ static void take_host(comm_info *info, const link_graph *g, uint32_t node)
     if (params) {
         const host_comm *const said = find_host_comm(g->host, node);
         if (said && info->type == HALLEY_NODE_INVALID)
-            comm_type_of(info, text_or_empty(&g->host->texts, said->collective));
+            find_comm_type(info, text_or_empty(&g->host->texts, said->collective));
         if (said && info->group.n == 0)
             info->group = text_or_empty(&g->host->texts, said->pg_name);
         if (said && info->dtype.n == 0)
@@ -279,7 +280,7 @@ static void take_host(comm_info *info, const link_graph *g, uint32_t node)
             *info = positional;
     } else if (backend) {
         if (info->type == HALLEY_NODE_INVALID)
-            comm_type_of(info, name);
+            find_comm_type(info, name);
         take_arrow(info, name);
     } else {
         take_c10d(info, name, io.values);
@@ -333,7 +334,7 @@ comm_info comm_of_kernel(const link_graph *g, uint32_t node)
     if (said)
         take_arguments(&info, g->device, said);
     comm_info by_name = nothing();
-    if (info.type == HALLEY_NODE_INVALID && comm_type_of(&by_name, name)) {
+    if (info.type == HALLEY_NODE_INVALID && find_comm_type(&by_name, name)) {
         info.type = by_name.type;
         info.coll = by_name.coll;
     }

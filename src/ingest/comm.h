@@ -11,8 +11,6 @@ uint64_t comm_element_size(str dtype);
 bool comm_is_kernel(str name);
 /* Is this an annotation of a backend: "nccl:…", "gloo:…"? */
 bool comm_is_backend(str name);
-/* The type a name of a kernel, collective or annotation stands for; false: none. */
-bool comm_type_of(comm_info *info, str name);
 
 /* A kernel of a communication library; INVALID when its type cannot be told. */
 comm_info comm_of_kernel(const link_graph *g, uint32_t node);

@@ -19,7 +19,7 @@ static bool is_usable(const comm_info *info)
 /* Fill in what the recording as a whole knows. */
 static void complete(comm_info *info, const link_graph *g)
 {
-    const uint64_t rank = g->device ? g->device->rank : PULL_NONE;
+    const uint64_t rank = g->device ? g->device->job.rank : PULL_NONE;
     if (info->type == HALLEY_NODE_SEND && info->source == PULL_NONE)
         info->source = rank;
     if (info->type == HALLEY_NODE_RECV && info->destination == PULL_NONE)
@@ -75,6 +75,14 @@ static bool find_comms(link_graph *g)
     return true;
 }
 
+const comm_info *link_timed_collective(const link_graph *g, uint32_t node)
+{
+    if (g->comm_of[node] == LINK_NONE || !g->nodes.at[node].timed)
+        return NULL;
+    const comm_info *const c = &g->comms.at[g->comm_of[node]];
+    return c->type == HALLEY_NODE_COLL ? c : NULL;
+}
+
 /* Collectives of one group run in the order in which they were started. */
 static bool order_comms(link_graph *g)
 {
@@ -82,10 +90,8 @@ static bool order_comms(link_graph *g)
     ARRAY(uint32_t) last = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < g->nodes.n; i++) {
-        if (g->comm_of[i] == LINK_NONE || !g->nodes.at[i].timed)
-            continue;
-        const comm_info *const c = &g->comms.at[g->comm_of[i]];
-        if (c->type != HALLEY_NODE_COLL)
+        const comm_info *const c = link_timed_collective(g, i);
+        if (c == NULL)
             continue;
         const uint32_t group = intern_add(&groups, c->group);
         ok = group != HASH_NONE && (group < last.n || array_push(&last, LINK_NONE));

@@ -473,84 +473,6 @@ static halley_status read_events(device_reader *r, halley_error *err)
     return pull_list_ended(&r->p, "an event must be an object", err);
 }
 
-static halley_status read_device_ranks(device_reader *r, device_group *group,
-                                       halley_error *err)
-{
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_ARRAY_END)
-            return HALLEY_OK;
-        const uint64_t rank = pull_u64(&r->p.json, token);
-        if (rank != PULL_NONE) {
-            r->p.no_memory |= !array_push(&r->device->ranks, rank);
-            group->n_ranks++;
-        } else {
-            TRY(pull_skip(&r->p, token, err));
-        }
-    }
-}
-
-/* {"pg_name": …, "ranks": […], …}; behind its opening bracket. */
-static halley_status read_device_group(device_reader *r, halley_error *err)
-{
-    device_group group = {DEVICE_NONE, DEVICE_NONE, (uint32_t)r->device->ranks.n, 0};
-    while (pull_key(&r->p)) {
-        const str key = r->p.json.text;
-        const int which = PULL_IS(key, "pg_name")   ? 0
-                          : PULL_IS(key, "pg_desc") ? 1
-                          : PULL_IS(key, "ranks")   ? 2
-                                                    : 3;
-        const json_token token = json_next(&r->p.json);
-        if (which == 2 && token == JSON_ARRAY)
-            TRY(read_device_ranks(r, &group, err));
-        else if (which < 2)
-            *(which == 0 ? &group.name : &group.desc) = pull_intern(&r->p, token);
-        else
-            TRY(pull_skip(&r->p, token, err));
-    }
-    TRY(pull_ended(&r->p, err));
-    if (group.name != DEVICE_NONE && !array_push(&r->device->groups, group))
-        r->p.no_memory = true;
-    return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
-}
-
-static halley_status read_device_groups(device_reader *r, halley_error *err)
-{
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_ARRAY_END)
-            return HALLEY_OK;
-        if (token == JSON_OBJECT)
-            TRY(read_device_group(r, err));
-        else
-            TRY(pull_skip(&r->p, token, err));
-    }
-}
-
-static halley_status read_distributed(device_reader *r, halley_error *err)
-{
-    device_trace *const t = r->device;
-    while (pull_key(&r->p)) {
-        const str key = r->p.json.text;
-        const int which = PULL_IS(key, "rank")         ? 0
-                          : PULL_IS(key, "world_size") ? 1
-                          : PULL_IS(key, "backend")    ? 2
-                          : PULL_IS(key, "pg_config")  ? 3
-                                                       : 4;
-        const json_token token = json_next(&r->p.json);
-        if (which == 3 && token == JSON_ARRAY) {
-            TRY(read_device_groups(r, err));
-            continue;
-        }
-        if (which < 2)
-            *(which == 0 ? &t->rank : &t->world_size) = pull_u64(&r->p.json, token);
-        else if (which == 2)
-            t->backend = pull_intern(&r->p, token);
-        TRY(pull_skip(&r->p, token, err));
-    }
-    return pull_ended(&r->p, err);
-}
-
 static halley_status read_device_top(device_reader *r, halley_error *err)
 {
     while (pull_key(&r->p)) {
@@ -571,7 +493,7 @@ static halley_status read_device_top(device_reader *r, halley_error *err)
             continue;
         }
         if (which == 1 && token == JSON_OBJECT) {
-            TRY(read_distributed(r, err));
+            TRY(job_info_read(&r->device->job, &r->p, err));
             continue;
         }
         if (which == 2 && token == JSON_NUMBER) {
@@ -684,8 +606,7 @@ halley_status device_read_stream(device_trace *device, file_stream *file,
                                  const char *path, halley_error *err)
 {
     device_reader r = {.p = {.texts = &device->texts}, .device = device};
-    device->rank = device->world_size = PULL_NONE;
-    device->backend = DEVICE_NONE;
+    device->job = (job_info)JOB_INFO_UNKNOWN;
     halley_status status = json_open_stream(&r.p.json, file, err);
     if (status == HALLEY_OK) {
         r.p.json.foreign = true;
@@ -721,7 +642,6 @@ void device_fini(device_trace *device)
     array_fini(&device->syncs);
     array_fini(&device->bytes);
     array_fini(&device->streams);
-    array_fini(&device->groups);
-    array_fini(&device->ranks);
+    job_info_fini(&device->job);
     map64_fini(&device->stream_of);
 }

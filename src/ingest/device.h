@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "ingest/job_info.h"
 #include "ingest/pull.h"
 
 #define DEVICE_NONE UINT32_MAX
@@ -74,11 +75,6 @@ typedef struct device_stream {
     uint64_t device, stream;
 } device_stream;
 
-typedef struct device_group {
-    uint32_t name, desc;     /* interned */
-    uint32_t first, n_ranks; /* in ranks */
-} device_group;
-
 typedef struct device_trace {
     intern texts;
     ARRAY(device_event)
@@ -89,11 +85,8 @@ typedef struct device_trace {
     intern threads;        /* "pid tid"; their numbers are in order of time once read */
     ARRAY(device_stream) streams;
     map64 stream_of; /* while reading */
-    ARRAY(device_group) groups;
-    ARRAY(uint64_t) ranks;
+    job_info job;
     int64_t base_ns;
-    uint64_t rank, world_size; /* PULL_NONE = not said */
-    uint32_t backend;          /* interned or DEVICE_NONE */
     uint64_t n[DEVICE_N_KINDS];
     uint64_t n_events;     /* all in the file */
     uint64_t n_other;      /* arrows, metadata, Python frames: not wanted here */

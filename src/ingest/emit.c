@@ -83,12 +83,6 @@ static bool number_nodes(emitter *m)
 }
 
 /* Edges as lists of dependencies, without doubles, the smallest id first. */
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t *const x = a, *const y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static bool sort_edges(emitter *m)
 {
     const link_graph *const g = m->g;
@@ -105,8 +99,7 @@ static bool sort_edges(emitter *m)
         m->deps[m->dep_at[g->edges.at[i].to + 1]++] =
             (uint32_t)m->ids[g->edges.at[i].from];
     for (size_t i = 0; i < n; i++)
-        qsort(m->deps + m->dep_at[i], m->dep_at[i + 1] - m->dep_at[i], sizeof *m->deps,
-              by_number);
+        mem_sort_u32(m->deps + m->dep_at[i], m->dep_at[i + 1] - m->dep_at[i]);
     return true;
 }
 
@@ -509,8 +502,8 @@ static void emit_node(const emitter *m, uint32_t i)
 static bool describe_groups(strbuf *to, const device_trace *d, const link_names *names)
 {
     strbuf_add(to, STR("['["));
-    for (size_t i = 0; i < d->groups.n; i++) {
-        const device_group *const group = &d->groups.at[i];
+    for (size_t i = 0; i < d->job.groups.n; i++) {
+        const job_group *const group = &d->job.groups.at[i];
         char number[24];
         strbuf_add(to, i ? STR(", {\"pg_name\": ") : STR("{\"pg_name\": "));
         strbuf_json(to,
@@ -521,9 +514,9 @@ static bool describe_groups(strbuf *to, const device_trace *d, const link_names 
         strbuf_add(to, STR(", \"ranks\": ["));
         for (uint32_t k = 0; k < group->n_ranks; k++)
             strbuf_printf(to, "%s%llu", k ? ", " : "",
-                          (unsigned long long)d->ranks.at[group->first + k]);
+                          (unsigned long long)d->job.ranks.at[group->first + k]);
         strbuf_printf(to, "], \"group_size\": %u, \"group_count\": %zu}", group->n_ranks,
-                      d->groups.n);
+                      d->job.groups.n);
     }
     strbuf_add(to, STR("]']"));
     return !to->failed;
@@ -533,7 +526,7 @@ static bool describe_groups(strbuf *to, const device_trace *d, const link_names 
 static bool emit_groups(emitter *m)
 {
     const link_graph *const g = m->g;
-    if (!g->device || g->device->groups.n == 0)
+    if (!g->device || g->device->job.groups.n == 0)
         return true;
     for (uint32_t i = 0; i < g->host->nodes.n; i++)
         if (type_of(m, i) == HALLEY_NODE_METADATA)

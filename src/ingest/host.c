@@ -86,9 +86,7 @@ static bool take_comm(host_reader *r, str key, json_token token)
         c->in_elements = pull_u64(&r->p.json, token);
     else if (PULL_IS(key, "out_msg_nelems"))
         c->out_elements = pull_u64(&r->p.json, token);
-    else if (PULL_IS(key, "pg_size"))
-        c->pg_size = pull_u64(&r->p.json, token);
-    else
+    else if (!PULL_IS(key, "pg_size")) /* is known, and follows from the group */
         return false;
     r->has_comm = true;
     return true;
@@ -242,7 +240,6 @@ static halley_status read_host_key(host_reader *r, str key, halley_error *err)
     } else if (which < IO_TEXTS && token == JSON_OBJECT && which % 3 == 0) {
         return read_io(r, which, err);
     } else if (which < IO_TEXTS) {
-        r->host->old_schema = true;
         return read_repr(r, which, token, err);
     } else if (is_scalar(token) &&
                (take_host_field(r, key, token) || take_timing(r, key, token))) {
@@ -331,8 +328,7 @@ static halley_status read_node(host_reader *r, halley_error *err)
                           .pg_name = HOST_NONE,
                           .pg_desc = HOST_NONE,
                           .in_elements = PULL_NONE,
-                          .out_elements = PULL_NONE,
-                          .pg_size = PULL_NONE};
+                          .out_elements = PULL_NONE};
     r->timing = (host_timing){0};
     r->has_id = r->has_comm = r->has_start = r->has_duration = false;
     for (int i = 0; i < IO_TEXTS; i++)

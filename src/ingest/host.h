@@ -20,7 +20,7 @@
 typedef struct host_comm {
     uint32_t node; /* index */
     uint32_t collective, dtype, pg_name, pg_desc;
-    uint64_t in_elements, out_elements, pg_size;
+    uint64_t in_elements, out_elements;
 } host_comm;
 
 /* Where something ran, in what Chakra's trace_link writes. */
@@ -65,7 +65,6 @@ typedef struct host_trace {
     uint64_t n_duplicates;   /* nodes dropped because a later one has their id */
     uint64_t n_no_id;        /* nodes without an id, dropped */
     uint64_t n_unknown_keys; /* keys and attributes that nobody keeps */
-    bool old_schema;         /* flat keys of 1.0.1 */
 } host_trace;
 
 /* {0} before; host_fini after, also when this fails. */

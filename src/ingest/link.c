@@ -64,7 +64,8 @@ static void cut_cycles(link_graph *g, uint32_t *seen)
     }
 }
 
-halley_status link_parents(link_graph *g, halley_error *err)
+/* Parents of host nodes, made a forest. */
+static halley_status link_host_parents(link_graph *g, halley_error *err)
 {
     const size_t n = g->host->nodes.n;
     for (uint32_t i = 0; i < n; i++) {
@@ -192,7 +193,7 @@ static void describe_input(link_graph *g)
     r->n_bad_times = d->n_bad_times;
     r->n_negative = d->n_negative;
     r->n_duplicate_events = d->n_duplicates;
-    r->n_groups = d->groups.n;
+    r->n_groups = d->job.groups.n;
 }
 
 /* A thousandth of the recording is the most that one late launch may cost, but more nodes
@@ -311,7 +312,7 @@ halley_status link_job_build(link_job *job, halley_error *err)
     }
     if (!add_host_nodes(g))
         return error_nomem(err);
-    TRY(link_parents(g, err));
+    TRY(link_host_parents(g, err));
     const char *const device_path = job->device_path ? job->device_path : job->host_path;
     TRY(g->device ? link_pair(g, job->host_path, device_path, err)
                   : link_untimed(g, err));

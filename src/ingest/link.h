@@ -122,8 +122,6 @@ halley_status link_take_apart(device_trace *d, const host_trace *h, halley_error
 /* Which event is which host node's. EINVAL: nothing matches. */
 halley_status link_match(link_graph *g, const char *host_path, const char *device_path,
                          halley_error *err);
-/* Parents of host nodes, made a forest. */
-halley_status link_parents(link_graph *g, halley_error *err);
 /* Device nodes under the operators that launched them. */
 halley_status link_launches(link_graph *g, halley_error *err);
 /* Program order, own times, waits, gaps and hand-overs of all threads. */
@@ -136,6 +134,8 @@ halley_status link_streams(link_graph *g, halley_error *err);
 halley_status link_batches(link_graph *g, halley_error *err);
 /* Nodes that communicate, and their order in a group. */
 halley_status link_comms(link_graph *g, halley_error *err);
+/* The collective that a node with times is; NULL = it is none. */
+const comm_info *link_timed_collective(const link_graph *g, uint32_t node);
 /* How long the graph takes with recorded durations: report->replayed_ns. */
 halley_status link_replay(link_graph *g, halley_error *err);
 /* Write the nodes: ids, attributes, edges. Times count from zero_ns. */

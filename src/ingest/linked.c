@@ -128,8 +128,7 @@ halley_status link_take_apart(device_trace *d, const host_trace *h, halley_error
 {
     map64 by_id = {0};
     bool ok = true, fresh;
-    d->rank = d->world_size = PULL_NONE;
-    d->backend = DEVICE_NONE;
+    d->job = (job_info)JOB_INFO_UNKNOWN;
     for (uint32_t i = 0; ok && i < h->timings.n; i++) {
         uint32_t value = i;
         if (h->timings.at[i].place == HOST_ON_HOST)

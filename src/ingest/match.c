@@ -5,7 +5,9 @@
  * Before that the Kineto "External id" is the same number in some versions. Where neither
  * agrees in the names too, operators are aligned by their order on a thread: names are
  * compared one by one, and where they differ the next place at which three in a row agree
- * is taken, whichever side has to skip less for it.
+ * is taken, whichever side has to skip less for it. A host trace of one step may come
+ * with a device trace of many: of the places where it could start, the one is taken from
+ * which most names agree with the fewest events between them.
  */
 #include "ingest/link.h"
 
@@ -156,33 +158,102 @@ static bool resume(const names *host, const place *places, size_t n_places, size
     return true;
 }
 
-/* Align; pairs (host item, event) are appended to `to`. False: no memory. */
 typedef ARRAY(link_edge) pair_array;
-static bool align_names(pair_array *to, const names *host, const names *events)
+/* Events with three names in a row, by their hash. */
+typedef struct name_index {
+    place *at;
+    size_t n;
+} name_index;
+
+/* Align from event `j` on; pairs (host item, event) are appended to `to`, and *n_events
+ * is how many events they stretch over. False: no memory. */
+static bool align_names_from(pair_array *to, size_t *n_events, const names *host,
+                             const names *events, const name_index *places, size_t j)
 {
-    const size_t n_places = events->hash.n > 2 ? events->hash.n - 2 : 0;
-    place *const places = mem_array(n_places, sizeof *places);
-    if (!places)
-        return false;
-    for (size_t j = 0; j < n_places; j++)
-        places[j] = (place){three(events, j), (uint32_t)j};
-    qsort(places, n_places, sizeof *places, by_hash);
-    bool ok = true;
-    for (size_t i = 0, j = 0; ok && i < host->hash.n && j < events->hash.n;) {
+    size_t first = SIZE_MAX, last = 0;
+    for (size_t i = 0; i < host->hash.n && j < events->hash.n;) {
         if (host->hash.at[i] == events->hash.at[j]) {
-            ok = array_push(to, (link_edge){host->item.at[i++], events->item.at[j++]});
-        } else if (!resume(host, places, n_places, &i, &j)) {
+            first = first == SIZE_MAX ? j : first;
+            last = j;
+            if (!array_push(to, (link_edge){host->item.at[i++], events->item.at[j++]}))
+                return false;
+        } else if (!resume(host, places->at, places->n, &i, &j)) {
             i += LOOK_AHEAD;
         }
     }
-    free(places);
+    *n_events = first == SIZE_MAX ? 0 : last - first + 1;
+    return true;
+}
+
+enum { MOST_STARTS = 128 };
+
+/* The events at which the host trace may start: where the first three names of it that
+ * occur in a row are. */
+static const place *find_starts(size_t *n, const names *host, const name_index *places)
+{
+    for (size_t i = 0; i < LOOK_AHEAD && i + 2 < host->hash.n; i++) {
+        const uint64_t hash = three(host, i);
+        size_t low = 0, high = places->n;
+        while (low < high) {
+            const size_t mid = (low + high) / 2;
+            if (places->at[mid].hash < hash)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (high = low; high < places->n && places->at[high].hash == hash;)
+            high++;
+        *n = high - low < MOST_STARTS ? high - low : MOST_STARTS;
+        if (*n > 0)
+            return places->at + low;
+    }
+    *n = 0;
+    return NULL;
+}
+
+/* Twice the pairs less the events they stretch over: equal traces have the most. */
+static int64_t score_pairs(const pair_array *pairs, size_t n_events)
+{
+    return 2 * (int64_t)pairs->n - (int64_t)n_events;
+}
+
+static bool align_at_best_start(pair_array *to, const names *host, const names *events,
+                                const name_index *places)
+{
+    size_t n_events, n_starts = 0;
+    bool ok = align_names_from(to, &n_events, host, events, places, 0);
+    /* Traces of the same steps start together. */
+    const bool is_longer = events->hash.n > host->hash.n + host->hash.n / 4 + LOOK_AHEAD;
+    const place *const starts =
+        ok && is_longer ? find_starts(&n_starts, host, places) : NULL;
+    int64_t best = score_pairs(to, n_events);
+    for (size_t k = 0; ok && k < n_starts; k++) {
+        pair_array pairs = {0};
+        ok = align_names_from(&pairs, &n_events, host, events, places, starts[k].at);
+        if (ok && score_pairs(&pairs, n_events) > best) {
+            best = score_pairs(&pairs, n_events);
+            const pair_array swap = *to;
+            *to = pairs;
+            pairs = swap;
+        }
+        array_fini(&pairs);
+    }
     return ok;
 }
 
-static int by_tid(const void *a, const void *b)
+/* Align; pairs (host item, event) are put into `to`, which is empty. False: no memory. */
+static bool align_names(pair_array *to, const names *host, const names *events)
 {
-    const uint64_t *const x = a, *const y = b;
-    return *x < *y ? -1 : *x > *y;
+    name_index places = {.n = events->hash.n > 2 ? events->hash.n - 2 : 0};
+    places.at = mem_array(places.n, sizeof *places.at);
+    if (places.at == NULL)
+        return false;
+    for (size_t j = 0; j < places.n; j++)
+        places.at[j] = (place){three(events, j), (uint32_t)j};
+    qsort(places.at, places.n, sizeof *places.at, by_hash);
+    const bool ok = align_at_best_start(to, host, events, &places);
+    free(places.at);
+    return ok;
 }
 
 static bool collect_host(names *to, const link_graph *g, uint64_t tid)
@@ -231,8 +302,8 @@ static bool use_order(link_graph *g)
     bool ok = true;
     for (size_t i = 0; ok && i < g->host->nodes.n; i++)
         ok = array_push(&tids, g->host->nodes.at[i].tid);
-    if (ok && tids.n > 0)
-        qsort(tids.at, tids.n, sizeof *tids.at, by_tid);
+    if (ok)
+        mem_sort_u64(tids.at, tids.n);
     for (size_t i = 0; ok && i < tids.n; i++) {
         if (i > 0 && tids.at[i] == tids.at[i - 1])
             continue;

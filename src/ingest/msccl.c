@@ -489,12 +489,6 @@ halley_status msccl_parse(msccl_algorithm *a, const char *path, halley_error *er
     return status;
 }
 
-halley_status msccl_read(msccl_algorithm *a, const char *path, halley_error *err)
-{
-    TRY(file_input_open(&a->in, path, err));
-    return msccl_parse(a, path, err);
-}
-
 void msccl_fini(msccl_algorithm *a)
 {
     array_fini(&a->gpus);

@@ -52,10 +52,9 @@ typedef struct msccl_algorithm {
     ARRAY(msccl_step) steps;
 } msccl_algorithm;
 
-/* {0} before; msccl_fini after, also when this fails. Errors name file and line. What
- * comes out runs to its end: messages match, and no steps wait for each other. */
-halley_status msccl_read(msccl_algorithm *a, const char *path, halley_error *err);
-/* The same, of a file that is open in a->in already. */
+/* Read the file that is open in a->in, everything else {0}; msccl_fini after, also when
+ * this fails. Errors name file and line. What comes out runs to its end: messages match,
+ * and no steps wait for each other. */
 halley_status msccl_parse(msccl_algorithm *a, const char *path, halley_error *err);
 void msccl_fini(msccl_algorithm *a);
 

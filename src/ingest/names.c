@@ -44,9 +44,9 @@ halley_status link_names_add(link_names *names, const link_graph *g, halley_erro
     names->first = names->first ? names->first : 1;
     for (size_t i = 0; ok && i < g->comms.n; i++)
         ok = add_name(names, g->comms.at[i].group);
-    for (size_t i = 0; ok && g->device && i < g->device->groups.n; i++)
-        ok =
-            add_name(names, intern_text(&g->device->texts, g->device->groups.at[i].name));
+    for (size_t i = 0; ok && g->device && i < g->device->job.groups.n; i++)
+        ok = add_name(names,
+                      intern_text(&g->device->texts, g->device->job.groups.at[i].name));
     for (uint32_t i = 0; ok && i < g->host->nodes.n; i++)
         if (link_declares_groups(g, i))
             TRY(add_declared(names, g, i, err));

@@ -10,18 +10,11 @@
  */
 #include "base/file/file.h"
 #include "base/pool.h"
+#include "ingest/coll_ends.h"
 #include "ingest/link.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* When a collective of a group ended; sorted by group, then in order. */
-typedef struct ending {
-    uint64_t group; /* hash of its name */
-    uint64_t number;
-    int64_t end_ns;
-} ending;
-typedef ARRAY(ending) ending_array;
 
 typedef struct ranks {
     link_job *jobs;
@@ -130,85 +123,40 @@ static halley_status emit_one(void *context, size_t i, uint32_t worker, halley_e
     return status;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const ending *const x = a, *const y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static bool collect_ranks(ending_array *out, const link_job *job)
+static bool collect_coll_ends(coll_ends *out, const link_job *job)
 {
     const link_graph *const g = &job->graph;
-    map64 counts = {0};
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < g->nodes.n; i++) {
-        if (g->comm_of[i] == LINK_NONE || !g->nodes.at[i].timed)
-            continue;
-        const comm_info *const c = &g->comms.at[g->comm_of[i]];
-        if (c->type != HALLEY_NODE_COLL)
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const comm_info *const c = link_timed_collective(g, i);
+        if (c == NULL)
             continue;
         const uint64_t group = hash_bytes(c->group.at, c->group.n, c->coll);
-        const uint32_t before = map64_find(&counts, group);
-        const uint32_t number = before == HASH_NONE ? 0 : before;
-        const int64_t base = job->device.base_ns;
-        ok = map64_set(&counts, group, number + 1) &&
-             array_push(out, (ending){group, number,
-                                      base + g->nodes.at[i].start_ns +
-                                          g->nodes.at[i].duration_ns});
+        const int64_t end_ns = g->nodes.at[i].start_ns + g->nodes.at[i].duration_ns;
+        if (!coll_ends_add(out, group, UINT64_MAX, job->device.base_ns + end_ns))
+            return false;
     }
-    map64_fini(&counts);
-    if (ok && out->n > 0)
-        qsort(out->at, out->n, sizeof *out->at, compare);
-    return ok;
-}
-
-static int by_rank_value(const void *a, const void *b)
-{
-    const int64_t *const x = a, *const y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
-/* What to add to `mine` to get `theirs`; false: no memory. 0 when nothing is common. */
-static bool offset_of(int64_t *out, const ending_array *mine, const ending_array *theirs)
-{
-    ARRAY(int64_t) differences = {0};
-    bool ok = true;
-    for (size_t i = 0, j = 0; ok && i < mine->n && j < theirs->n;) {
-        const int order = compare(&mine->at[i], &theirs->at[j]);
-        if (order == 0)
-            ok = array_push(&differences, theirs->at[j].end_ns - mine->at[i].end_ns);
-        i += order <= 0;
-        j += order >= 0;
-    }
-    *out = 0;
-    if (ok && differences.n > 0) {
-        qsort(differences.at, differences.n, sizeof *differences.at, by_rank_value);
-        *out = differences.at[differences.n / 2];
-    }
-    array_fini(&differences);
-    return ok;
+    coll_ends_sort(out);
+    return true;
 }
 
 static bool align_ranks(ranks *r)
 {
-    ending_array first = {0};
-    bool ok = collect_ranks(&first, &r->jobs[0]);
+    coll_ends first = {0};
+    bool ok = collect_coll_ends(&first, &r->jobs[0]);
     const int64_t base = r->jobs[0].device.base_ns;
     r->zero_ns = r->jobs[0].graph.from_ns;
     for (uint32_t i = 1; ok && i < r->n; i++) {
         link_job *const job = &r->jobs[i];
-        ending_array mine = {0};
+        coll_ends mine = {0};
         int64_t offset = 0;
-        ok = collect_ranks(&mine, job) && offset_of(&offset, &mine, &first);
-        array_fini(&mine);
+        ok = collect_coll_ends(&mine, job) && coll_ends_offset(&offset, &mine, &first);
+        coll_ends_fini(&mine);
         /* Times within a job do not have its base. */
         job->report.clock_offset_ns = offset + job->device.base_ns - base;
         const int64_t from = job->graph.from_ns + job->report.clock_offset_ns;
         r->zero_ns = from < r->zero_ns ? from : r->zero_ns;
     }
-    array_fini(&first);
+    coll_ends_fini(&first);
     return ok;
 }
 
@@ -338,10 +286,11 @@ halley_status halley_trace_link_pairs(halley_trace_set **out,
     halley_status status = make_room(&r, n, err);
     for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
         r.host_paths[i] = strdup(host_paths[i]);
-        r.device_paths[i] = strdup(device_paths[i]);
+        if (device_paths != NULL)
+            r.device_paths[i] = strdup(device_paths[i]);
     }
     if (status == HALLEY_OK)
-        status = set_jobs(&r, true, opts, err);
+        status = set_jobs(&r, device_paths != NULL, opts, err);
     if (status == HALLEY_OK)
         status = link_prepared(out, reports, &r, opts ? opts->n_threads : 0, err);
     free_ranks(&r);

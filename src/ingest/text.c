@@ -285,6 +285,14 @@ void text_fini(text_file *file)
     file_input_close(&file->in);
 }
 
+bool text_is_workload(str head)
+{
+    const char *const end = memchr(head.at, '\n', head.n);
+    str line = {head.at, end != NULL ? (size_t)(end - head.at) : head.n}, word;
+    text_kind kind;
+    return next_text_word(&line, &word) && find_text_kind(word, &kind);
+}
+
 bool halley_text_recognise(const char *path)
 {
     char start[64] = "";
@@ -293,9 +301,5 @@ bool halley_text_recognise(const char *path)
         return false;
     const size_t n = fread(start, 1, sizeof start - 1, f);
     fclose(f);
-    str line = {start, n}, word;
-    const char *const end = memchr(start, '\n', n);
-    line.n = end ? (size_t)(end - start) : n;
-    text_kind kind;
-    return next_text_word(&line, &word) && find_text_kind(word, &kind);
+    return text_is_workload((str){start, n});
 }

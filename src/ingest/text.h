@@ -51,7 +51,9 @@ halley_status text_read(text_file *file, const char *path, bool strict,
 halley_status text_parse(text_file *file, const char *path, bool strict,
                          halley_error *err);
 void text_fini(text_file *file);
-/* The collective a name stands for; false: none. */
+/* Does a file that starts like this name a parallelization of ASTRA-sim 1.0? */
+bool text_is_workload(str head);
+/* The collective that a name represents; false: none. */
 bool text_comm_type(str name, halley_coll_type *out);
 
 #endif

@@ -230,20 +230,13 @@ static bool starts_make(starts *s, const synth_model *m)
     return true;
 }
 
-static int longer_last(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool lengths_at(synth_u32s *out, const starts *s, uint64_t first)
 {
     out->n = 0;
     for (uint32_t k = map64_find(&s->of, first); k != HASH_NONE; k = s->more.at[k])
         if (!array_push(out, s->length.at[k]))
             return false;
-    if (out->n > 1)
-        qsort(out->at, out->n, sizeof *out->at, longer_last);
+    mem_sort_u32(out->at, out->n);
     return true;
 }
 

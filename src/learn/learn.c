@@ -1,17 +1,13 @@
 /*
- * Learning from a corpus: one set after the other in the order of their names, so that a
- * run that was stopped goes on after the last one its state holds, and ends with the
- * same model as one that never stopped.
+ * Learning from a corpus: one set after the other in the order of their names, so that
+ * the same corpus gives the same model.
  */
 #include "halley/learn.h"
 
 #include "base/file/file.h"
-#include "base/number/number.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "base/watch.h"
-#include "halley/synth.h"
-#include "learn/learn_report.h"
 #include "learn/learn_set.h"
 #include "learn/model/model_prune.h"
 #include "learn/neural/neural.h"
@@ -22,39 +18,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    SAVE_NODES = 10000000, /* learned in some seconds */
-    MAX_LOOKED_AT = 300,
-    BATCH = 8,
-    MAX_REPORTED = 40,
-    HOLD_OUT = 20,
-    MIN_SUPPORT = 5
-};
+enum { MAX_LOOKED_AT = 300, BATCH = 8, MIN_SUPPORT = 5 };
 
 typedef struct job {
     const char *path;
-    strbuf state; /* path of the state */
+    strbuf state; /* path of a network's training */
     const halley_learn_opts *opts;
     halley_learn_report *report;
     trace_found sets;
     learner l;
     pthread_mutex_t sums_lock;
     uint32_t n_looked_at;
-    size_t stopped_after; /* that many sets, by who watches; 0 = not */
-    uint64_t saved_nodes; /* that the last saved state had */
 } job;
-
-static uint32_t hold_out_of(const job *j)
-{
-    const uint32_t every = j->opts->hold_out > 0 ? j->opts->hold_out : HOLD_OUT;
-    return j->sets.list.n >= 2 * (size_t)every ? every : UINT32_MAX;
-}
-
-static bool is_held_out(const job *j, size_t i)
-{
-    const uint32_t every = hold_out_of(j);
-    return every != UINT32_MAX && i % every == every / 2;
-}
 
 static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
@@ -76,7 +51,7 @@ typedef struct batch {
     size_t at[BATCH]; /* which sets */
     size_t n;
     synth_source sources[BATCH];
-    halley_status status[BATCH]; /* ECANCELED: held out, and not opened */
+    halley_status status[BATCH];
     halley_error why[BATCH];
 } batch;
 
@@ -102,73 +77,22 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
 {
     assert(k < b->n);
     synth_source *s = &b->sources[k];
-    const char *name = j->sets.list.at[b->at[k]].name;
-    model_head *head = &j->l.m.head.at[0];
-    head->seen = hash_bytes(name, strlen(name), head->seen);
-    if (b->status[k] == HALLEY_ECANCELED) {
-        head->n_held_out++;
-        return HALLEY_OK;
-    }
     if (b->status[k] != HALLEY_OK)
         return skip_set(j, &b->why[k], err);
     return learner_add(&j->l, s->set, &s->conditions, synth_source_groups(s), err);
 }
 
-/* Where to go on: after the sets that a state of the same corpus holds. */
-static size_t resume_learning(job *j)
-{
-    synth_model m;
-    /* a network learns from programs, which the state does not hold: they are read
-       again, and its training goes on */
-    if (j->opts->fresh || j->l.recorder || !file_exists(j->state.at) ||
-        synth_model_load(&m, j->state.at, true, NULL) != HALLEY_OK)
-        return 0;
-    uint64_t seen = 0;
-    const model_head *head = &m.head.at[0];
-    const size_t n = (size_t)head->n_sets + head->n_skipped + head->n_held_out;
-    for (size_t i = 0; i < n && i < j->sets.list.n; i++)
-        seen = hash_bytes(j->sets.list.at[i].name, strlen(j->sets.list.at[i].name), seen);
-    if (n > j->sets.list.n || seen != head->seen) {
-        synth_model_fini(&m);
-        return 0;
-    }
-    synth_model_fini(&j->l.m);
-    j->l.m = m;
-    j->report->n_resumed = head->n_sets;
-    return n;
-}
-
 static halley_status learn_batch(job *j, batch *b, halley_error *err)
 {
     const size_t n = j->sets.list.n;
-    for (size_t k = 0; k < b->n && j->stopped_after == 0; k++) {
+    for (size_t k = 0; k < b->n; k++) {
         const size_t done = b->at[k] + 1;
         TRY(learn_one(j, b, k, err));
         if (!watch_look(j->opts->watch, "learning", "sets", done, (double)n))
-            j->stopped_after = done;
+            return error_set(err, HALLEY_ECANCELED, "stopped after %zu of %zu sets", done,
+                             n);
     }
     return HALLEY_OK;
-}
-
-/* Between two batches: what was learned so far is saved now and then, which costs as much
- * as learning some hundred thousand nodes. */
-static halley_status save_state(job *j, halley_error *err)
-{
-    const uint64_t n = j->l.m.head.at[0].n_nodes;
-    const bool save = j->stopped_after > 0 || n - j->saved_nodes >= SAVE_NODES;
-    if (save && !j->l.recorder) { /* a network's state is that of its training */
-        for (int i = 0; i < 2; i++) {
-            learner_settle(&j->l);
-            learner_turn(&j->l);
-        }
-        TRY(synth_model_save(&j->l.m, j->state.at, true, err));
-        j->saved_nodes = n;
-    }
-    if (j->stopped_after == 0)
-        return HALLEY_OK;
-    return error_set(err, HALLEY_ECANCELED,
-                     "stopped after %zu of %zu sets; the same command goes on",
-                     j->stopped_after, j->sets.list.n);
 }
 
 /* Those that cannot be read say nothing. */
@@ -199,8 +123,6 @@ static halley_status open_one(const walk *w, size_t k)
     assert(k < w->next->n);
     batch *const b = w->next;
     const trace_found *const sets = &w->j->sets;
-    if (is_held_out(w->j, b->at[k]))
-        return HALLEY_ECANCELED;
     if (w->as_they_are)
         return trace_found_load(&b->sources[k].set, sets, b->at[k], 1, &b->why[k]);
     return synth_source_open(&b->sources[k], sets, b->at[k], 1, &b->why[k]);
@@ -220,8 +142,9 @@ static halley_status do_walk_step(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-static halley_status go_through(walk *w, size_t first, halley_error *err)
+static halley_status go_through(walk *w, halley_error *err)
 {
+    size_t first = 0;
     assert(w->step > 0 && w->use != NULL);
     batch *const both = mem_array_zero(2, sizeof *both);
     halley_status status = both ? HALLEY_OK : error_nomem(err);
@@ -234,8 +157,6 @@ static halley_status go_through(walk *w, size_t first, halley_error *err)
         first += w->next->n * w->step;
         status = pool_run(0, w->next->n + 2, do_walk_step, w, err);
         learner_turn(&w->j->l);
-        if (status == HALLEY_OK && !w->as_they_are)
-            status = save_state(w->j, err);
         batch *const done = w->now;
         close_batch(done);
         w->now = w->next;
@@ -256,7 +177,7 @@ static halley_status look_around(walk *look, halley_error *err)
     noise_finder noise = {0};
     bool any = false;
     l->noise = l->recorder ? NULL : &noise; /* a network draws all nodes itself */
-    halley_status status = go_through(look, 0, err);
+    halley_status status = go_through(look, err);
     if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
         status = error_nomem(err);
     l->noise = NULL;
@@ -266,129 +187,20 @@ static halley_status look_around(walk *look, halley_error *err)
     l->m.bodies.n = 0;
     map64_fini(&l->m.body_of);
     look->j->n_looked_at = 0;
-    return go_through(look, 0, err);
+    return go_through(look, err);
 }
 
 /* First what repeats, in sets from all over the corpus. */
 static halley_status learn_all(job *j, halley_error *err)
 {
     assert(j->sets.list.n > 0);
-    const size_t first = resume_learning(j);
     walk look = {.j = j,
                  .step = j->sets.list.n / MAX_LOOKED_AT + 1,
                  .as_they_are = true,
                  .use = look_at_batch};
     walk learn = {.j = j, .step = 1, .use = learn_batch};
-    if (first == 0)
-        TRY(look_around(&look, err));
-    j->saved_nodes = j->l.m.head.at[0].n_nodes;
-    return go_through(&learn, first, err);
-}
-
-/* Held-out sets and what is made like them, a few at a time. */
-typedef struct likes {
-    job *j;
-    pthread_mutex_t reading; /* sets that say nothing, with the learner */
-    batch b;
-    halley_trace_set *made[BATCH]; /* NULL: none could be made */
-} likes;
-
-static halley_status derive_conditions(conditions *c, likes *l, const synth_source *s,
-                                       halley_error *err)
-{
-    assert(c->n == 0);
-    uint32_t block;
-    pthread_mutex_lock(&l->reading);
-    halley_status status = learner_block(&block, &l->j->l, s->set, err);
-    if (status == HALLEY_OK)
-        status = learner_derive(c, &l->j->l, s->set, block, err);
-    pthread_mutex_unlock(&l->reading);
-    return status;
-}
-
-/* A set made under the conditions of a real one. */
-static halley_status make_like(halley_trace_set **out, halley_synth *synth, likes *l,
-                               const synth_source *s, uint64_t seed, halley_error *err)
-{
-    assert(s->set != NULL);
-    conditions c = s->conditions;
-    if (c.n == 0)
-        TRY(derive_conditions(&c, l, s, err));
-    for (uint32_t i = 0; i < c.n; i++) {
-        char text[2 * CONDITION_TEXT + 32];
-        if (c.at[i].text[0])
-            snprintf(text, sizeof text, "%s=%s", c.at[i].name, c.at[i].text);
-        else
-            snprintf(text, sizeof text, "%s=%s", c.at[i].name,
-                     number_digits(c.at[i].number, 17).at);
-        TRY(halley_synth_fix(synth, text, err));
-    }
-    const halley_synth_opts opts = {.seed = seed,
-                                    .n_ranks = halley_trace_set_count(s->set),
-                                    .extrapolate = true,
-                                    .n_threads = 1};
-    return halley_synth_make(out, synth, &opts, NULL, err);
-}
-
-static halley_status make_like_held_out(void *context, size_t k, uint32_t worker,
-                                        halley_error *err)
-{
-    likes *const c = context;
-    batch *const b = &c->b;
-    (void)worker;
-    c->made[k] = NULL;
-    b->status[k] =
-        synth_source_open(&b->sources[k], &c->j->sets, b->at[k], 1, &b->why[k]);
-    halley_synth *synth = NULL;
-    if (b->status[k] == HALLEY_OK) {
-        TRY(halley_synth_load(&synth, c->j->path, err));
-        b->status[k] =
-            make_like(&c->made[k], synth, c, &b->sources[k], b->at[k], &b->why[k]);
-        halley_synth_free(synth);
-    }
-    return b->status[k] == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
-}
-
-static halley_status compare_some(learn_compare *sum, likes *c, halley_error *err)
-{
-    assert(c->b.n <= BATCH);
-    halley_status status = pool_run(0, c->b.n, make_like_held_out, c, err);
-    for (size_t k = 0; k < c->b.n; k++) {
-        if (status == HALLEY_OK && c->made[k])
-            status = learn_compare_add(sum, c->b.sources[k].set, c->made[k], err);
-        halley_trace_set_free(c->made[k]);
-        c->made[k] = NULL;
-    }
-    close_batch(&c->b);
-    return status;
-}
-
-static halley_status report_held_out(job *j, halley_error *err)
-{
-    learn_compare sum = {0};
-    const uint32_t every = hold_out_of(j);
-    if (every == UINT32_MAX)
-        return HALLEY_OK;
-    likes *const c = mem_array_zero(1, sizeof *c);
-    if (!c)
-        return error_nomem(err);
-    (void)pthread_mutex_init(&c->reading, NULL);
-    halley_status status = HALLEY_OK;
-    const size_t n = j->sets.list.n / every, skipped = n / MAX_REPORTED + 1;
-    for (size_t k = 0; status == HALLEY_OK && k < n;) {
-        c->j = j;
-        choose_batch(&c->b, j, k * every + every / 2, skipped * every);
-        while (c->b.n > 0 && (c->b.at[c->b.n - 1] - every / 2) / every >= n)
-            c->b.n--;
-        k += c->b.n * skipped;
-        status = compare_some(&sum, c, err);
-    }
-    if (status == HALLEY_OK)
-        j->report->held_out = learn_compare_sum(&sum);
-    learn_compare_fini(&sum);
-    (void)pthread_mutex_destroy(&c->reading);
-    free(c);
-    return status;
+    TRY(look_around(&look, err));
+    return go_through(&learn, err);
 }
 
 static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
@@ -437,7 +249,7 @@ static halley_status write_learned_model(job *j, halley_error *err)
     TRY(status);
     status = add_net(j, &m, err);
     if (status == HALLEY_OK)
-        status = synth_model_save(&m, j->path, false, err);
+        status = synth_model_save(&m, j->path, err);
     halley_learn_report *r = j->report;
     r->n_sets = head->n_sets;
     r->n_skipped = head->n_skipped;
@@ -488,7 +300,7 @@ static halley_status run_job(job *j, const char *const *from, size_t n_from,
     TRY(learn_all(j, err));
     TRY(write_learned_model(j, err));
     (void)unlink(j->state.at);
-    return report_held_out(j, err);
+    return HALLEY_OK;
 }
 
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,

@@ -573,14 +573,8 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
     const uint32_t skeleton = count_skeleton(l, &at);
     if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
         return error_nomem(err);
-    for (size_t i = 0; i < l->program.tokens.n; i++) {
-        const uint32_t first = l->program.more_at.at[i];
-        const uint32_t n = l->program.more_at.at[i + 1] - first;
+    for (size_t i = 0; i < l->program.tokens.n; i++)
         count_token(m, l->program.tokens.at[i], set_id);
-        if (!synth_token_more(m, l->program.tokens.at[i],
-                              n > 0 ? l->program.more.at + first : NULL, n, set_id))
-            return error_nomem(err);
-    }
     for (size_t i = 0; i < l->program.pauses.n; i++)
         count_learned_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
     l->n_told += l->program.nodes.n;

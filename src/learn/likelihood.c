@@ -84,7 +84,7 @@ static halley_status start_learner(synth_scorer *s, halley_error *err)
 {
     learner_fini(&s->l);
     s->l = (learner){0};
-    TRY(synth_model_load(&s->l.m, s->path, false, err));
+    TRY(synth_model_load(&s->l.m, s->path, err));
     s->l.reader.m = &s->l.m;
     s->l.recorder = s->net ? neural_scorer_recorder(s->net) : NULL;
     TRY(know_programs(&s->l.m, err));
@@ -104,7 +104,7 @@ halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_err
         return error_nomem(err);
     s->path = strdup(path);
     halley_status status =
-        s->path ? synth_model_load(&s->m, path, false, err) : error_nomem(err);
+        s->path ? synth_model_load(&s->m, path, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = neural_scorer_open(&s->net, &s->m, path, err);
     if (status == HALLEY_OK)

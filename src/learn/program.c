@@ -38,8 +38,6 @@ void synth_program_fini(synth_program *p)
     array_fini(&p->backs);
     array_fini(&p->back_at);
     array_fini(&p->pauses);
-    array_fini(&p->more);
-    array_fini(&p->more_at);
 }
 
 /* Numbers that simulators read; all others are left out. */
@@ -309,8 +307,6 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
         ref.ctrl = i >= n_data;
         if (!ref.ctrl || !follows_from(r, trace, node, at, to))
             refs[n++] = ref;
-        else if (!array_push(&p->more, ref))
-            return MODEL_NONE;
     }
     for (uint32_t i = 0; i < n_deps; i++) {
         const uint32_t j = dep_of(r, trace, node, i);
@@ -366,9 +362,9 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
     TRY(read_node_ops(r, trace, rank, n_ranks, err));
     TRY(synth_program_order(p, r, trace, err));
     const uint32_t n = (uint32_t)p->nodes.n;
-    p->more.n = r->row_after.n = r->row_length.n = 0;
-    if (!synth_history_start(&r->past, n) || !synth_u32s_resize(&p->more_at, n + 1) ||
-        !synth_u32s_resize(&r->row, n) || !synth_u32s_resize(&r->row_at, n))
+    r->row_after.n = r->row_length.n = 0;
+    if (!synth_history_start(&r->past, n) || !synth_u32s_resize(&r->row, n) ||
+        !synth_u32s_resize(&r->row_at, n))
         return error_nomem(err);
     p->key = n;
     for (uint32_t at = 0; at < n; at++) {
@@ -379,7 +375,6 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
             (r->has_control && !join_row(r, p, trace, at)))
             return error_nomem(err);
         p->ops.at[at] = op;
-        p->more_at.at[at] = (uint32_t)p->more.n;
         p->back_at.at[at] = (uint32_t)p->backs.n;
         const uint32_t n_refs = refs_of(refs, r, p, trace, at);
         if (n_refs == MODEL_NONE)
@@ -392,7 +387,6 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
         p->key = hash_u64(p->key ^ hash_u64(token));
     }
     p->back_at.at[n] = (uint32_t)p->backs.n;
-    p->more_at.at[n] = (uint32_t)p->more.n;
     assert(p->tokens.n == p->nodes.n);
     return HALLEY_OK;
 }

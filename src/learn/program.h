@@ -41,8 +41,6 @@ typedef struct synth_pause {
 typedef struct synth_program {
     synth_u32s nodes; /* index in the trace */
     synth_u32s ops, tokens;
-    ARRAY(model_ref) more;     /* control dependencies that follow from others */
-    synth_u32s more_at;        /* of each node: from where on */
     ARRAY(synth_pause) pauses; /* by `at`; not among the nodes */
     synth_u32s backs,
         back_at;  /* how far back the dependencies of each are; from where on */

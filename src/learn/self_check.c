@@ -12,15 +12,14 @@
 #include "edit/times.h"
 #include "halley/learn_check.h"
 #include "halley/trace_attr.h"
+#include "learn/sample/sample.h"
 #include "learn/source.h"
 #include "trace/core/roles.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_SETS = 32, NODE_BYTES = 24000 };
 static const double memory_bytes = 1e9, share_points = 0.02;
@@ -71,27 +70,23 @@ static void add_trace_figures(set_figures *f, const halley_trace *t)
 /* Simulated on the first reference cluster; of sets that cannot be simulated (a rank of
  * many), the longest chain. */
 static halley_status time_set(double *seconds, const halley_trace_set *set,
-                              const char *groups_path, halley_error *err)
+                              const trace_groups *groups, halley_error *err)
 {
-    trace_groups groups = {0};
     synth_timing how;
-    halley_status status = synth_groups_of(&groups, set, groups_path, err);
-    if (status == HALLEY_OK)
-        status = synth_timing_of(&how, set, NULL, err);
-    const synth_timed what = {.set = set, .groups = &groups, .how = &how};
-    if (status == HALLEY_OK && synth_time(seconds, 0, &what, NULL) != HALLEY_OK)
-        status = synth_critical_s(seconds, set, err);
-    trace_groups_fini(&groups);
-    return status;
+    TRY(synth_timing_of(&how, set, NULL, err));
+    const synth_timed what = {.set = set, .groups = groups, .how = &how};
+    if (synth_time(seconds, 0, &what, NULL) == HALLEY_OK)
+        return HALLEY_OK;
+    return synth_critical_s(seconds, set, err);
 }
 
 static halley_status measure_set(set_figures *f, const halley_trace_set *set,
-                                 const char *groups_path, halley_error *err)
+                                 const trace_groups *groups, halley_error *err)
 {
     *f = (set_figures){0};
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++)
         add_trace_figures(f, halley_trace_set_get(set, r));
-    return time_set(&f->time_s, set, groups_path, err);
+    return time_set(&f->time_s, set, groups, err);
 }
 
 static void add_figures(set_figures *sum, const set_figures *f)
@@ -110,64 +105,37 @@ static halley_learn_figures finish_figures(const set_figures *sum)
                                   sum->time_s};
 }
 
-/* Remove a folder that holds files only. */
-static void remove_made_folder(const char *path)
+/* The conditions of a set of the corpus that the model knows. */
+static void fix_conditions(halley_synth *synth, const conditions *like)
 {
-    DIR *const folder = opendir(path);
-    const struct dirent *entry;
-    strbuf name = {0};
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        name.n = 0;
-        strbuf_printf(&name, "%s/%s", path, entry->d_name);
-        if (!name.failed && entry->d_name[0] != '.')
-            (void)unlink(name.at);
-    }
-    if (folder != NULL)
-        (void)closedir(folder);
-    (void)rmdir(path);
-    strbuf_fini(&name);
-}
-
-/* A set of the model's under the conditions of one of the corpus, in a folder, since its
- * groups are a file. */
-static halley_status make_set_like(const char *folder, const char *model_path,
-                                   const synth_source *like, uint64_t seed,
-                                   halley_error *err)
-{
-    halley_synth *synth;
-    TRY(halley_synth_load(&synth, model_path, err));
-    for (uint32_t i = 0; i < like->conditions.n; i++) {
-        const condition *const c = &like->conditions.at[i];
+    for (uint32_t i = 0; i < like->n; i++) {
+        const condition *const c = &like->at[i];
         char text[2 * CONDITION_TEXT + 40];
         snprintf(text, sizeof text, "%s=%s", c->name,
                  c->text[0] != '\0' ? c->text : number_repr(c->number).at);
-        bool known = false;
-        for (uint32_t k = 0; k < halley_synth_condition_count(synth); k++)
-            known |= strcmp(halley_synth_condition_get(synth, k).name, c->name) == 0;
-        if (known)
+        if (conditions_index(sample_model_of(synth), c->name) != MODEL_NONE)
             (void)halley_synth_fix(synth, text, NULL);
     }
-    halley_synth_order order = {.name = "made", .seed = seed};
-    const halley_synth_opts opts = {.n_ranks = halley_trace_set_count(like->set),
-                                    .extrapolate = true};
-    const halley_status status = halley_synth_save(folder, synth, &order, 1, &opts, err);
-    halley_synth_free(synth);
-    return status;
 }
 
-static halley_status measure_made(set_figures *made, const char *folder,
+/* A set of the model's under the conditions of one of the corpus. */
+static halley_status measure_made(set_figures *made, halley_synth *synth,
+                                  const synth_source *like, uint64_t seed,
                                   halley_error *err)
 {
-    trace_found found = {0};
-    synth_source source;
-    halley_status status = trace_find(&found, &folder, 1, false, err);
+    sample_set s = {0};
+    halley_trace_set *set = NULL;
+    trace_groups groups = {0};
+    const halley_synth_opts opts = {
+        .n_ranks = halley_trace_set_count(like->set), .seed = seed, .extrapolate = true};
+    fix_conditions(synth, &like->conditions);
+    TRY(sample_make(&set, &s, synth, sample_wish_of(synth), &opts, err));
+    halley_status status = sample_groups(&groups, &s, err);
     if (status == HALLEY_OK)
-        status = synth_source_open(&source, &found, 0, 0, err);
-    if (status == HALLEY_OK) {
-        status = measure_set(made, source.set, synth_source_groups(&source), err);
-        synth_source_close(&source);
-    }
-    trace_found_fini(&found);
+        status = measure_set(made, set, &groups, err);
+    trace_groups_fini(&groups);
+    halley_trace_set_free(set);
+    sample_set_fini(&s);
     return status;
 }
 
@@ -175,17 +143,17 @@ static halley_status compare_one(set_figures *real, set_figures *made,
                                  const char *model_path, const synth_source *source,
                                  uint64_t seed, halley_error *err)
 {
-    strbuf folder = {0};
-    TRY(measure_set(real, source->set, synth_source_groups(source), err));
-    strbuf_printf(&folder, "%s.check-%ld", model_path, (long)getpid());
-    halley_status status = folder.failed ? error_nomem(err) : HALLEY_OK;
+    trace_groups groups = {0};
+    halley_synth *synth = NULL;
+    halley_status status =
+        synth_groups_of(&groups, source->set, synth_source_groups(source), err);
     if (status == HALLEY_OK)
-        status = make_set_like(folder.at, model_path, source, seed, err);
-    if (status == HALLEY_OK)
-        status = measure_made(made, folder.at, err);
-    if (!folder.failed)
-        remove_made_folder(folder.at);
-    strbuf_fini(&folder);
+        status = measure_set(real, source->set, &groups, err);
+    trace_groups_fini(&groups);
+    TRY(status);
+    TRY(halley_synth_load(&synth, model_path, err));
+    status = measure_made(made, synth, source, seed, err);
+    halley_synth_free(synth);
     return status;
 }
 

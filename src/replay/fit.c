@@ -111,12 +111,6 @@ static bool take_samples(fitter *f, const fit_group *g, halley_collective_kind k
     return true;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* On the first process: of every sample the member that began last or, where one rank
  * sends to others that then go on, the one that ended last; of those the median. */
 static double find_time(fitter *f, const fit_group *g, halley_collective_kind kind)
@@ -131,7 +125,7 @@ static double find_time(fitter *f, const fit_group *g, halley_collective_kind ki
         }
         f->samples[i] = rooted ? most : least;
     }
-    qsort(f->samples, f->n_samples, sizeof *f->samples, compare_doubles);
+    mem_sort_doubles(f->samples, f->n_samples);
     return f->samples[(f->n_samples - 1) / 2];
 }
 

@@ -22,6 +22,15 @@
 enum { SIGN_TAG = 30001, DATA_TAG = 30002 };
 static const double sign_every_s = 0.2;
 
+/* From now on: nobody has been silent so far. */
+static void restart_job(replay_job *j)
+{
+    const double now = clock_s();
+    for (int i = 0; i < j->n_ranks; i++)
+        j->seen_s[i] = now;
+    j->moved_s = now;
+}
+
 halley_status replay_job_init(replay_job *j, const mpi_plugin *mpi, int rank, int n_ranks,
                               halley_error *err)
 {
@@ -35,7 +44,7 @@ halley_status replay_job_init(replay_job *j, const mpi_plugin *mpi, int rank, in
     if (j->signs == NULL || j->seen_s == NULL || j->sending == NULL || j->out == NULL)
         return error_nomem(err);
     j->yields = mpi->count_on_host() > sysconf(_SC_NPROCESSORS_ONLN);
-    replay_job_restart(j);
+    restart_job(j);
     return HALLEY_OK;
 }
 
@@ -43,14 +52,6 @@ void replay_job_pause(const replay_job *j)
 {
     if (j->yields)
         sched_yield();
-}
-
-void replay_job_restart(replay_job *j)
-{
-    const double now = clock_s();
-    for (int i = 0; i < j->n_ranks; i++)
-        j->seen_s[i] = now;
-    j->moved_s = now;
 }
 
 void replay_job_fini(replay_job *j)
@@ -189,7 +190,7 @@ static bool wait_request(replay_job *j, mpi_request *request)
 bool replay_job_meet(replay_job *j)
 {
     mpi_request request = 0;
-    replay_job_restart(j);
+    restart_job(j);
     j->own.is_idle = 0;
     return j->mpi->meet(&request) && wait_request(j, &request);
 }

@@ -44,8 +44,6 @@ halley_status replay_job_init(replay_job *j, const mpi_plugin *mpi, int rank, in
 bool replay_job_poll(replay_job *j);
 /* Between two looks at what is awaited: others may need the processor. */
 void replay_job_pause(const replay_job *j);
-/* From now on: nobody has been silent so far. */
-void replay_job_restart(replay_job *j);
 void replay_job_fini(replay_job *j);
 /* Wait until all ranks have come here; false as replay_job_poll. */
 bool replay_job_meet(replay_job *j);

@@ -40,12 +40,6 @@ static double get_node_time(const source *s, uint32_t rank, uint32_t node)
     return 1e-9 * (double)(times[p->n + node] - times[node]);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Collectives by group and ordinal: nodes of all members. */
 typedef struct instance {
     uint32_t row;
@@ -135,7 +129,7 @@ static halley_status sum_instances(counter *c, const halley_result *simulated)
         halley_replay_row *row = &c->rows.at[x->row];
         for (uint32_t k = 0; k < n; k++)
             values[k] = get_instance_time(c, x, &(source){.r = c->r, .repeat = k});
-        qsort(values, n, sizeof *values, compare_doubles);
+        mem_sort_doubles(values, n);
         row->measured_s += n > 0 ? values[(n - 1) / 2] : 0;
         row->recorded_s +=
             get_instance_time(c, x, &(source){.r = c->r, .recorded = true});

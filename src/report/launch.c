@@ -106,22 +106,6 @@ static void print_plan(FILE *to, const halley_launch *l)
     fprintf(to, "\n");
 }
 
-static void print_entries(FILE *to, const halley_import *import, halley_import_list list,
-                          const char *title)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < halley_import_count(import); i++) {
-        const halley_import_entry e = halley_import_get(import, i);
-        if (e.list != list)
-            continue;
-        fprintf(to, "%s%s", n++ == 0 ? title : ", ", e.key);
-        if (list == HALLEY_IMPORT_ASSUMED)
-            fprintf(to, " %s", e.value);
-    }
-    if (n > 0)
-        fprintf(to, "\n");
-}
-
 void report_launch_text(FILE *to, const halley_launch *l)
 {
     const halley_import *import = halley_launch_import(l);
@@ -134,8 +118,8 @@ void report_launch_text(FILE *to, const halley_launch *l)
     fprintf(to, "\n");
     print_model(to, l);
     print_plan(to, l);
-    print_entries(to, import, HALLEY_IMPORT_ASSUMED, "assumed: ");
-    print_entries(to, import, HALLEY_IMPORT_UNKNOWN, "unknown: ");
+    report_import_list(to, import, HALLEY_IMPORT_ASSUMED, "assumed: ");
+    report_import_list(to, import, HALLEY_IMPORT_UNKNOWN, "unknown: ");
     for (uint32_t i = 0; i < halley_import_count(import); i++)
         if (halley_import_get(import, i).list == HALLEY_IMPORT_NOTE)
             fprintf(to, "note:    %s\n", halley_import_get(import, i).value);

@@ -96,8 +96,8 @@ void report_model_json(report_json *j, const halley_model *model,
         report_import_json(j, import);
 }
 
-static void print_list(FILE *to, const halley_import *import, halley_import_list list,
-                       const char *title, bool values)
+void report_import_list(FILE *to, const halley_import *import, halley_import_list list,
+                        const char *title)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < halley_import_count(import); i++) {
@@ -105,7 +105,7 @@ static void print_list(FILE *to, const halley_import *import, halley_import_list
         if (e.list != list)
             continue;
         fprintf(to, "%s%s", n++ == 0 ? title : ", ", e.key);
-        if (values)
+        if (list == HALLEY_IMPORT_ASSUMED)
             fprintf(to, " %s", e.value);
     }
     if (n > 0)
@@ -115,8 +115,8 @@ static void print_list(FILE *to, const halley_import *import, halley_import_list
 static void print_import(FILE *to, const halley_import *import)
 {
     fprintf(to, "file:        %s\n", halley_import_kind(import));
-    print_list(to, import, HALLEY_IMPORT_ASSUMED, "assumed:     ", true);
-    print_list(to, import, HALLEY_IMPORT_UNKNOWN, "unknown:     ", false);
+    report_import_list(to, import, HALLEY_IMPORT_ASSUMED, "assumed:     ");
+    report_import_list(to, import, HALLEY_IMPORT_UNKNOWN, "unknown:     ");
     for (uint32_t i = 0; i < halley_import_count(import); i++)
         if (halley_import_get(import, i).list == HALLEY_IMPORT_NOTE)
             fprintf(to, "note:        %s\n", halley_import_get(import, i).value);

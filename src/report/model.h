@@ -15,5 +15,9 @@ void report_model_json(report_json *j, const halley_model *model,
                        const halley_import *import);
 /* `import`: {kind, read, assumed, ignored, unknown, notes}. */
 void report_import_json(report_json *j, const halley_import *import);
+/* The keys of a list on one line after the title, assumed ones with their values; nothing
+ * when the list is empty. */
+void report_import_list(FILE *to, const halley_import *import, halley_import_list list,
+                        const char *title);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-const char *report_npu_word(const halley_npu *npu)
+/* What an accelerator is called: "GPU", "chip", "accelerator"; static. */
+static const char *find_npu_word(const halley_npu *npu)
 {
     return npu->type == HALLEY_NPU_GPU   ? "GPU"
            : npu->type == HALLEY_NPU_TPU ? "chip"
@@ -41,7 +42,7 @@ void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estima
                           const halley_plan *plan, const halley_npu *npu)
 {
     char a[48], b[48];
-    const char *word = report_npu_word(npu);
+    const char *word = find_npu_word(npu);
     fprintf(to, "parameters    %s", report_print_params(a, n->params));
     if (n->active_params < n->params)
         fprintf(to, ", %s active for a token", report_print_params(b, n->active_params));
@@ -62,7 +63,7 @@ void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate
                         const halley_npu *npu)
 {
     char a[32];
-    const char *word = report_npu_word(npu);
+    const char *word = find_npu_word(npu);
     fprintf(to, "\ntraining on %s tokens\n", number_digits(n->tokens, 3).at);
     fprintf(to, "  %-22s %10s d", "time", number_fixed(n->wall_days, 1).at);
     if (n->goodput < 1)

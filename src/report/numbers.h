@@ -8,9 +8,6 @@
 
 #include <stdio.h>
 
-/* What an accelerator is called: "GPU", "chip", "accelerator"; static. */
-const char *report_npu_word(const halley_npu *npu);
-
 /* "8.03 B", "675 M". */
 const char *report_print_params(char to[48], double params);
 /* Parameters and rates, each on a line. */

@@ -251,8 +251,9 @@ static const char style[] =
     ".net .switch rect{fill:#d5f5e3}.net .nic rect{fill:#fdebd0}.net .cpu rect{fill:#eee}"
     ".net .rest rect{stroke-dasharray:3 2;fill:#fbfcfc}</style>";
 
-void report_topology_svg(strbuf *to, const halley_topology *topology,
-                         const halley_topology_report *report, double width)
+/* One <svg> element of `width` px. Long rows show their first devices and a count. */
+static void draw_topology(strbuf *to, const halley_topology *topology,
+                          const halley_topology_report *report, double width)
 {
     picture p = {.to = to, .t = topology, .r = report, .width = width};
     p.n_devices = halley_topology_count_devices(topology);
@@ -343,9 +344,9 @@ static void add_page(strbuf *to, const halley_topology *t,
                        ".narrow{display:block}}</style></head><body><h1>"));
     strbuf_xml(to, str_from(title));
     strbuf_printf(to, "</h1>\n<p>%s</p>\n<div class=\"wide\">\n", r->generator);
-    report_topology_svg(to, t, r, 1100);
+    draw_topology(to, t, r, 1100);
     strbuf_add(to, STR("</div>\n<div class=\"narrow\">\n"));
-    report_topology_svg(to, t, r, 390);
+    draw_topology(to, t, r, 390);
     strbuf_add(to, STR("</div>\n"));
     add_topology_facts(to, r);
     if (r->note != NULL) {
@@ -363,7 +364,7 @@ halley_status report_topology_picture(const halley_topology *topology,
 {
     strbuf text = {0};
     if (str_ends(str_from(path), STR(".svg")))
-        report_topology_svg(&text, topology, report, 1100);
+        draw_topology(&text, topology, report, 1100);
     else if (str_ends(str_from(path), STR(".html")))
         add_page(&text, topology, report, title);
     else

@@ -6,9 +6,6 @@
 #include "base/str.h"
 #include "halley/topology.h"
 
-/* One <svg> element of `width` px. Long rows show their first devices and a count. */
-void report_topology_svg(strbuf *to, const halley_topology *topology,
-                         const halley_topology_report *report, double width);
 /* A file of its own: .svg, or a page with the drawing and the numbers. */
 halley_status report_topology_picture(const halley_topology *topology,
                                       const halley_topology_report *report,

@@ -1,6 +1,7 @@
 /* One call of a verb: what was given, notes, usage, the frame of its JSON. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file/file.h"
 #include "request/spool.h"
 #include "request/verb.h"
 
@@ -113,6 +114,28 @@ static halley_status refuse_two_forms(request_call *call, halley_error *err)
                : HALLEY_OK;
 }
 
+/* Memory that ran out anywhere on the way fails the call: something may be missing. */
+static halley_status run_verb(request_call *call, uint64_t n_failures, halley_error *err)
+{
+    TRY(call->verb->run(call, err));
+    const bool lost = (call->warnings != NULL && call->warnings->failed) ||
+                      (call->assumed != NULL && call->assumed->failed) ||
+                      n_failures != mem_failure_count();
+    return lost ? error_nomem(err) : HALLEY_OK;
+}
+
+/* Files appear when the report on them is complete. A call whose answer is "no" has its
+ * report, too. */
+static halley_status run_and_keep_files(request_call *call, uint64_t n_failures,
+                                        halley_error *err)
+{
+    TRY(file_hold_begin(err));
+    const halley_status status = run_verb(call, n_failures, err);
+    const bool says_no = call->code == REQUEST_CODE_INFEASIBLE && status == HALLEY_EINVAL;
+    const halley_status kept = file_hold_end(says_no ? HALLEY_OK : status, err);
+    return kept == HALLEY_OK ? status : kept;
+}
+
 halley_status request_call_run(request_call *call, halley_error *err)
 {
     const uint64_t n_failures = mem_failure_count();
@@ -122,14 +145,11 @@ halley_status request_call_run(request_call *call, halley_error *err)
     if (status == HALLEY_OK)
         status = request_spool_fill(&spool, call, err);
     if (status == HALLEY_OK)
-        status = call->verb->run(call, err);
+        status = call->verb->reads_back ? run_verb(call, n_failures, err)
+                                        : run_and_keep_files(call, n_failures, err);
     mem_call_end();
     request_spool_fini(&spool, err);
-    TRY(status);
-    const bool lost = (call->warnings != NULL && call->warnings->failed) ||
-                      (call->assumed != NULL && call->assumed->failed) ||
-                      n_failures != mem_failure_count();
-    return lost ? error_nomem(err) : HALLEY_OK;
+    return status;
 }
 
 void request_notes_fini(request_notes *notes)

@@ -24,8 +24,6 @@ typedef struct request_terms {
 /* halley_request on these terms. */
 halley_status request_answer(char **reply, const char *json, const request_terms *terms,
                              halley_error *err);
-/* The verb that a request names, without its reader; NULL when there is none. */
-const request_verb *request_verb_find(str name);
 
 /* Fill r->call from the text. The options lend from `r` until request_reader_fini, which
  * is due after a failure, too. */

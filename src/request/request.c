@@ -48,7 +48,8 @@ static bool is_verb_named(const request_verb *verb, str name)
     return true;
 }
 
-const request_verb *request_verb_find(str name)
+/* The verb that a request names, without its reader; NULL when there is none. */
+static const request_verb *find_named_verb(str name)
 {
     for (size_t i = 0; request_verbs[i] != NULL; i++)
         if (is_verb_named(request_verbs[i], name))
@@ -83,7 +84,7 @@ static halley_status find_verb(request_reader *r)
     if (name == NULL || name->kind != CONF_SCALAR || !name->quoted)
         return refuse_request(r, REQUEST_CODE_USAGE,
                               "a request names its verb: {\"do\": \"estimate\", ...}");
-    r->call.verb = request_verb_find(name->text);
+    r->call.verb = find_named_verb(name->text);
     return r->call.verb != NULL ? HALLEY_OK : refuse_verb(r, name->text);
 }
 

@@ -28,15 +28,9 @@ const request_option request_topology_options[] = {
     {0},
 };
 
-static double gbps_from(double bw_Bps)
+double request_round_gbps(double bw_Bps)
 {
-    return bw_Bps * 8e-9;
-}
-
-/* Rounded to 1e-6 Gb/s, so that sums of doubles print as the numbers they are. */
-static double round_gbps(double bw_Bps)
-{
-    return round(gbps_from(bw_Bps) * 1e6) / 1e6;
+    return round(bw_Bps * 8e-9 * 1e6) / 1e6;
 }
 
 /* Values that print alike are one entry. */
@@ -77,21 +71,22 @@ static void write_cuts(report_json *j, const halley_topology_report *r)
 {
     if (r->injection_min_Bps >= 0) {
         report_json_flat_array(j, "injection_gbps_min_max");
-        report_json_double(j, NULL, round_gbps(r->injection_min_Bps));
-        report_json_double(j, NULL, round_gbps(r->injection_max_Bps));
+        report_json_double(j, NULL, request_round_gbps(r->injection_min_Bps));
+        report_json_double(j, NULL, request_round_gbps(r->injection_max_Bps));
         report_json_end(j);
     }
     if (r->half_cut_Bps >= 0)
         report_json_double(j,
                            r->some_rates_unknown ? "half_cut_gbps_unknown_rates_unlimited"
                                                  : "half_cut_gbps",
-                           round_gbps(r->half_cut_Bps));
+                           request_round_gbps(r->half_cut_Bps));
     if (r->min_bisection_Bps >= 0)
-        report_json_double(j, "min_bisection_gbps", round_gbps(r->min_bisection_Bps));
+        report_json_double(j, "min_bisection_gbps",
+                           request_round_gbps(r->min_bisection_Bps));
     if (r->bisection_Bps >= 0)
         report_json_double(
             j, r->bisection_is_bound ? "bisection_gbps_at_most" : "bisection_gbps",
-            round_gbps(r->bisection_Bps));
+            request_round_gbps(r->bisection_Bps));
 }
 
 static void write_bill(report_json *j, const char *key, const halley_topology_report *r,

@@ -56,6 +56,9 @@ typedef struct request_topology_choice {
 } request_topology_choice;
 extern const request_option request_topology_options[];
 
+/* Gb/s, rounded to 1e-6, so that sums of doubles print as the numbers they are. */
+double request_round_gbps(double bw_Bps);
+
 /* Load a file, or the description itself, with the links that the user set. */
 halley_status request_topology_load(halley_topology **out,
                                     const request_topology_source *source,

@@ -6,11 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double round_gbps(double bw_Bps)
-{
-    return round(bw_Bps * 8e-3) / 1e6;
-}
-
 static void write_layers(report_json *j, const halley_topology_drawing *d)
 {
     report_json_array(j, "layers");
@@ -59,7 +54,7 @@ static void write_lines(report_json *j, const halley_topology_drawing *d)
         if (line->rail_cables > 0)
             report_json_u64(j, "on_rail", line->rail_cables);
         if (line->bw_Bps >= 0)
-            report_json_double(j, "gbps", round_gbps(line->bw_Bps));
+            report_json_double(j, "gbps", request_round_gbps(line->bw_Bps));
         if (line->one_way)
             report_json_bool(j, "one_way", true);
         report_json_end(j);
@@ -86,7 +81,7 @@ static void write_path(report_json *j, const halley_topology_drawing *d)
     if (d->path_latency_s >= 0)
         report_json_double(j, "latency_s", d->path_latency_s);
     if (d->path_Bps >= 0)
-        report_json_double(j, "gbps", round_gbps(d->path_Bps));
+        report_json_double(j, "gbps", request_round_gbps(d->path_Bps));
     report_json_end(j);
 }
 

@@ -123,6 +123,8 @@ typedef struct request_verb {
     bool writes_last;          /* the last argument is written, not read */
     bool args_are_documents;   /* arguments may be pipes, which are read once */
     bool keeps_unknown;        /* options not declared are collected, not refused */
+    bool reads_back; /* it reads a file that it wrote, which appears at once; the
+                        files of others appear when their result is complete */
     request_run *run;
 } request_verb;
 

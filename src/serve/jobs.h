@@ -16,11 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds: that a request waits for its reply before it becomes a job to follow; without
- * anybody who follows until a long job is cancelled; that a finished one is kept, and a
- * quick one waits for its client. */
+/* A request waits this long for its reply before it becomes a job to follow. */
 #define SERVE_WAIT_S 0.2
+/* A long job that nobody follows is cancelled after this time. */
 #define SERVE_GRACE_S 5.0
+/* A finished job is kept this long, and a quick one waits this long for its client. */
 #define SERVE_KEEP_S 60.0
 
 typedef struct serve_jobs serve_jobs;

@@ -465,8 +465,8 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
         block_messages(out, plan, stack, s);
 }
 
-void workload_embedding_make(workload_layer *out, const halley_model *model,
-                             const halley_plan *plan, const workload_shape *s)
+static void make_embedding(workload_layer *out, const halley_model *model,
+                           const halley_plan *plan, const workload_shape *s)
 {
     out->n = 0;
     out->weights = s->vocab * s->hidden;
@@ -482,9 +482,9 @@ void workload_embedding_make(workload_layer *out, const halley_model *model,
             ->times_b = 0;
 }
 
-void workload_head_make(workload_layer *out, const halley_model *model,
-                        const halley_plan *plan, const halley_stack *stack,
-                        const workload_shape *s)
+static void make_head(workload_layer *out, const halley_model *model,
+                      const halley_plan *plan, const halley_stack *stack,
+                      const workload_shape *s)
 {
     out->n = 0;
     out->weights = 0;
@@ -555,8 +555,8 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
     if (out->has_moe)
         workload_layer_make(&out->moe, model, plan, stack, s, true);
     if (model->vocab > 0) {
-        workload_embedding_make(&out->embedding, model, plan, s);
-        workload_head_make(&out->head, model, plan, stack, s);
+        make_embedding(&out->embedding, model, plan, s);
+        make_head(&out->head, model, plan, stack, s);
     }
     if (plan->lora > 0)
         adapt_parts(out, plan);

@@ -124,11 +124,6 @@ workload_shape workload_shape_make(const halley_model *model, const halley_plan 
 void workload_layer_make(workload_layer *out, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack,
                          const workload_shape *shape, bool moe);
-void workload_embedding_make(workload_layer *out, const halley_model *model,
-                             const halley_plan *plan, const workload_shape *shape);
-void workload_head_make(workload_layer *out, const halley_model *model,
-                        const halley_plan *plan, const halley_stack *stack,
-                        const workload_shape *shape);
 
 /* Every kind of layer of a model under a plan, made once per design. */
 typedef struct workload_parts {

@@ -7,6 +7,8 @@
 #include "workload/plan_rules.h"
 #include "workload/schedule.h"
 
+#include <assert.h>
+
 const char *halley_recompute_name(halley_recompute recompute)
 {
     return (unsigned)recompute < HALLEY_N_RECOMPUTE ? workload_recompute_names[recompute]
@@ -19,10 +21,39 @@ const char *halley_schedule_name(halley_schedule schedule)
                                                    : "?";
 }
 
+static bool is_low_type(halley_dtype dtype)
+{
+    return dtype == HALLEY_FP8 || dtype == HALLEY_FP4;
+}
+
+const char *halley_plan_format_name(const halley_plan *plan)
+{
+    static const char *const eight[HALLEY_N_RECIPES] = {
+        [HALLEY_FP8_ROW] = "fp8 row",
+        [HALLEY_FP8_BLOCK] = "fp8 block",
+        [HALLEY_FP8_MX] = "mxfp8",
+    };
+    static const char *const four[HALLEY_N_RECIPES] = {
+        [HALLEY_FP8_MX] = "mxfp4",
+        [HALLEY_FP8_NV] = "nvfp4",
+    };
+    assert((unsigned)plan->recipe < HALLEY_N_RECIPES);
+    const char *name = plan->dtype == HALLEY_FP8   ? eight[plan->recipe]
+                       : plan->dtype == HALLEY_FP4 ? four[plan->recipe]
+                                                   : NULL;
+    return name != NULL ? name : halley_dtype_name(plan->dtype);
+}
+
 halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
                                     halley_error *err)
 {
-    return halley_npu_check_dtype(npu, plan->dtype, err);
+    TRY(halley_npu_check_dtype(npu, plan->dtype, err));
+    if (!is_low_type(plan->dtype))
+        return HALLEY_OK;
+    const halley_scales needed = plan->recipe == HALLEY_FP8_MX   ? HALLEY_SCALES_MX
+                                 : plan->recipe == HALLEY_FP8_NV ? HALLEY_SCALES_NV
+                                                                 : HALLEY_SCALES_NONE;
+    return halley_npu_check_scales(npu, plan->dtype, needed, err);
 }
 
 const char *halley_rank_order_name(uint32_t rank_order)
@@ -80,6 +111,12 @@ static halley_status refuse(halley_error *err, const char *what, uint32_t n,
     return error_set(err, HALLEY_EINVAL, "%s %u does not divide %s %u", what, n, of, by);
 }
 
+static halley_status refuse_experts_keys(halley_error *err)
+{
+    return error_set(err, HALLEY_EINVAL,
+                     "capacity and expert-skew need a model with experts");
+}
+
 static halley_status check_experts(const halley_plan *p, const halley_model *m,
                                    halley_error *err)
 {
@@ -94,8 +131,7 @@ static halley_status check_experts(const halley_plan *p, const halley_model *m,
                          "etp %u does not divide the width %u of an expert", p->etp,
                          m->expert_ffn);
     if (!m->experts && (p->capacity > 0 || p->expert_skew > 0))
-        return error_set(err, HALLEY_EINVAL,
-                         "capacity and expert-skew need a model with experts");
+        return refuse_experts_keys(err);
     return HALLEY_OK;
 }
 
@@ -136,16 +172,30 @@ halley_status halley_plan_check_heads(const halley_plan *plan, const halley_mode
     return HALLEY_OK;
 }
 
+/* A model that is no transformer is cut by data parallelism only; the tables of a
+ * recommender are spread over all ranks, which its `ep` says. */
+static halley_status check_flat(const halley_plan *p, const halley_model *m,
+                                halley_error *err)
+{
+    const bool spreads = m->kind == HALLEY_DLRM;
+    if (p->tp > 1 || p->pp > 1 || p->cp > 1 || p->etp > 1 || (p->ep > 1 && !spreads))
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\" is no transformer: only data parallelism cuts it",
+                         m->name);
+    if (p->lora > 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "lora %u needs a transformer, and model \"%s\" is none", p->lora,
+                         m->name);
+    if (p->capacity > 0 || p->expert_skew > 0)
+        return refuse_experts_keys(err);
+    return HALLEY_OK;
+}
+
 static halley_status check_model(const halley_plan *p, const halley_model *m,
                                  halley_error *err)
 {
     if (m->kind != HALLEY_TRANSFORMER)
-        return p->tp * p->pp * p->cp == 1
-                   ? HALLEY_OK
-                   : error_set(err, HALLEY_EINVAL,
-                               "model \"%s\" is no transformer: only data parallelism "
-                               "cuts it",
-                               m->name);
+        return check_flat(p, m, err);
     TRY(halley_plan_check_heads(p, m, err));
     if (m->experts && m->experts % p->ep)
         return refuse(err, "expert parallelism", p->ep, "the number of experts",
@@ -183,11 +233,6 @@ static halley_status check_stages(const halley_plan *p, const halley_model *m,
                          "the stages have %u layers together, the model has %u", sum,
                          m->layers);
     return HALLEY_OK;
-}
-
-static bool is_low_type(halley_dtype dtype)
-{
-    return dtype == HALLEY_FP8 || dtype == HALLEY_FP4;
 }
 
 /* The same of keys that only concern memory. */
@@ -228,6 +273,13 @@ static halley_status check_pairs(const halley_plan *p, halley_error *err)
                          "recompute-layers %u needs recomputation, none is chosen",
                          p->recompute_layers);
     TRY(check_memory_pairs(p, err));
+    if (p->dtype == HALLEY_FP8 && p->recipe == HALLEY_FP8_NV)
+        return error_set(err, HALLEY_EINVAL, "fp8-recipe nv needs dtype fp4, not fp8");
+    if (p->dtype == HALLEY_FP4 &&
+        (p->recipe == HALLEY_FP8_ROW || p->recipe == HALLEY_FP8_BLOCK))
+        return error_set(err, HALLEY_EINVAL,
+                         "fp8-recipe %s needs dtype fp8; fp4 has mx and nv",
+                         workload_recipe_names[p->recipe]);
     if (p->fsdp_keep && !p->fsdp)
         return error_set(err, HALLEY_EINVAL,
                          "gathered weights can only be kept with fsdp or ZeRO 3");

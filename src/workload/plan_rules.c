@@ -29,6 +29,8 @@ halley_status workload_batch_check(const halley_plan *plan, const halley_model *
         plan->global_batch < TOO_MANY_SEQUENCES || plan->seq < A_TEXT)
         return HALLEY_OK;
     const uint64_t each = (uint64_t)plan->dp * plan->micro_batch;
+    if (each >= TOO_MANY_SEQUENCES) /* one sequence for each replica is no mistake */
+        return HALLEY_OK;
     uint64_t sequences = plan->global_batch / plan->seq / each * each;
     if (sequences == 0)
         sequences = each;

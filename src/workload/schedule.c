@@ -317,12 +317,6 @@ bool workload_schedule_is_bidirectional(halley_schedule kind)
     return rows[kind].two_ways;
 }
 
-bool workload_schedule_splits(halley_schedule kind)
-{
-    assert((unsigned)kind < HALLEY_N_SCHEDULES);
-    return rows[kind].splits;
-}
-
 uint32_t workload_schedule_places(const workload_schedule *s)
 {
     return rows[s->kind].two_ways ? s->stages : s->stages * s->chunks;

@@ -49,8 +49,6 @@ typedef struct workload_seat {
 workload_schedule workload_schedule_make(const halley_plan *plan);
 /* Stages that hold weights twice: both streams of DualPipe pass through every stage. */
 bool workload_schedule_is_bidirectional(halley_schedule kind);
-/* Does the schedule compute input and weight gradients apart? */
-bool workload_schedule_splits(halley_schedule kind);
 
 /* HALLEY_EINVAL with the nearest valid value when the schedule cannot run. Interleaved
  * 1F1B is checked with the layers it cuts, in workload/plan.c. */

@@ -23,7 +23,6 @@ typedef struct walk {
     workload_schedule s;
     const workload_schedule_times *t;
     uint32_t n_places;
-    size_t n_all;
     workload_pass *lists; /* of all stages, `room` each */
     size_t room;
     size_t *n, *at;    /* by stage: length of its list, the pass it is at */

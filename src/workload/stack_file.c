@@ -159,8 +159,8 @@ static halley_status release_copy(char to[16], str text, halley_error *err)
     return HALLEY_OK;
 }
 
-halley_status workload_stack_read(halley_stack *out, const conf_file *file,
-                                  halley_error *err)
+static halley_status read_stack(halley_stack *out, const conf_file *file,
+                                halley_error *err)
 {
     stack_text t = {.scatter = true, .pads = true, .from = {"", 0}, .to = {"", 0}};
     TRY(conf_read(&t, file, file->root, stack_fields,
@@ -188,7 +188,7 @@ halley_status halley_stack_load(halley_stack *out, const char *name, halley_erro
 {
     conf_file file;
     TRY(cluster_preset_load(&file, "stacks", name, err));
-    const halley_status status = workload_stack_read(out, &file, err);
+    const halley_status status = read_stack(out, &file, err);
     conf_fini(&file);
     return status;
 }
@@ -198,7 +198,7 @@ halley_status halley_stack_parse(halley_stack *out, const char *text, size_t n,
 {
     conf_file file;
     TRY(conf_parse(&file, (str){text, n}, name, err));
-    const halley_status status = workload_stack_read(out, &file, err);
+    const halley_status status = read_stack(out, &file, err);
     conf_fini(&file);
     return status;
 }

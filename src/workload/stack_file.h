@@ -5,8 +5,6 @@
 #include "base/conf/conf.h"
 #include "halley/stack.h"
 
-halley_status workload_stack_read(halley_stack *out, const conf_file *file,
-                                  halley_error *err);
 /* "25.04.01" against "25.11": piece by piece as numbers; <0, 0, >0. */
 int workload_release_compare(const char *a, const char *b);
 bool workload_stack_serves(const halley_stack *stack, const char *framework,

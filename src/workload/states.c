@@ -18,7 +18,8 @@
 #include <assert.h>
 
 static const double wide_bytes = 2;
-static const double mx_bytes = 1 + 1.0 / 32, nv_bytes = 0.5 + 1.0 / 16;
+static const double mx_bytes = 1 + 1.0 / 32, mx_fp4_bytes = 0.5 + 1.0 / 32;
+static const double nv_bytes = 0.5 + 1.0 / 16;
 
 static bool is_low(halley_dtype dtype)
 {
@@ -35,11 +36,16 @@ static bool has_blocks(const halley_plan *plan)
     return plan->recipe == HALLEY_FP8_BLOCK || plan->recipe == HALLEY_FP8_MX;
 }
 
+static double find_fp4(const halley_plan *plan)
+{
+    return plan->recipe == HALLEY_FP8_MX ? mx_fp4_bytes : nv_bytes;
+}
+
 /* The copies in the low type that matmuls read. */
 static double find_low_copies(const halley_plan *plan, const halley_npu *npu)
 {
     if (plan->dtype == HALLEY_FP4)
-        return 2 * nv_bytes;
+        return 2 * find_fp4(plan);
     if (has_blocks(plan))
         return 2 * mx_bytes;
     if (plan->recipe == HALLEY_FP8_ROW)
@@ -94,7 +100,7 @@ static double find_input(const halley_plan *plan)
     if (is_fp32(plan->dtype))
         return 4;
     if (plan->dtype == HALLEY_FP4)
-        return nv_bytes;
+        return find_fp4(plan);
     if (plan->dtype == HALLEY_FP8)
         return has_blocks(plan) ? mx_bytes : 1;
     return wide_bytes;

@@ -305,5 +305,55 @@ $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 >   no plan fits: more accelerators or more memory are needed
 >
 $ halley estimate -m deepseek-v3 -c dgx-h100:64 | grep -A1 'another plan'
->   no single change makes it fit; another plan does: tp 1 pp 1 dp 64 ep 2 fsdp 64 micro-batch 1 recompute selective-op offload optimizer,gradients,activations
+>   no single change makes it fit; another plan does: tp 1 pp 1 dp 64 ep 2 fsdp 64 micro-batch 1 recompute minimal offload optimizer,gradients,activations
 >   (`halley plan --all` finds the fastest)
+
+## scaling factors that the device does not apply are refused by name
+$ halley estimate -m llama3-8b -c dgx-h100:8 --dtype mxfp8
+! halley: H100-SXM-80GB has no mxfp8: its matmul units scale no blocks (it has fp8 with fp8-recipe tensor, row or block)
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c mi355x:8 --dtype nvfp4
+! halley: MI355X has no nvfp4 (it has mxfp4)
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-b200:8 --dtype fp8 --fp8-recipe nv
+! halley: fp8-recipe nv needs dtype fp4, not fp8
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-b200:8 --dtype fp4 --fp8-recipe block
+! halley: fp8-recipe block needs dtype fp8; fp4 has mx and nv
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c mi355x:8 --dtype mxfp4 --fsdp all | sed -n 2p
+> tp 1 pp 1 dp 8 fsdp 8 micro-batch 1 recompute none, global batch 8, sequence 8192, mxfp4
+$ halley plan -m llama3-8b -c dgx-b200:8 --dtype nvfp4 --global-batch 64 --top 1 | sed -n 2p
+> global batch 64, sequence 8192, nvfp4
+
+## keys that mean nothing for a model are refused
+$ halley estimate -m stable-diffusion-2-unet -c dgx-a100:8 --ep 8
+! halley: model "stable-diffusion-2-unet" is no transformer: only data parallelism cuts it
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m dlrm-dcnv2 -c dgx-h100:8 --lora 8
+! halley: lora 8 needs a transformer, and model "dlrm-dcnv2" is none
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m resnet-50 -c dgx-h100:8 --expert-skew 0.5
+! halley: capacity and expert-skew need a model with experts
+! see 'halley estimate --help'
+? 2
+
+## the length of a run is positive, and the number of accelerators bounded
+$ halley estimate -m llama3-8b -c dgx-h100:8 --tokens -5
+! halley: --tokens must be at least 1, is -5
+! see 'halley estimate --help'
+? 2
+$ halley plan -m llama3-8b -c dgx-h100:8 --global-batch 64 --tokens 0
+! halley: --tokens must be at least 1, is 0
+! see 'halley plan --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-h100:1000000000
+! halley: cluster "dgx-h100:1000000000": the number of accelerators must be between 1 and 100000000
+! see 'halley estimate --help'
+? 2

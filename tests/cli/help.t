@@ -149,6 +149,9 @@ $ halley help cluster | sed -n '/^keys of npu/,/^$/p'
 >   fp8-any-order             whether 8-bit matmuls read operands in either order,
 >                             so that no transposed copy of the weights is kept
 >                             (default: no; example: yes)
+>   scales                    block scales that matmul units apply: mx (mxfp8,
+>                             mxfp4), or nv (nvfp4, too): none, mx, nv (default:
+>                             nv where peak has fp4, else none; example: mx)
 >   cast                      launch time and memory share of that cast (default:
 >                             none; example: {launch: 3 us, memory-share: 50 %})
 >   round-to                  matmul sizes are rounded up to a multiple of this

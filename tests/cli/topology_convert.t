@@ -45,3 +45,28 @@ $ printf '2 0 1\n\n0 7 400Gbps 500ns 0\n' > bad.txt && halley topology check bad
 $ printf '{"nodes": [{"id": 1}, {"id": 2}], "edges": []}' > islands.json && halley topology check islands.json; echo $?
 > 1
 ! halley: islands.json: the network is not connected: 1 cannot reach 2
+
+## cables beside one-way links stay cables in node-link JSON; ns-3 text needs links
+$ printf '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/><link id="l" bandwidth="1GBps" latency="1us" sharing_policy="SPLITDUPLEX"/><link id="m" bandwidth="2GBps" latency="1us"/><route src="a" dst="b"><link_ctn id="l"/></route><route src="b" dst="c" symmetrical="NO"><link_ctn id="m"/></route></zone></platform>' > p.xml
+$ halley topology convert p.xml --to node-link -o p.json && for f in p.xml p.json; do halley topology show $f --json | query - /links /one_way_links /rates_gbps; done
+> 1
+> 1
+> {"8": 1, "16": 1}
+> 1
+> 1
+> {"8": 1, "16": 1}
+$ printf '<platform version="4.1"><zone id="z" routing="None"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/></zone></platform>' > n.xml; halley topology convert n.xml --to ns3
+! halley: ns-3 text cannot hold a network without links [unsupported]
+? 1
+
+## a network of another tool is a cluster for sim
+$ printf '5 1 4\n4\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n3 4 100Gbps 1us 0\n' > n.txt && halley trace gen all-reduce -n 4 --size '1 MiB' -o ar > said
+$ printf 'network: {topology: file, file: n.txt}' > c.yaml; mkdir d && cp n.txt d && halley topology convert n.txt -o d/n.json
+$ for c in c.yaml n.txt d/n.txt d/n.json; do halley sim ar -c $c | head -1; done
+> 152 us on 4 ranks
+> 152 us on 4 ranks
+> 152 us on 4 ranks
+> 152 us on 4 ranks
+$ halley estimate -m llama3-8b -c n.txt
+! halley: cluster "cluster" does not say the peak of its NPU: an estimate needs npu, the name of a preset or a map with peak: {bf16: ...}
+? 1

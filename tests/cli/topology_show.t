@@ -142,3 +142,27 @@ $ halley topology show r.yaml --size 0MB
 ! halley: --size: a size must be positive, is 0MB
 ! see 'halley topology show --help'
 ? 2
+
+## SimGrid's loopbacks are no cables, and what is not read is said
+$ printf '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1GBps" latency="1us"/><link id="loop" bandwidth="9GBps" latency="0" sharing_policy="FATPIPE"/><route src="a" dst="a"><link_ctn id="loop"/></route><route src="b" dst="b"><link_ctn id="loop"/></route><route src="a" dst="b"><link_ctn id="l"/></route><backbone id="bb" bandwidth="1GBps" latency="1us"/></zone></platform>' > p.xml
+$ halley topology show p.xml --json | query - /links /rates_gbps /connected
+> 1
+> {"8": 1}
+> true
+! halley: 1 links are half duplex in SimGrid (SHARED) and read as full duplex
+! halley: 2 loopbacks of hosts are not cables and are left out
+! halley: 1 elements with links or routes are not read, the first <backbone>: cables are missing
+$ sed 's/ sharing_policy="FATPIPE"//' p.xml > q.xml; halley topology show q.xml
+! halley: q.xml:1: a link connects a with itself [self-loop]
+? 1
+$ sed 's/backbone/cabinet/' p.xml > r.xml; halley topology show r.xml
+! halley: r.xml:1: <cabinet> is not read; use zones with hosts, routers and routes [unsupported]
+? 1
+
+## a file of nobody's network is refused with what can be done
+$ printf 'graph {\n  a -- b;\n}\n' > g.dot; halley topology show g.dot
+! halley: g.dot:1:1: a network must be a map, such as {topology: ring, n: 8}; halley topology convert --help lists the formats of other tools that are read
+? 1
+$ printf 'topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n' > n.yml; halley topology show n.yml
+! halley: n.yml: this is ASTRA-sim's network file: use halley sim --network-configuration
+? 1

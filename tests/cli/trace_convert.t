@@ -119,6 +119,7 @@ $ halley trace link $DATA/linked/linked.0.json -o same.et | grep -E 'linked|reco
 > copies linked                          1
 > recorded                               155 us
 > replayed                               164 us
+! halley: rank 0: the replay takes 6 % longer than the recording
 $ halley sim step.et --replay --per-node nodes.csv > /dev/null; cut -d, -f2,3,7,8 nodes.csv
 > node,name,begin_s,end_s
 > 0,[pytorch|profiler|execution_trace|process],0,0

@@ -114,3 +114,8 @@ $ halley trace diff a.json b.json 2> said
 >
 > Device +0 ms, host +0 ms from A to B; 886 operators and kernels aligned, 0 only in A, 0 only in B.
 ? 1
+
+## an operator that runs other kernels is one row
+$ k() { printf '{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::attend","pid":1,"tid":1,"ts":100,"dur":50,"args":{"External id":1}},{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":110,"dur":5,"args":{"correlation":7}},{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":130,"dur":%s,"args":{"correlation":7,"stream":7,"device":0}}]}' $1 $2; }; k flash_fwd_kernel 40 > a.json; k vectorized_elementwise_kernel 90 > b.json
+$ halley trace diff --csv a.json b.json | grep attend
+> aten::attend,aten::attend,1,1,4.5e-05,4.5e-05,4e-05,9e-05,5e-05

@@ -264,7 +264,7 @@ $ for f in nsys_2024.sqlite nsys_2020.sqlite tiny_gpu.xplane.pb tiny_tpu.xplane.
 > null
 > {"matmul": {"n": 2, "s": 0.000195, "share": 1, "flops_per_s": 5242880000, "bytes_per_s": 491520000}}
 > 3.5e-05
-> "host-bound: the device is idle 15 % of the time, most of it waiting for launches"
+> "host-bound: the device is idle 15 % of the time waiting for launches"
 > ns_decimal.json
 > "kineto"
 > 2
@@ -385,3 +385,67 @@ $ halley trace link -q $DATA/recording/host.0.json $DATA/recording/device.0.json
 > 0.00123225
 > {"matmul": {"n": 2, "s": 0.00090025, "share": 0.7305741529722053, "flops_per_s": null, "bytes_per_s": null}, "comm.all_reduce": {"n": 1, "s": 0.0003, "share": 0.24345709068776628, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 1, "s": 3e-05, "share": 0.024345709068776627, "flops_per_s": null, "bytes_per_s": null}, "copy_d2h": {"n": 1, "s": 2e-06, "share": 0.0016230472712517752, "flops_per_s": null, "bytes_per_s": 1999999.9999999998}}
 > 5
+
+## an execution trace is described and checked alone, with its Kineto file, and by rank
+$ cp $DATA/recording/*.json .
+$ halley trace info host.0.json | head -4
+> host.0.json: built in memory
+>
+> dependencies  11 data, 13 control
+> compute       2.10M operations
+$ halley trace check host.0.json
+> host.0.json: 1 rank, 0 errors, 0 warnings, 1 note (--notes lists them); one rank alone, nothing to compare it with
+$ halley trace info --kernels --json host.0.json device.0.json | query - /device_events /device_s
+> 5
+> 0.00123225
+$ halley trace info host.0.json host.1.json | head -1
+> host.0.json: 2 ranks, 2 different; built in memory
+$ halley trace diff -q host.0.json host.0.json
+$ halley sim host.0.json -c dgx-h100:8
+! halley: host.0.json: this is an execution trace of PyTorch: halley trace link host.0.json makes a trace of it
+? 1
+
+## a copy to the host is work of the GPU that it comes from
+$ printf '"Kind","Direction","Source_Agent_Id","Destination_Agent_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n"MEMORY_COPY","MEMORY_COPY_HOST_TO_DEVICE","Agent 0","Agent 4",1,1000,2000\n"MEMORY_COPY","MEMORY_COPY_DEVICE_TO_HOST","Agent 4","Agent 0",2,5000,7000\n' > c_memory_copy_trace.csv
+$ halley trace info --kernels --json c_memory_copy_trace.csv 2> notes | query - /devices /device_span_s /device_busy_s
+> 1
+> 6e-06
+> 3e-06
+$ sed 's/"end_timestamp": 9900, /&"src_agent_id": {"handle": 2}, /; s/"dst_agent_id": {"handle": 2}/"dst_agent_id": {"handle": 1}/' $DATA/recordings/roc_tiny.json > r.json
+$ halley trace info --kernels --json r.json 2> notes | query - /devices /device_span_s
+> 1
+> 7.9e-06
+
+## a function that a user named after a convolution may hold matmuls
+$ halley trace info --kernels --json $DATA/recordings/module_name.xplane.pb 2> notes | query - /classes/matmul/n
+> 1
+
+## files of other kinds are named
+$ printf 'MICRO\r\n1\r\n' > w.txt; halley trace info w.txt
+! halley: w.txt: this is a workload of ASTRA-sim 1.0: `halley trace convert` takes it
+? 1
+$ printf '"Kernel_Name","Counter_Name","Counter_Value"\n"k","SQ_WAVES",1\n' > c.csv; halley trace info c.csv
+! halley: c.csv: this is a table of rocprofv3's counters, which has no times
+? 1
+$ printf '{"name": "x", "gpus": [{"id": 0, "threadblocks": []}]}' > p.json; halley trace info p.json
+! halley: p.json: this is an MSCCL++ plan: `halley trace convert` takes it
+? 1
+$ printf '{"mem_bw": 1}' > k.json; halley trace info k.json
+! halley: k.json:1:2: byte 1: the key "mem_bw" is not in Chakra's node schema
+? 1
+
+## an nsys export with calls but no kernels says so, and numbered layers are no steps
+$ python3 -c 'import sqlite3; c = sqlite3.connect("a.sqlite"); c.execute("create table StringIds(id integer, value text)"); c.execute("create table CUPTI_ACTIVITY_KIND_RUNTIME(start integer, end integer, globalTid integer, correlationId integer, nameId integer)"); c.commit()'
+$ halley trace info --kernels a.sqlite
+! halley: a.sqlite: an nsys export without GPU activity: CUDA calls were recorded, but no kernel and no copy
+? 1
+$ python3 -c 'import sqlite3; c = sqlite3.connect("r.db"); c.execute("create table rocpd_kernel_dispatch_00006409(id integer)"); c.commit()'
+$ halley trace info --kernels r.db
+! halley: r.db: this is a rocpd database of rocprofv3, which is not read: record with --output-format json, or convert it to CSV with `rocpd convert`
+? 1
+$ cp $DATA/recordings/nsys_2024.sqlite b.sqlite && chmod +w b.sqlite
+$ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
+> 2
+$ python3 -c 'import sqlite3; c = sqlite3.connect("b.sqlite"); c.execute("update NVTX_EVENTS set end = start + 1"); c.commit()'
+$ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
+> 0

@@ -3,8 +3,8 @@
 ## what enough sets have in common is learned
 $ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
 $ halley trace learn . -o m.hsm --csv
-> model,sets,skipped,traces,nodes,operators,templates,covered_sets,laws,held_out,held_out_mix_tv,held_out_sizes_ks,held_out_durations_ks
-> m.hsm,5,0,20,{*},6,1,5,{*},0,,,
+> model,sets,skipped,traces,nodes,operators,templates,covered_sets,laws
+> m.hsm,5,0,20,{*},6,1,5,{*}
 $ ls m.hsm*
 > m.hsm
 
@@ -150,7 +150,7 @@ $ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null; xz s.0.et; halley t
 ## a model that does not reproduce its corpus is removed, and the nearest set offered
 $ halley trace gen transformer -n 2 --layers 2 -o a > made; halley trace gen transformer -n 2 --layers 2 -o b > made
 $ halley trace gen all-reduce -n 2 --size 8GB --repeat 40 -o big > made
-$ halley trace learn --min-support 2 --hold-out 0 -o m.hsm a b big
+$ halley trace learn --min-support 2 -o m.hsm a b big
 ! halley: 1 of 3 sets have programs that too few others share; sets like these are made from the nearest template, scaled
 ! halley: the model does not reproduce the corpus (operations 1.5 of the corpus, bytes 0.000315 of the corpus, simulated time 0.00904 of the corpus; at most 25 % may differ) and was removed; share the nearest set instead: `halley trace obfuscate a -o OUT`, changed with `halley trace scale`; --no-check keeps such a model
 ? 1

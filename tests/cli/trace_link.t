@@ -238,3 +238,14 @@ $ halley trace link $DATA/recording/host.0.json -o h.et > report 2>&1
 $ halley sim --replay h.et
 ! halley: the execution trace has no times to replay; link it together with the Kineto trace of the same run, or name a cluster (-c) on which its operators on devices can be timed
 ? 1
+
+## device work of other steps than the execution trace has is left out, and said
+$ python3 -c 'import json, os; d = json.load(open(os.environ["DATA"] + "/recording/device.0.json")); d["traceEvents"] += [dict(ph="X", cat="cpu_op", name="aten::other", pid=1, tid=1, ts=90000, dur=50, args={"External id": 990}), dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=90010, dur=5, args={"correlation": 990}), dict(ph="X", cat="kernel", name="k", pid=0, tid=7, ts=90030, dur=40, args={"correlation": 990, "stream": 7, "device": 0})]; json.dump(d, open("device.json", "w"))'
+$ halley trace link -q $DATA/recording/host.0.json device.json -o a.et
+! halley: rank 0: 1 of 6 kernels, copies and sets (17 %) were launched by no operator of the execution trace and are left out; were both recorded over the same steps?
+
+## an execution trace of one step is found in a longer recording
+$ python3 -c 'import json; A = lambda t: [dict(name="rf_id", type="uint64", value=0), dict(name="tid", type="uint64", value=t)]; io = dict(values=[], shapes=[], types=[]); N = lambda i, name, up, t: dict(id=i, name=name, ctrl_deps=up, inputs=io, outputs=io, attrs=A(t)); step = ["aten::a", "aten::b"] + ["aten::s%d" % k for k in range(8)]; json.dump(dict(schema="1.1.0-chakra.0.0.4", pid=1, nodes=[N(1, "[pytorch|profiler|execution_trace|process]", 1, 0), N(2, "[pytorch|profiler|execution_trace|thread]", 1, 1)] + [N(3 + k, n, 2, 1) for k, n in enumerate(step)]), open("host.json", "w")); ops = ["aten::a"] + ["aten::w"] * 30 + step * 3; json.dump(dict(schemaVersion=1, traceEvents=[dict(ph="X", cat="cpu_op", name=n, pid=1, tid=1, ts=100 + 10 * k, dur=8, args={}) for k, n in enumerate(ops)]), open("device.json", "w"))'
+$ halley trace link --json host.json device.json -o a.et | query - /ranks/0/n_by_order /ranks/0/recorded_s
+> 10
+> 9.8e-05

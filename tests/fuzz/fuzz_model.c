@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n);
 
-enum { HEADER = 32, VERSION_AT = 8, HASH_AT = 24 };
+enum { HEADER = 24, VERSION_AT = 8, HASH_AT = 16 };
 
 static void make(const synth_model *m)
 {
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
         const uint64_t hash = synth_model_hash(copy + HEADER, n - HEADER);
         memcpy(copy + HASH_AT, &hash, sizeof hash);
     }
-    if (synth_model_parse(&m, copy, n, false, NULL) == HALLEY_OK) {
+    if (synth_model_parse(&m, copy, n, NULL) == HALLEY_OK) {
         make(&m);
         make_neural(&m, &(bytes){copy, n, 0});
         synth_model_fini(&m);

@@ -48,7 +48,8 @@ halley_status conf_load_table(conf_file *out, const char *path, halley_error *er
 halley_status conf_load_lax(conf_file *out, const char *path, halley_error *err);
 /* The same from memory; `name` stands for the path in errors. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
-/* The same for YAML of other programs: anchors, aliases and merges (<<) are followed. */
+/* The same for YAML of other programs: anchors, aliases and merges (<<) are followed, and
+ * a key that is given twice appears twice in its map. */
 halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
                                  halley_error *err);
 void conf_fini(conf_file *file);

@@ -14,7 +14,8 @@ conf_node *conf_scalar_new(conf_file *file, str text, bool quoted);
 bool conf_is_null(str text);
 
 /* Both write file->root; file->path is set. Errors have their line but not the file. */
-/* `aliases`: anchors, aliases and merges are followed, else refused. */
+/* `aliases`: anchors, aliases and merges are followed and a key may be given twice, else
+ * both are refused. */
 halley_status conf_parse_yaml(conf_file *file, str text, bool aliases, halley_error *err);
 /* `lax`: the last of equal keys counts, and text after the value is ignored. */
 halley_status conf_parse_json(conf_file *file, str text, bool lax, halley_error *err);

@@ -42,6 +42,7 @@ typedef struct builder {
     frame frames[CONF_DEPTH];
     uint32_t depth, n_documents;
     bool aliases; /* anchors, aliases and merges are followed */
+    bool repeats; /* a key may be given twice: both are kept, in their order */
     ARRAY(anchored) anchors;
     uint32_t n_aliased;
     halley_error *err;
@@ -298,7 +299,7 @@ static halley_status close_frame(builder *b)
         if (node->kind == CONF_MAP)
             node->keys[i] = entries[i].key;
     }
-    if (node->kind == CONF_MAP)
+    if (node->kind == CONF_MAP && !b->repeats)
         TRY(check_duplicates(b, entries, node->n));
     b->entries.n = top.first;
     TRY(keep_anchor(b, top.anchor, node));
@@ -375,7 +376,7 @@ static halley_status read_yaml_events(builder *b, yaml_parser_t *parser, str tex
 
 halley_status conf_parse_yaml(conf_file *file, str text, bool aliases, halley_error *err)
 {
-    builder b = {.file = file, .aliases = aliases, .err = err};
+    builder b = {.file = file, .aliases = aliases, .repeats = aliases, .err = err};
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser))
         return error_nomem(err);

@@ -104,6 +104,15 @@ halley_status file_set_add(file_set *set, const char **name, const char *path,
 /* Both free `set`, whatever they return. Abort removes what was written; NULL is fine. */
 halley_status file_set_commit(file_set *set, halley_error *err);
 void file_set_abort(file_set *set);
+/*
+ * A call whose files appear when everything else is done: from file_hold_begin on, files
+ * and sets that this thread commits keep their temporary names. At the end they take
+ * their names when `status` is HALLEY_OK, and are removed otherwise; `status` is then
+ * returned. So a call that fails late leaves no file. What it wrote cannot be read back
+ * before the end. Folders are not held. In calls within a call the outermost one decides.
+ */
+halley_status file_hold_begin(halley_error *err);
+halley_status file_hold_end(halley_status status, halley_error *err);
 
 /*
  * A folder being written, for many small files: they go into a temporary folder,

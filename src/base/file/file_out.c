@@ -301,6 +301,12 @@ static int take_output_name(file_output *out)
     return reason;
 }
 
+static int finish_output(file_output *out)
+{
+    const int reason = file_hold_one(&out->path, &out->temporary);
+    return reason == ENOENT ? take_output_name(out) : reason;
+}
+
 halley_status file_output_commit(file_output *out, halley_error *err)
 {
     assert(out != NULL);
@@ -313,7 +319,7 @@ halley_status file_output_commit(file_output *out, halley_error *err)
         out->reason = errno;
     close_fd(out);
     if (out->path != NULL && out->reason == 0)
-        out->reason = take_output_name(out);
+        out->reason = finish_output(out);
     if (out->temporary != NULL && out->reason != 0)
         unlink(out->temporary->path);
     halley_status status = HALLEY_OK;

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
+#include "base/file/file_stale.h"
 #include "base/file/file_temporary.h"
 
 #include <assert.h>
@@ -260,9 +261,72 @@ static int sync_members(const file_set *set)
     return 0;
 }
 
+/* Files that the call of this thread keeps back, and how many calls are open; like
+ * mem_call_begin, an exception to "no mutable globals". */
+static _Thread_local file_set *held;
+static _Thread_local uint32_t n_holds;
+
+/* The members wait in `held` for the end of the call. */
+static halley_status hold_members(file_set *set, halley_error *err)
+{
+    assert(held != NULL && held != set);
+    halley_status status = HALLEY_OK;
+    if (set->n_failures == mem_failure_count() &&
+        array_reserve(&held->members, set->members.n)) {
+        for (size_t i = 0; i < set->members.n; i++)
+            held->members.at[held->members.n++] = set->members.at[i];
+        set->members.n = 0;
+    } else {
+        remove_members(set);
+        status = error_nomem(err);
+    }
+    free_set(set);
+    return status;
+}
+
+int file_hold_one(char **path, file_temporary **temporary)
+{
+    assert(*path != NULL && *temporary != NULL);
+    if (held == NULL || file_is_temporary_name(*path))
+        return ENOENT;
+    member *m = mem_array_zero(1, sizeof *m);
+    if (m == NULL || !add_set_member(held, m)) {
+        free(m);
+        return ENOMEM;
+    }
+    m->path = *path;
+    m->temporary = *temporary;
+    *path = NULL;
+    *temporary = NULL;
+    return 0;
+}
+
+halley_status file_hold_begin(halley_error *err)
+{
+    if (n_holds == 0)
+        TRY(file_set_open(&held, err));
+    n_holds++;
+    return HALLEY_OK;
+}
+
+halley_status file_hold_end(halley_status status, halley_error *err)
+{
+    assert(n_holds > 0 && held != NULL);
+    if (--n_holds > 0)
+        return status;
+    file_set *const set = held;
+    held = NULL;
+    if (status == HALLEY_OK)
+        return file_set_commit(set, err);
+    file_set_abort(set);
+    return status;
+}
+
 halley_status file_set_commit(file_set *set, halley_error *err)
 {
     file_section section;
+    if (held != NULL)
+        return hold_members(set, err);
     int reason = set->n_failures == mem_failure_count() ? sync_members(set) : ENOMEM;
     if (reason == 0)
         reason = file_section_begin(&section);

@@ -68,10 +68,10 @@ static bool read_hex(uint32_t *out, const char **at, size_t least, size_t most)
     return true;
 }
 
-/* ".NAME.RANDOM-MACHINE-PROCESS" or the same with ".gz", of a process that is gone. */
-static bool is_stale(const char *name, uint32_t machine)
+/* ".NAME.RANDOM-MACHINE-PROCESS" or the same with ".gz". */
+static bool read_temporary_name(uint32_t *machine, uint32_t *process, const char *name)
 {
-    uint32_t random, tag, process;
+    uint32_t random;
     const char *end = name + strlen(name);
     if (name[0] != '.' || end - name < 2L * HEX_DIGITS)
         return false;
@@ -80,12 +80,24 @@ static bool is_stale(const char *name, uint32_t machine)
     const char *at = end;
     while (at > name && at[-1] != '.')
         at--;
-    if (at <= name + 1 || !read_hex(&random, &at, HEX_DIGITS, HEX_DIGITS) ||
-        *at++ != '-' || !read_hex(&tag, &at, HEX_DIGITS, HEX_DIGITS) || *at++ != '-' ||
-        !read_hex(&process, &at, 1, HEX_DIGITS) || at != end)
-        return false;
-    return tag == machine && process > 0 && process <= INT32_MAX &&
-           kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    return at > name + 1 && read_hex(&random, &at, HEX_DIGITS, HEX_DIGITS) &&
+           *at++ == '-' && read_hex(machine, &at, HEX_DIGITS, HEX_DIGITS) &&
+           *at++ == '-' && read_hex(process, &at, 1, HEX_DIGITS) && at == end;
+}
+
+bool file_is_temporary_name(const char *path)
+{
+    uint32_t machine, process;
+    const char *const slash = strrchr(path, '/');
+    return read_temporary_name(&machine, &process, slash != NULL ? slash + 1 : path);
+}
+
+/* A temporary name that was made here, by a process that is gone. */
+static bool is_stale(const char *name, uint32_t machine)
+{
+    uint32_t tag, process;
+    return read_temporary_name(&tag, &process, name) && tag == machine && process > 0 &&
+           process <= INT32_MAX && kill((pid_t)process, 0) != 0 && errno == ESRCH;
 }
 
 void file_stale_remove(const char *path)

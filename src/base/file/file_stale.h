@@ -7,11 +7,13 @@
 #ifndef BASE_FILE_STALE_H
 #define BASE_FILE_STALE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Tells machines, their boots and their process namespaces apart. */
 uint32_t file_machine_tag(void);
+bool file_is_temporary_name(const char *path);
 /* Remove the stale temporaries of the folder `path`, once per process and folder. */
 void file_stale_remove(const char *path);
 /* Remove a folder and the files in it; async-signal-safe. */

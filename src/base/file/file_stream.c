@@ -353,11 +353,6 @@ bool file_stream_gzipped(const file_stream *s)
     return s->gzip != NULL || s->zstd != NULL;
 }
 
-uint64_t file_stream_consumed(const file_stream *s)
-{
-    return s->n_read;
-}
-
 void file_stream_close(file_stream *s)
 {
     if (s == NULL)

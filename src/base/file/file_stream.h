@@ -20,8 +20,7 @@ halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
 /* Between 1 and n bytes into `to`; *got is 0 at the end of the file only. */
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err);
-bool file_stream_gzipped(const file_stream *s);      /* compressed, as gzip or zstd */
-uint64_t file_stream_consumed(const file_stream *s); /* bytes read, as stored */
-void file_stream_close(file_stream *s);              /* NULL is fine */
+bool file_stream_gzipped(const file_stream *s); /* compressed, as gzip or zstd */
+void file_stream_close(file_stream *s);         /* NULL is fine */
 
 #endif

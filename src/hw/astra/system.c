@@ -103,6 +103,15 @@ static bool is_word(const conf_node *node, str word)
     return node->kind == CONF_SCALAR && !node->quoted && str_eq(node->text, word);
 }
 
+static halley_status read_number_or_flag(double *out, const reader *r,
+                                         const conf_node *node, const char *key)
+{
+    if (!is_word(node, STR("true")) && !is_word(node, STR("false")))
+        return conf_to_double(out, r->file, node, key, r->err);
+    *out = is_word(node, STR("true"));
+    return HALLEY_OK;
+}
+
 /* A whole number, cut as C++ does when a fraction stands in the file; true is 1,
  * false 0; absent keeps *out. */
 static halley_status whole(int64_t *out, const reader *r, const char *key, int64_t min)
@@ -111,10 +120,7 @@ static halley_status whole(int64_t *out, const reader *r, const char *key, int64
     double value;
     if (node == NULL)
         return HALLEY_OK;
-    if (is_word(node, STR("true")) || is_word(node, STR("false")))
-        value = is_word(node, STR("true"));
-    else
-        TRY(conf_to_double(&value, r->file, node, key, r->err));
+    TRY(read_number_or_flag(&value, r, node, key));
     if (!(value >= (double)min && value < 9e18))
         return conf_error(r->file, node, r->err, HALLEY_EINVAL,
                           "%s must be at least %lld, is %s", key, (long long)min,
@@ -164,10 +170,7 @@ static halley_status read_bus_flag(bool *out, const reader *r)
     *out = false;
     if (node == NULL)
         return HALLEY_OK;
-    if (is_word(node, STR("true")) || is_word(node, STR("false")))
-        value = is_word(node, STR("true"));
-    else
-        TRY(conf_to_double(&value, r->file, node, key, r->err));
+    TRY(read_number_or_flag(&value, r, node, key));
     *out = value >= 1 && value < 2;
     if (value != 0 && value != 1)
         cluster_warn(r->c, "%s: %s is %s, since ASTRA-sim takes only 1 for on",

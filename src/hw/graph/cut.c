@@ -232,8 +232,15 @@ static double lesser_flow(double a, double b)
     return fmin(a, b);
 }
 
-halley_status hw_graph_cut(double *out, const hw_graph *graph, const hw_endpoints *ends,
-                           const bool *side, halley_error *err)
+/*
+ * The largest flow, B/s in one direction, from the endpoints with side[i] to the others,
+ * which is the capacity of the smallest cut. Links of unknown rate are unlimited;
+ * HW_UNKNOWN is returned when they leave the flow unlimited. Capacities are rounded to
+ * 1 kb/s. With one-way links, the smaller of both directions.
+ */
+static halley_status measure_cut(double *out, const hw_graph *graph,
+                                 const hw_endpoints *ends, const bool *side,
+                                 halley_error *err)
 {
     cut_network c = {0};
     cut_pair *pairs = mem_array((size_t)graph->n_links + 1, sizeof *pairs);
@@ -260,7 +267,7 @@ halley_status hw_graph_half_cut(double *out, const hw_graph *graph,
         return error_nomem(err);
     for (uint32_t i = 0; i < ends->n / 2; i++)
         side[i] = true;
-    const halley_status status = hw_graph_cut(out, graph, ends, side, err);
+    const halley_status status = measure_cut(out, graph, ends, side, err);
     free(side);
     return status;
 }
@@ -277,7 +284,7 @@ halley_status hw_graph_min_bisection(double *out, const hw_graph *graph,
             continue;
         for (uint32_t i = 0; i < ends->n; i++)
             side[i] = (mask >> i & 1) != 0;
-        TRY(hw_graph_cut(&flow, graph, ends, side, err));
+        TRY(measure_cut(&flow, graph, ends, side, err));
         least = lesser_flow(least, flow);
     }
     *out = least;

@@ -15,19 +15,11 @@
 
 static const char *const kind_names[HW_DEVICE_N_KINDS] = {
     "npu", "nic", "switch", "cpu", "host", "memory", "other"};
-static const char *const medium_names[HW_MEDIUM_N] = {"board", "copper", "optical",
-                                                      "circuit"};
 
 const char *hw_device_kind_name(hw_device_kind kind)
 {
     assert(kind < HW_DEVICE_N_KINDS);
     return kind_names[kind];
-}
-
-const char *hw_medium_name(hw_medium medium)
-{
-    assert(medium < HW_MEDIUM_N);
-    return medium_names[medium];
 }
 
 void hw_graph_free(hw_graph *graph)

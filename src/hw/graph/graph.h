@@ -61,7 +61,6 @@ typedef enum hw_medium {
     HW_MEDIUM_CIRCUIT, /* optical, through an optical circuit switch */
     HW_MEDIUM_N
 } hw_medium;
-const char *hw_medium_name(hw_medium medium); /* static */
 
 /* Cables that are alike. */
 typedef struct hw_link_kind {

@@ -58,12 +58,6 @@ static void free_search(search_graph *s)
     free(s->next);
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Neighbours of every device in rising order, each once. */
 static void collect_neighbours(search_graph *s, const hw_graph *g)
 {
@@ -78,7 +72,7 @@ static void collect_neighbours(search_graph *s, const hw_graph *g)
         for (uint32_t i = start + 1; is_sorted && i < n; i++)
             is_sorted = s->to[i - 1] <= s->to[i];
         if (!is_sorted)
-            qsort(&s->to[start], n - start, sizeof *s->to, compare_u32);
+            mem_sort_u32(&s->to[start], n - start);
         uint32_t kept = start;
         for (uint32_t i = start; i < n; i++)
             if (i == start || s->to[i] != s->to[i - 1])

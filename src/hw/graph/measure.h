@@ -25,14 +25,6 @@ typedef struct hw_distances {
 halley_status hw_graph_distances(hw_distances *out, const hw_graph *graph,
                                  halley_error *err);
 
-/*
- * The largest flow, B/s in one direction, from the endpoints with side[i] to the others,
- * which is the capacity of the smallest cut. Links of unknown rate are unlimited;
- * HW_UNKNOWN is returned when they leave the flow unlimited. Capacities are rounded to
- * 1 kb/s. With one-way links, the smaller of both directions.
- */
-halley_status hw_graph_cut(double *out, const hw_graph *graph, const hw_endpoints *ends,
-                           const bool *side, halley_error *err);
 /* The first half of the endpoints against the rest. */
 halley_status hw_graph_half_cut(double *out, const hw_graph *graph,
                                 const hw_endpoints *ends, halley_error *err);

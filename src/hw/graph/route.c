@@ -22,12 +22,6 @@ static const char *const routing_names[HW_ROUTING_N] = {
     "default",         "shortest", "ecmp",    "spray",  "up-down",
     "dimension-order", "table",    "minimal", "valiant"};
 
-const char *hw_routing_name(hw_routing routing)
-{
-    assert(routing < HW_ROUTING_N);
-    return routing_names[routing];
-}
-
 route_hash hw_hash_start(const hw_router *r, uint32_t src, uint32_t dst, uint64_t label)
 {
     const uint64_t value = src * UINT64_C(1000003) + dst * UINT64_C(7919) +

@@ -26,7 +26,6 @@ typedef enum hw_routing {
     HW_ROUTING_VALIANT,
     HW_ROUTING_N
 } hw_routing;
-const char *hw_routing_name(hw_routing routing); /* "up-down"; static */
 
 /* How up-down, table and valiant choose where several ways exist. */
 typedef enum hw_spread {

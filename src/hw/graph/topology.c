@@ -33,6 +33,10 @@ static halley_status read_network(halley_topology *t, const conf_file *file,
     const conf_node *map = find_network(file);
     arena memory = {0};
     hw_generator_params p;
+    if (map->kind == CONF_MAP && conf_find(map, "npus_count") != NULL)
+        return conf_error(file, NULL, err, HALLEY_EFORMAT,
+                          "this is ASTRA-sim's network file: use halley sim "
+                          "--network-configuration");
     halley_status status = hw_generator_read(&p, &memory, file, map, err);
     if (status == HALLEY_OK)
         status = hw_graph_generate(&t->graph, &p, err);

@@ -179,13 +179,32 @@ double hw_cost_capital(const halley_cluster *c, double n_npus)
            c->network_usd * share_network(c, n_npus);
 }
 
-double hw_power_nameplate(const halley_cluster *c, double n_npus)
+/* W of the whole nodes that n NPUs need, by their plates, without the building. */
+static double sum_plates(const halley_cluster *c, double n_npus)
 {
     const double each = hw_count_together(c), paid = hw_count_paid(c, n_npus);
     const double unit_w = c->nodes.power_w > 0
                               ? c->nodes.power_w
                               : each * c->npu.power_w * c->cost.node_factor;
-    return (paid / each * unit_w + c->network_w * share_network(c, n_npus)) * c->cost.pue;
+    return paid / each * unit_w;
+}
+
+double hw_power_nameplate(const halley_cluster *c, double n_npus)
+{
+    return (sum_plates(c, n_npus) + c->network_w * share_network(c, n_npus)) *
+           c->cost.pue;
+}
+
+/* What nodes draw whose NPUs draw `npus_w`: the rest of a node (hosts, fans, power
+ * supplies) takes its usual share, but no more than the plate leaves for it. */
+static double add_rest_of_nodes(const halley_cluster *c, double n_npus, double npus_w)
+{
+    const double plates_w = sum_plates(c, n_npus);
+    const double full_w = hw_count_paid(c, n_npus) * c->npu.power_w;
+    const double left_w = plates_w > full_w ? plates_w - full_w : 0;
+    const double usual_w = npus_w * (c->cost.node_factor - 1);
+    const double all_w = npus_w + (usual_w < left_w ? usual_w : left_w);
+    return all_w < plates_w ? all_w : plates_w;
 }
 
 double hw_power_average(const halley_cluster *c, double n_npus, double busy)
@@ -195,8 +214,8 @@ double hw_power_average(const halley_cluster *c, double n_npus, double busy)
     const double load = cost->power_idle + share * (1 - cost->power_idle);
     const double idle = hw_count_paid(c, n_npus) - n_npus; /* the rest of the last node */
     assert(idle > -1e-6);
-    return ((n_npus * load + idle * cost->power_idle) * c->npu.power_w *
-                cost->node_factor +
+    const double npus_w = (n_npus * load + idle * cost->power_idle) * c->npu.power_w;
+    return (add_rest_of_nodes(c, n_npus, npus_w) +
             c->network_w * share_network(c, n_npus)) *
            cost->pue;
 }

@@ -10,6 +10,7 @@
 #include "hw/astra/astra.h"
 #include "hw/count.h"
 #include "hw/embedded.h"
+#include "hw/graph/import/import.h"
 #include "hw/levels.h"
 #include "hw/measured.h"
 #include "hw/network.h"
@@ -291,6 +292,12 @@ static uint64_t multiply_count(str text)
     return a * b;
 }
 
+static bool is_whole_number(const char *text)
+{
+    const size_t n = strspn(text, "0123456789");
+    return n > 0 && text[n] == '\0';
+}
+
 static halley_status refuse_count(const char *name, const char *colon, halley_error *err)
 {
     const int length = (int)(colon - name);
@@ -298,6 +305,11 @@ static halley_status refuse_count(const char *name, const char *colon, halley_er
     if (product > 0)
         return error_set(err, HALLEY_EINVAL, "cluster \"%s\": did you mean %.*s:%llu?",
                          name, length, name, (unsigned long long)product);
+    if (is_whole_number(colon + 1))
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": the number of accelerators must be between 1 "
+                         "and %d",
+                         name, HW_MOST_NPUS);
     return error_set(
         err, HALLEY_EINVAL,
         "cluster \"%s\": expected a positive number of accelerators after ':', "
@@ -323,6 +335,52 @@ static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
     return HALLEY_OK;
 }
 
+/* Is it a network of another tool? A map is one only if it cannot be a cluster file. */
+static bool holds_network(str text, const char *path)
+{
+    const hw_import_format *const format = hw_import_detect(text, path);
+    conf_file file;
+    if (format != &hw_import_node_link && format != &hw_import_infragraph)
+        return format != NULL;
+    if (conf_parse(&file, text, path, NULL) != HALLEY_OK)
+        return false;
+    const conf_node *const nodes = conf_find(file.root, "nodes");
+    const bool is = conf_find(file.root, "infrastructure") != NULL ||
+                    conf_find(file.root, "instances") != NULL ||
+                    (nodes != NULL && nodes->kind == CONF_LIST);
+    conf_fini(&file);
+    return is;
+}
+
+/* A cluster that is nothing but the network of such a file. It has the file's name
+ * without its folder, so that the path in it stays as it is. */
+static halley_status wrap_network(conf_file *out, const char *path, halley_error *err)
+{
+    const char *const slash = strrchr(path, '/');
+    strbuf text = {0};
+    strbuf_add(&text, STR("{\"network\": {\"topology\": \"file\", \"file\": "));
+    strbuf_json(&text, str_from(path));
+    strbuf_add(&text, STR("}}"));
+    const halley_status status =
+        text.failed
+            ? error_nomem(err)
+            : conf_parse(out, strbuf_str(&text), slash == NULL ? path : slash + 1, err);
+    strbuf_fini(&text);
+    return status;
+}
+
+static halley_status load_cluster_file(conf_file *out, const char *path,
+                                       halley_error *err)
+{
+    file_input in;
+    if (!file_is_regular(path))
+        return conf_load(out, path, err); /* what is read from a pipe is gone */
+    TRY(file_input_open(&in, path, err));
+    const bool is_network = holds_network((str){(const char *)in.at, in.n}, path);
+    file_input_close(&in);
+    return is_network ? wrap_network(out, path, err) : conf_load(out, path, err);
+}
+
 halley_status halley_cluster_load(halley_cluster **out, const char *name,
                                   halley_error *err)
 {
@@ -331,7 +389,7 @@ halley_status halley_cluster_load(halley_cluster **out, const char *name,
     conf_file file;
     TRY(split_count(front, sizeof front, &n_npus, name, err));
     if (strcmp(front, "-") == 0 || (file_exists(front) && !file_is_folder(front)))
-        TRY(conf_load(&file, front, err));
+        TRY(load_cluster_file(&file, front, err));
     else
         TRY(cluster_preset_load(&file, "clusters", front, err));
     return make_from(out, &file, n_npus, err);

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/number/number.h"
 #include "halley/trace_attr.h"
 #include "ingest/tree/tree.h"
@@ -436,31 +435,6 @@ static void fit_operators(fitter *f)
             o->dtype = (halley_dtype)i;
 }
 
-/* "world" of the recording's facts; 0 = not said. */
-static uint64_t read_recorded_world(const halley_trace *trace)
-{
-    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
-        const halley_attr attr = halley_trace_metadata(trace, i);
-        json_reader r;
-        if (attr.name.n != 9 || memcmp(attr.name.at, "recording", 9) != 0)
-            continue;
-        json_open(&r, (str){attr.bytes.at, attr.bytes.n});
-        for (json_token t = json_next(&r); t == JSON_OBJECT || t == JSON_KEY;
-             t = json_next(&r)) {
-            if (t == JSON_OBJECT)
-                continue;
-            const bool wanted = str_eq(r.text, STR("world"));
-            const json_token value = json_next(&r);
-            uint64_t number;
-            if (wanted)
-                return value == JSON_NUMBER && str_to_u64(r.text, &number) ? number : 0;
-            if (!json_leap(&r, value))
-                return 0;
-        }
-    }
-    return 0;
-}
-
 /* Ranks of a group that the recording declares; 0 = not known. */
 static uint32_t find_group_size(const fitter *f, str name, halley_error *err)
 {
@@ -505,7 +479,7 @@ static void fit_stages(fitter *f, str layers_group)
 static void fit_parallelism(fitter *f)
 {
     halley_recorded_model *const o = f->out;
-    const uint64_t world = read_recorded_world(f->trace);
+    const uint64_t world = trace_recorded_number(f->trace, "world", 0);
     uint32_t in_period = 0, group_size = 0;
     str group = {0};
     bool any = false;

@@ -1,6 +1,7 @@
 /* Reading back what rec_write_facts wrote into the trace's metadata. */
 #include "ingest/kernels/kernels.h"
 #include "ingest/pull.h"
+#include "trace/core/slots.h"
 
 #include <string.h>
 
@@ -127,14 +128,11 @@ static halley_status parse_facts(facts_reader *r, str text, halley_error *err)
  * has none. */
 static str find_facts(const halley_trace *trace)
 {
-    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
-        const halley_attr attr = halley_trace_metadata(trace, i);
-        const str name = {attr.name.at, attr.name.n};
-        if ((str_eq(name, STR("recording")) || str_eq(name, STR("device_recording"))) &&
-            attr.kind == HALLEY_ATTR_STRING)
-            return (str){attr.bytes.at, attr.bytes.n};
-    }
-    return (str){NULL, 0};
+    halley_attr attr;
+    const bool found = trace_find_metadata(&attr, trace, "recording") ||
+                       trace_find_metadata(&attr, trace, "device_recording");
+    return found && attr.kind == HALLEY_ATTR_STRING ? (str){attr.bytes.at, attr.bytes.n}
+                                                    : (str){NULL, 0};
 }
 
 static halley_status refuse_trace(halley_error *err)

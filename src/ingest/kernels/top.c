@@ -127,16 +127,16 @@ halley_status kernels_judge(kernel_counter *c, halley_error *err)
 {
     halley_kernels *const k = &c->k;
     k->exposed_class = find_longest_class(c, true);
-    const char *const type = k->exposed_class[0] != '\0' ? k->exposed_class + 5 : "";
+    const char *const kind = k->exposed_class[0] != '\0' ? k->exposed_class + 5 : "";
+    const char *const type =
+        strcmp(kind, "unknown") == 0 ? "communication of unknown type" : kind;
     if (k->span_s <= 0 || k->n_classes == 0) {
         k->verdict = "no device work to judge";
         return HALLEY_OK;
     }
     loss losses[] = {
         {(k->idle.host + k->idle.launch_latency) / k->span_s,
-         "host-bound: the device is idle %s %% of the time, most of it waiting for "
-         "launches%s",
-         ""},
+         "host-bound: the device is idle %s %% of the time waiting for launches%s", ""},
         {k->exposed_comm_s / k->span_s,
          "communication-bound: %s %% is %s that compute does not hide", type},
         {k->copies_alone_s / k->span_s,

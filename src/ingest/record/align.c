@@ -8,6 +8,8 @@
  */
 #include "ingest/record/align.h"
 
+#include "ingest/coll_ends.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,13 +54,13 @@ static void choose_rank_numbers(rank_place *places, const rec_list *list,
 {
     bool said = true, named = true;
     for (size_t i = 0; i < list->ranks.n; i++) {
-        said &= list->ranks.at[i].rank != REC_NO_ID;
+        said &= list->ranks.at[i].job.rank != REC_NO_ID;
         named &= find_number_in_name(paths[i]) != REC_NO_ID;
         for (size_t k = 0; k < i; k++)
             named &= find_number_in_name(paths[i]) != find_number_in_name(paths[k]);
     }
     for (size_t i = 0; i < list->ranks.n; i++)
-        places[i] = (rank_place){said    ? list->ranks.at[i].rank
+        places[i] = (rank_place){said    ? list->ranks.at[i].job.rank
                                  : named ? find_number_in_name(paths[i])
                                          : i,
                                  i};
@@ -79,15 +81,16 @@ static halley_status check_rank_order(const rank_place *places, const rec_list *
                              "rank %" PRIu64 " is missing: there are recordings of ranks "
                              "%" PRIu64 " and %" PRIu64 ", but none between them",
                              places[i - 1].rank + 1, places[i - 1].rank, places[i].rank);
-        const uint64_t a = list->ranks.at[places[i].at].world;
-        const uint64_t b = list->ranks.at[places[0].at].world;
+        const uint64_t a = list->ranks.at[places[i].at].job.world;
+        const uint64_t b = list->ranks.at[places[0].at].job.world;
         if (a != REC_NO_ID && b != REC_NO_ID && a != b)
             return error_set(err, HALLEY_EINVAL,
                              "%s is of a run with %" PRIu64 " ranks and %s of one with "
                              "%" PRIu64 ": these are two different runs",
                              paths[places[0].at], b, paths[places[i].at], a);
     }
-    if (n > 1 && places[0].rank != 0 && list->ranks.at[places[0].at].rank != REC_NO_ID)
+    if (n > 1 && places[0].rank != 0 &&
+        list->ranks.at[places[0].at].job.rank != REC_NO_ID)
         return error_set(err, HALLEY_EINVAL,
                          "rank 0 is missing: the first recording is of rank %" PRIu64,
                          places[0].rank);
@@ -130,26 +133,9 @@ halley_status rec_order_ranks(rec_list *list, const char **paths, halley_error *
     return status;
 }
 
-/* The end of a collective, and which one it is. */
-typedef struct coll_end {
-    uint64_t key, number;
-    int64_t end_ns;
-} coll_end;
-typedef ARRAY(coll_end) coll_ends;
-
-static int compare_coll_ends(const void *a, const void *b)
+static bool collect_rec_ends(coll_ends *out, const record *r, const rec_rules *rules)
 {
-    const coll_end *const x = a, *const y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static bool collect_coll_ends(coll_ends *out, const record *r, const rec_rules *rules)
-{
-    map64 counts = {0};
-    bool ok = true;
-    for (size_t i = 0; ok && i < r->works.n; i++) {
+    for (size_t i = 0; i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
         const rec_comm_info info = rec_comm_of_work(r, rules, w);
         if (info.type != HALLEY_NODE_COLL)
@@ -158,60 +144,28 @@ static bool collect_coll_ends(coll_ends *out, const record *r, const rec_rules *
         const bool has_seq = info.seq != REC_NO_ID;
         const uint64_t key =
             hash_bytes(group.at, group.n, has_seq ? UINT64_C(1) << 32 : info.coll);
-        const uint32_t before = map64_find(&counts, key);
-        const uint32_t number = before == HASH_NONE ? 0 : before;
-        ok = map64_set(&counts, key, number + 1) &&
-             array_push(out, (coll_end){key, has_seq ? info.seq : number,
-                                        r->base_ns + w->end_ns});
+        if (!coll_ends_add(out, key, info.seq, r->base_ns + w->end_ns))
+            return false;
     }
-    map64_fini(&counts);
-    if (ok && out->n > 0)
-        qsort(out->at, out->n, sizeof *out->at, compare_coll_ends);
-    return ok;
-}
-
-static int compare_offsets(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The median of what to add to `mine`; 0 when nothing is common. */
-static bool find_offset(int64_t *out, const coll_ends *mine, const coll_ends *theirs)
-{
-    ARRAY(int64_t) differences = {0};
-    bool ok = true;
-    for (size_t i = 0, j = 0; ok && i < mine->n && j < theirs->n;) {
-        const int order = compare_coll_ends(&mine->at[i], &theirs->at[j]);
-        if (order == 0)
-            ok = array_push(&differences, theirs->at[j].end_ns - mine->at[i].end_ns);
-        i += order <= 0;
-        j += order >= 0;
-    }
-    *out = 0;
-    if (ok && differences.n > 0) {
-        qsort(differences.at, differences.n, sizeof *differences.at, compare_offsets);
-        *out = differences.at[differences.n / 2];
-    }
-    array_fini(&differences);
-    return ok;
+    coll_ends_sort(out);
+    return true;
 }
 
 halley_status rec_align_clocks(int64_t *offsets, const rec_list *list,
                                const rec_rules *rules, halley_error *err)
 {
     coll_ends first = {0};
-    bool ok = collect_coll_ends(&first, &list->ranks.at[0], rules);
+    bool ok = collect_rec_ends(&first, &list->ranks.at[0], rules);
     offsets[0] = 0;
     for (size_t i = 1; ok && i < list->ranks.n; i++) {
         coll_ends mine = {0};
         int64_t offset = 0;
-        ok = collect_coll_ends(&mine, &list->ranks.at[i], rules) &&
-             find_offset(&offset, &mine, &first);
-        array_fini(&mine);
+        ok = collect_rec_ends(&mine, &list->ranks.at[i], rules) &&
+             coll_ends_offset(&offset, &mine, &first);
+        coll_ends_fini(&mine);
         /* Times within a recording do not have its base. */
         offsets[i] = offset + list->ranks.at[i].base_ns - list->ranks.at[0].base_ns;
     }
-    array_fini(&first);
+    coll_ends_fini(&first);
     return ok ? HALLEY_OK : error_nomem(err);
 }

@@ -129,10 +129,13 @@ static uint32_t refine_comm(classifier *c, const rec_work *w, uint32_t id)
 
 static void classify_work(classifier *c, rec_work *w)
 {
+    /* XLA's host events are named after whole compiled functions, "jit_conv_net:XLA GPU
+     * module": what a user called the function says nothing about one of its kernels. */
+    const bool has_operators = c->rec->format != REC_XPLANE || w->hint == REC_NONE;
     uint32_t id = class_by_name(c, w);
-    if (id == REC_NONE)
+    if (id == REC_NONE && has_operators)
         id = class_by_operators(c, w);
-    if (id != REC_NONE)
+    if (id != REC_NONE && has_operators)
         id = override_class(c, w, id);
     if (id == REC_NONE)
         id = c->rules->other;

@@ -115,7 +115,8 @@ rec_comm_info rec_comm_of_work(const record *r, const rec_rules *rules, const re
     return info;
 }
 
-bool rec_read_ranks(str text, uint64_t *ranks, size_t max, size_t *n)
+/* Read "[0, 1, 2]" into ranks; false: it is cut ("...") or no list. */
+static bool read_rank_list(str text, uint64_t *ranks, size_t max, size_t *n)
 {
     lit_list list;
     str item;
@@ -162,13 +163,13 @@ static bool set_group_ranks(rec_groups *g, rec_group_info *group, const uint64_t
 
 static bool add_configured(rec_groups *g, const record *r)
 {
-    for (size_t i = 0; i < r->groups.n; i++) {
-        const rec_group *const from = &r->groups.at[i];
+    for (size_t i = 0; i < r->job.groups.n; i++) {
+        const job_group *const from = &r->job.groups.at[i];
         rec_group_info *const group = add_group_name(g, rec_text(r, from->name));
         /* A group without ranks is there by name; with none in the file, ranks.at is
          * NULL. */
         const uint64_t *const ranks =
-            from->n_ranks > 0 ? r->ranks.at + from->first : NULL;
+            from->n_ranks > 0 ? r->job.ranks.at + from->first : NULL;
         if (group == NULL || !set_group_ranks(g, group, ranks, from->n_ranks))
             return false;
         if (group->desc == REC_NONE && from->desc != REC_NONE)
@@ -206,7 +207,7 @@ static bool add_said_group(rec_groups *g, const record *r, const rec_comm *c)
     if (group->n_ranks > 0)
         return true;
     if (c->ranks != REC_NONE &&
-        rec_read_ranks(rec_text(r, c->ranks), ranks, MAX_LISTED, &n) &&
+        read_rank_list(rec_text(r, c->ranks), ranks, MAX_LISTED, &n) &&
         (group->size == 0 || n == group->size))
         return set_group_ranks(g, group, ranks, n);
     group->is_cut = c->ranks != REC_NONE && n > 0;

@@ -46,7 +46,4 @@ void rec_groups_fini(rec_groups *groups);
 /* The group of that name; NULL = none. */
 const rec_group_info *rec_groups_find(const rec_groups *groups, str name);
 
-/* Read "[0, 1, 2]" into ranks; false: it is cut ("...") or no list. */
-bool rec_read_ranks(str text, uint64_t *ranks, size_t max, size_t *n);
-
 #endif

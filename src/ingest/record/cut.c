@@ -143,7 +143,6 @@ static bool add_stream_order(rec_graph *g, const rec_work *w, uint32_t node,
 {
     const uint32_t before = last[w->row];
     if (before != REC_NONE && rec_node_end(g, before) > w->begin_ns) {
-        g->n_overlapping += !w->is_sync;
         g->overlaps[node - g->n_pieces] = true;
     } else if (before != REC_NONE && !rec_add_edge(g, before, node, REC_EDGE_STREAM))
         return false;

@@ -360,7 +360,8 @@ static void emit_comm_attrs(rec_emitter *m, const rec_comm_info *c, halley_node_
     const bool sends = c->type == HALLEY_NODE_SEND,
                receives = c->type == HALLEY_NODE_RECV;
     if ((sends || receives) && c->peer <= INT32_MAX) {
-        const int32_t self = m->rec->rank <= INT32_MAX ? (int32_t)m->rec->rank : 0;
+        const int32_t self =
+            m->rec->job.rank <= INT32_MAX ? (int32_t)m->rec->job.rank : 0;
         (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_SRC,
                                       sends ? self : (int32_t)c->peer);
         (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_DST,
@@ -578,7 +579,6 @@ static void emit_all_nodes(rec_emitter *m)
     rec_walk_fini(&walk);
     for (size_t k = 0; k < m->lags.n; k++)
         emit_lag_node(m, k);
-    m->counts->n_lag_nodes = m->lags.n;
     m->counts->n_nodes += m->lags.n;
 }
 

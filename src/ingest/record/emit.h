@@ -17,7 +17,7 @@ typedef struct rec_emit_opts {
 
 /* What became of the communication. */
 typedef struct rec_emit_counts {
-    uint64_t n_nodes, n_data_edges, n_ctrl_edges, n_lag_nodes;
+    uint64_t n_nodes, n_data_edges, n_ctrl_edges;
     uint64_t n_collectives, n_sends, n_recvs;
     uint64_t n_no_size, n_no_group, n_lonely, n_with_work;
 } rec_emit_counts;

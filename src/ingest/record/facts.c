@@ -225,8 +225,8 @@ bool rec_write_facts(strbuf *to, const rec_facts_input *in)
                     in->recorded_on != NULL ? str_from(in->recorded_on)
                                             : rec_text(r, r->device_name));
     write_text_fact(to, "schema", rec_text(r, r->schema));
-    write_id(to, "rank", r->rank);
-    write_id(to, "world", r->world);
+    write_id(to, "rank", r->job.rank);
+    write_id(to, "world", r->job.world);
     write_times(to, in->graph);
     write_step_facts(to, in);
     count_host_types(&types, r);

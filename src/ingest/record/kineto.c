@@ -356,16 +356,12 @@ static void keep_work(kineto_reader *r, uint32_t name)
         .name = name,
         .row = row,
         .comm = keep_kineto_comm(r),
-        .launch = REC_NONE,
-        .op = REC_NONE,
-        .class_id = REC_NONE,
         .hint = REC_NONE,
-        .seq = (uint32_t)r->rec->works.n,
         .kind = (uint16_t)kind,
         .is_sync = PULL_IS(text, "event_wait") || PULL_IS(text, "event_record"),
         .has_stream = d->stream != REC_NO_ID,
     };
-    r->p.no_memory |= row == REC_NONE || !array_push(&r->rec->works, work);
+    r->p.no_memory |= !rec_add_work(r->rec, &work);
 }
 
 static void keep_kineto_sync(kineto_reader *r, uint32_t name)
@@ -435,7 +431,6 @@ static void keep_kineto_event(kineto_reader *r)
     record *const t = r->rec;
     const kineto_cat cat = r->d.cat;
     t->n_events++;
-    t->n_python += cat == KINETO_PYTHON;
     t->n_counter_ranges += cat == KINETO_COUNTER_RANGE;
     if (r->d.complete && cat != KINETO_PYTHON)
         note_step(r);
@@ -499,45 +494,6 @@ static halley_status read_kineto_events(kineto_reader *r, halley_error *err)
     return pull_list_ended(&r->p, "an event must be an object", err);
 }
 
-static halley_status read_group_ranks(kineto_reader *r, rec_group *group,
-                                      halley_error *err)
-{
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_ARRAY_END)
-            return HALLEY_OK;
-        const uint64_t rank = pull_u64(&r->p.json, token);
-        if (rank == PULL_NONE) {
-            TRY(pull_skip(&r->p, token, err));
-            continue;
-        }
-        r->p.no_memory |= !array_push(&r->rec->ranks, rank);
-        group->n_ranks++;
-    }
-}
-
-/* {"pg_name": …, "ranks": […], …}; after its opening bracket. */
-static halley_status read_process_group(kineto_reader *r, halley_error *err)
-{
-    rec_group group = {REC_NONE, REC_NONE, (uint32_t)r->rec->ranks.n, 0};
-    while (pull_key(&r->p)) {
-        const str key = r->p.json.text;
-        const bool is_name = PULL_IS(key, "pg_name"), is_desc = PULL_IS(key, "pg_desc");
-        const bool is_ranks = PULL_IS(key, "ranks");
-        const json_token token = json_next(&r->p.json);
-        if (is_ranks && token == JSON_ARRAY)
-            TRY(read_group_ranks(r, &group, err));
-        else if (is_name || is_desc)
-            *(is_name ? &group.name : &group.desc) = pull_intern(&r->p, token);
-        else
-            TRY(pull_skip(&r->p, token, err));
-    }
-    TRY(pull_ended(&r->p, err));
-    if (group.name != REC_NONE && !array_push(&r->rec->groups, group))
-        r->p.no_memory = true;
-    return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
-}
-
 /* Every object of a list, after the opening bracket; other items are passed over. */
 typedef halley_status object_reader(kineto_reader *r, halley_error *err);
 static halley_status read_object_list(kineto_reader *r, object_reader *read,
@@ -552,25 +508,6 @@ static halley_status read_object_list(kineto_reader *r, object_reader *read,
         else
             TRY(pull_skip(&r->p, token, err));
     }
-}
-
-static halley_status read_distributed_info(kineto_reader *r, halley_error *err)
-{
-    while (pull_key(&r->p)) {
-        const str key = r->p.json.text;
-        uint64_t *const number = PULL_IS(key, "rank")         ? &r->rec->rank
-                                 : PULL_IS(key, "world_size") ? &r->rec->world
-                                                              : NULL;
-        const bool is_groups = PULL_IS(key, "pg_config");
-        const json_token token = json_next(&r->p.json);
-        if (is_groups && token == JSON_ARRAY)
-            TRY(read_object_list(r, read_process_group, err));
-        else if (number != NULL && (token == JSON_NUMBER || token == JSON_STRING))
-            *number = pull_u64(&r->p.json, token);
-        else
-            TRY(pull_skip(&r->p, token, err));
-    }
-    return pull_ended(&r->p, err);
 }
 
 /* One entry of deviceProperties; the first name that says something is kept. */
@@ -599,7 +536,7 @@ static halley_status read_top_key(kineto_reader *r, halley_error *err)
     if (is_events && token == JSON_ARRAY)
         return read_kineto_events(r, err);
     if (is_info && token == JSON_OBJECT)
-        return read_distributed_info(r, err);
+        return job_info_read(&r->rec->job, &r->p, err);
     if (is_devices && token == JSON_ARRAY)
         return read_object_list(r, read_device_properties, err);
     if (is_base && token == JSON_NUMBER) {

@@ -136,12 +136,6 @@ static bool collect_lags(lag_list lists[4], const rec_graph *g, uint32_t i)
     return ok;
 }
 
-static int compare_lags(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median; INT64_MAX of none. */
 static int64_t find_median(lag_list *list)
 {
@@ -150,7 +144,7 @@ static int64_t find_median(lag_list *list)
         return INT64_MAX;
     if (middle < list->n_zeros)
         return 0;
-    qsort(list->lags.at, list->lags.n, sizeof *list->lags.at, compare_lags);
+    mem_sort_i64(list->lags.at, list->lags.n);
     return list->lags.at[middle - list->n_zeros];
 }
 
@@ -180,7 +174,7 @@ static void find_window(rec_graph *g)
         g->from_ns = g->to_ns = 0;
 }
 
-bool rec_set_lags(rec_graph *g)
+static bool set_lags(rec_graph *g)
 {
     lag_list lists[4] = {0};
     bool ok = true;
@@ -240,7 +234,7 @@ int64_t rec_replay_scaled(const rec_graph *g, double device, double host, bool *
 
 /* A node that starts as recorded if all before it did: then all do, and no times need to
  * be kept. */
-void rec_replay(rec_graph *g)
+static void replay_rebuilt(rec_graph *g)
 {
     int64_t last = g->from_ns;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -260,9 +254,9 @@ halley_status rec_rebuild(rec_graph *g, const record *rec, halley_error *err)
     const bool ok = rec_cut_threads(g) && rec_add_devices(g) &&
                     rec_add_stream_events(g) && rec_add_waits(g) &&
                     rec_add_hand_overs(g) && rec_add_backward(g);
-    if (!ok || !rec_set_lags(g))
+    if (!ok || !set_lags(g))
         return error_nomem(err);
-    rec_replay(g);
+    replay_rebuilt(g);
     assert(g->replay_error_ns == 0);
     return HALLEY_OK;
 }

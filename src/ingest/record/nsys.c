@@ -58,6 +58,19 @@ static bool has_table(nsys_reader *x, const char *table)
     return found;
 }
 
+/* The default output of rocprofv3 since ROCm 7. Its tables end in an id of the run. */
+static bool is_rocpd(nsys_reader *x)
+{
+    sqlite3_stmt *q = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(
+            x->db, "select 1 from sqlite_master where name like 'rocpd!_%' escape '!'",
+            -1, &q, NULL) == SQLITE_OK)
+        found = sqlite3_step(q) == SQLITE_ROW;
+    sqlite3_finalize(q);
+    return found;
+}
+
 static bool has_column(nsys_reader *x, const char *table, const char *column)
 {
     sqlite3_stmt *q = NULL;
@@ -186,17 +199,13 @@ static void add_nsys_work(nsys_reader *x, sqlite3_stmt *q, str name, rec_work_ki
     rec_work w = {.correlation = get_nsys_id(q, 4),
                   .n_bytes = n_bytes,
                   .comm = REC_NONE,
-                  .launch = REC_NONE,
-                  .op = REC_NONE,
-                  .class_id = REC_NONE,
                   .hint = REC_NONE,
                   .kind = (uint16_t)kind};
     if (r == NULL || !take_nsys_times(r, q, &w.begin_ns, &w.end_ns))
         return;
     w.name = intern_add(&r->texts, name);
     w.row = rec_add_row(r, get_nsys_id(q, 2), sqlite3_column_int64(q, 3), STR(""));
-    w.seq = (uint32_t)r->works.n;
-    x->no_memory |= w.name == HASH_NONE || w.row == REC_NONE || !array_push(&r->works, w);
+    x->no_memory |= !rec_add_work(r, &w);
 }
 
 static void take_kernel(nsys_reader *x, sqlite3_stmt *q)
@@ -346,12 +355,6 @@ static void take_gpu(nsys_reader *x, sqlite3_stmt *q)
     }
 }
 
-static int compare_processes(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* A rank for every process with GPU rows, in order of their ids. */
 static halley_status find_processes(nsys_reader *x, uint64_t wanted)
 {
@@ -376,8 +379,7 @@ static halley_status find_processes(nsys_reader *x, uint64_t wanted)
         }
         sqlite3_finalize(q);
     }
-    if (pids.n > 0)
-        qsort(pids.at, pids.n, sizeof *pids.at, compare_processes);
+    mem_sort_u64(pids.at, pids.n);
     for (uint32_t i = 0; status == HALLEY_OK && i < pids.n; i++) {
         record *const r = rec_list_add(x->list, REC_NSYS);
         if (r == NULL || !map64_set(&x->rank_of, pids.at[i], i)) {
@@ -385,7 +387,6 @@ static halley_status find_processes(nsys_reader *x, uint64_t wanted)
             break;
         }
         r->pid = pids.at[i];
-        r->n_processes = (uint32_t)pids.n;
     }
     array_fini(&pids);
     return status;
@@ -419,6 +420,12 @@ static halley_status read_schema(nsys_reader *x)
 
 static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
 {
+    if (is_rocpd(x))
+        return error_set(
+            x->err, HALLEY_EINVAL,
+            "this is a rocpd database of rocprofv3, which is not read: record "
+            "with --output-format json, or convert it to CSV with `rocpd "
+            "convert`");
     if (!has_table(x, "StringIds"))
         return error_set(x->err, HALLEY_EINVAL,
                          "SQLite, but not an nsys export: no table "
@@ -427,9 +434,10 @@ static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
         return error_set(x->err, HALLEY_EINVAL,
                          "no process %llu with GPU activity in this nsys export",
                          (unsigned long long)wanted);
-    return error_set(x->err, HALLEY_EINVAL,
-                     "an nsys export without GPU activity: it was recorded without "
-                     "--trace=cuda");
+    return error_set(x->err, HALLEY_EINVAL, "an nsys export without GPU activity: %s",
+                     has_table(x, "CUPTI_ACTIVITY_KIND_RUNTIME")
+                         ? "CUDA calls were recorded, but no kernel and no copy"
+                         : "it was recorded without --trace=cuda");
 }
 
 /* A version that lacks what everything else needs. */

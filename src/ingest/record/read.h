@@ -33,11 +33,6 @@ typedef enum rec_file_kind {
     REC_FILE_OTHER  /* something else that is known: see rec_describe_file */
 } rec_file_kind;
 rec_file_kind rec_recognise_file(const char *path);
-/* The same for the first bytes of a file (inflated). */
-rec_file_kind rec_recognise_bytes(str head, bool is_whole);
-/* For a file that no reader takes: what it is and which command takes it, as in "an
- * .nsys-rep: export it with nsys export --type sqlite"; NULL = not known. Static. */
-const char *rec_describe_file(str head);
 
 /* Read one file into `list`, whatever it is. Errors name the file. */
 halley_status rec_read_file(rec_list *list, const char *path, const rec_read_opts *opts,

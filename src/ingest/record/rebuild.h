@@ -84,7 +84,6 @@ typedef struct rec_graph {
     int64_t replayed_ns;
     int64_t replay_error_ns; /* largest difference of a start to the recorded one */
     uint64_t n_by_kind[REC_N_EDGE_KINDS];
-    uint64_t n_overlapping; /* device events that overlap on their stream: no edge */
     uint64_t n_late_launch; /* device events that begin before their launch */
     uint64_t n_ties;        /* edges left out among events of no length */
     int64_t late_ns, late_unexplained_ns; /* starts > 30 us after all predecessors */
@@ -102,8 +101,6 @@ bool rec_add_waits(rec_graph *g);
 bool rec_add_stream_events(rec_graph *g);
 bool rec_add_hand_overs(rec_graph *g);
 bool rec_add_backward(rec_graph *g);
-bool rec_set_lags(rec_graph *g);
-void rec_replay(rec_graph *g);
 /* When the graph runs with device work and host work scaled; for what-if checks. */
 int64_t rec_replay_scaled(const rec_graph *g, double device, double host, bool *ok);
 

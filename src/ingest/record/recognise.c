@@ -1,6 +1,7 @@
 /* What a file is, by its first bytes; and reading it with the reader that fits. */
 #include "base/file/file.h"
 #include "ingest/record/read.h"
+#include "ingest/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,9 @@ static const struct {
     {"\"architectures\"", false,
      "a Hugging Face config.json: `halley estimate -m FILE` takes it"},
     {"<algo ", false, "an MSCCL algorithm: `halley trace convert` takes it"},
+    {"\"threadblocks\"", false, "an MSCCL++ plan: `halley trace convert` takes it"},
+    {"\"Counter_Value\"", false, "a table of rocprofv3's counters, which has no times"},
+    {"\"TotalDurationNs\"", false, "a summary of rocprofv3, which has no events"},
     {"<system ", false, "NCCL's topology XML: `halley topology show` takes it"},
     {"Reading timestamp", false, "an nvprof log, which is not a recording of events"},
     {"\x89PNG", true, "a picture"},
@@ -101,19 +105,23 @@ static const struct {
      true, "a program"},
 };
 
-const char *rec_describe_file(str head)
+/* For a file that no reader takes: what it is and which command takes it, as in "an
+ * .nsys-rep: export it with nsys export --type sqlite"; NULL = not known. Static. */
+static const char *describe_file(str head)
 {
     for (size_t i = 0; i < sizeof known_files / sizeof *known_files; i++) {
         const str mark = str_from(known_files[i].mark);
         if (known_files[i].is_start ? str_starts(head, mark) : str_contains(head, mark))
             return known_files[i].what;
     }
+    if (head.n > 0 && text_is_workload(head))
+        return "a workload of ASTRA-sim 1.0: `halley trace convert` takes it";
     return NULL;
 }
 
-rec_file_kind rec_recognise_bytes(str head, bool is_whole)
+/* What a file is by its first bytes (inflated). */
+static rec_file_kind recognise_bytes(str head)
 {
-    (void)is_whole;
     const str text = skip_leading_blanks(head);
     if (str_starts(head, STR("SQLite format 3")))
         return REC_FILE_NSYS;
@@ -121,13 +129,13 @@ rec_file_kind rec_recognise_bytes(str head, bool is_whole)
         const rec_file_kind kind = recognise_json(text);
         if (kind != REC_FILE_UNKNOWN)
             return kind;
-        return rec_describe_file(text) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
+        return describe_file(text) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
     }
     if (text.n > 0 && looks_like_rocprof_csv(text))
         return REC_FILE_ROCPROF_CSV;
     if (looks_like_xplane(head))
         return REC_FILE_XPLANE;
-    return rec_describe_file(head) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
+    return describe_file(head) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
 }
 
 /* Only a regular file can be looked at and then read: what is taken from a pipe is gone.
@@ -160,7 +168,7 @@ rec_file_kind rec_recognise_file(const char *path)
         return REC_FILE_UNKNOWN;
     }
     const size_t n = read_head(head, path);
-    const rec_file_kind kind = rec_recognise_bytes((str){head, n}, n < HEAD_BYTES);
+    const rec_file_kind kind = recognise_bytes((str){head, n});
     free(head);
     return kind;
 }
@@ -169,7 +177,7 @@ static halley_status refuse_file(const char *path, halley_error *err)
 {
     char *const head = malloc(HEAD_BYTES);
     const size_t n = head != NULL ? read_head(head, path) : 0;
-    const char *const what = n > 0 ? rec_describe_file((str){head, n}) : NULL;
+    const char *const what = n > 0 ? describe_file((str){head, n}) : NULL;
     free(head);
     if (what != NULL)
         return error_set(err, HALLEY_EFORMAT, "this is %s", what);

@@ -23,13 +23,11 @@ const char *const rec_format_names[REC_N_FORMATS] = {[REC_KINETO] = "kineto",
 
 void rec_init(record *r)
 {
-    *r = (record){.rank = REC_NO_ID,
-                  .world = REC_NO_ID,
+    *r = (record){.job = JOB_INFO_UNKNOWN,
                   .device_name = REC_NONE,
                   .schema = REC_NONE,
                   .pid = REC_NO_ID,
                   .n_devices = 1,
-                  .n_processes = 1,
                   .last_step_ns = INT64_MIN};
 }
 
@@ -45,8 +43,7 @@ void rec_fini(record *r)
     array_fini(&r->rows);
     array_fini(&r->works);
     array_fini(&r->syncs);
-    array_fini(&r->groups);
-    array_fini(&r->ranks);
+    job_info_fini(&r->job);
     array_fini(&r->steps);
     map64_fini(&r->row_of);
     strbuf_fini(&r->remarks);
@@ -76,6 +73,14 @@ uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label)
     if (label.n > 0 && (text = intern_add(&r->texts, label)) == HASH_NONE)
         return REC_NONE;
     return array_push(&r->rows, (rec_row){device, stream, text}) ? id : REC_NONE;
+}
+
+bool rec_add_work(record *r, const rec_work *work)
+{
+    rec_work own = *work;
+    own.launch = own.op = own.class_id = REC_NONE;
+    own.seq = (uint32_t)r->works.n;
+    return own.name != REC_NONE && own.row != REC_NONE && array_push(&r->works, own);
 }
 
 static uint64_t read_number_or_none(str text)
@@ -223,7 +228,7 @@ static void nest_event(record *r, uint32_t i, uint32_t *stack, size_t *depth)
     stack[(*depth)++] = i;
 }
 
-bool rec_nest(record *r)
+static bool nest_hosts(record *r)
 {
     uint32_t *const stack = mem_array(r->hosts.n + 1, sizeof *stack);
     for (size_t t = 0; stack != NULL && t < r->threads.n; t++) {
@@ -331,7 +336,7 @@ static void find_launch(record *r, rec_work *w, const uint32_t *calls, size_t n)
         w->op = r->hosts.at[w->op].parent;
 }
 
-bool rec_find_launches(record *r)
+static bool find_launches(record *r)
 {
     uint32_t *calls;
     size_t n;
@@ -382,7 +387,7 @@ halley_status rec_finish(record *r, halley_error *err)
     array_trim(&r->hosts);
     array_trim(&r->works);
     array_trim(&r->details);
-    if (!sort_record(r) || !rec_nest(r) || !rec_find_launches(r) || !rec_find_steps(r) ||
+    if (!sort_record(r) || !nest_hosts(r) || !find_launches(r) || !rec_find_steps(r) ||
         r->remarks.failed)
         return error_nomem(err);
     return HALLEY_OK;

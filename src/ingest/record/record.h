@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "ingest/job_info.h"
 
 #include <assert.h>
 
@@ -109,11 +110,6 @@ typedef struct rec_sync {
     rec_sync_kind kind;
 } rec_sync;
 
-typedef struct rec_group {
-    uint32_t name, desc;     /* interned */
-    uint32_t first, n_ranks; /* in record.ranks */
-} rec_group;
-
 /* A range that marks a training step. */
 typedef struct rec_step {
     int64_t begin_ns, end_ns;
@@ -141,13 +137,11 @@ typedef struct record {
     ARRAY(rec_row) rows;
     ARRAY(rec_work) works; /* by begin, then end, once sorted */
     ARRAY(rec_sync) syncs;
-    ARRAY(rec_group) groups;
-    ARRAY(uint64_t) ranks; /* of the groups */
+    job_info job;
     ARRAY(rec_step) steps;
     uint32_t step_period; /* kernels of a step, where no step is marked; 0 = marked */
     map64 row_of;         /* while reading */
     int64_t base_ns;
-    uint64_t rank, world; /* REC_NO_ID = not said */
     uint32_t device_name; /* interned; REC_NONE = unknown */
     uint32_t schema;      /* of the file, interned; REC_NONE */
     uint64_t pid;         /* of the process; REC_NO_ID */
@@ -155,7 +149,7 @@ typedef struct record {
     uint64_t n_events, n_other, n_bad_times, n_duplicates;
     uint64_t n_negative, first_negative; /* number of the first such event, from 1 */
     int64_t negative_ns;                 /* its duration */
-    uint64_t n_python, n_counter_ranges;
+    uint64_t n_counter_ranges;
     uint64_t n_double_launches, double_launch; /* correlations with two launching calls */
     uint64_t n_crossing;                       /* host events clipped by more than 1 us */
     /* HTA's selection: its steps are ranges of any category. */
@@ -163,8 +157,8 @@ typedef struct record {
     int64_t last_step_ns;
     int64_t first_event_ns; /* begin of the first event of the file */
     bool has_first_event;
-    uint32_t n_devices, n_processes; /* in the file this rank was read from */
-    bool is_partial;                 /* the file is cut; what is whole was read */
+    uint32_t n_devices; /* in the file this rank was read from */
+    bool is_partial;    /* the file is cut; what is whole was read */
     /* Remarks that readers make: sentences, one after the other, NUL after each. */
     strbuf remarks;
 } record;
@@ -192,14 +186,15 @@ bool rec_add_host(record *r, rec_host event, uint32_t name, uint32_t thread);
 
 /* The row of a device's stream, new or old; REC_NONE: no memory. */
 uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label);
+/* One more piece of work; what later passes find (launch, op, class) is still unknown.
+ * False: no memory, also where that left the name or the row REC_NONE. */
+bool rec_add_work(record *r, const rec_work *work);
 /* The thread of a process; REC_NONE: no memory. */
 uint32_t rec_add_thread(record *r, str pid, str tid);
 
 /* Once all events are in: sort them, nest host events, find launches and steps. */
 halley_status rec_finish(record *r, halley_error *err);
 /* The parts of it. False: no memory. */
-bool rec_nest(record *r);
-bool rec_find_launches(record *r);
 bool rec_find_steps(record *r);
 /* The step (index) that holds the time on a thread; REC_NONE. */
 uint32_t rec_step_at(const record *r, int64_t at_ns);

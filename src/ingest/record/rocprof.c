@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GPU_AGENT = 2, MAX_NESTING = 4 };
+enum { CPU_AGENT = 1, GPU_AGENT = 2, MAX_NESTING = 4 };
 
 /* What the name of an event is until all names are known. */
 typedef struct roc_name {
@@ -26,6 +26,7 @@ typedef struct roc_reader {
     map64 operation_names; /* kind << 32 | operation -> text */
     ARRAY(roc_name) names;
     map64 gpus; /* agents with work */
+    map64 cpus; /* agents that are processors of the host */
     uint64_t n_gpus, pid;
     bool found, has_calls, has_rccl;
 } roc_reader;
@@ -33,7 +34,7 @@ typedef struct roc_reader {
 /* One record or symbol, flattened: {"correlation_id": {"internal": 1}} sets internal. */
 typedef struct roc_draft {
     uint64_t kind, operation, thread, internal, begin, end, kernel, agent, queue, stream;
-    uint64_t bytes, type, dst_agent, handle;
+    uint64_t bytes, type, src_agent, dst_agent, handle;
     uint32_t formatted, demangled, kernel_name, product, name;
 } roc_draft;
 
@@ -48,6 +49,7 @@ static uint64_t *find_roc_number(roc_draft *d, str outer, str key)
         return PULL_IS(outer, "agent_id")       ? &d->agent
                : PULL_IS(outer, "queue_id")     ? &d->queue
                : PULL_IS(outer, "stream_id")    ? &d->stream
+               : PULL_IS(outer, "src_agent_id") ? &d->src_agent
                : PULL_IS(outer, "dst_agent_id") ? &d->dst_agent
                : PULL_IS(outer, "id")           ? &d->handle
                                                 : NULL;
@@ -122,6 +124,8 @@ static halley_status read_roc_list(roc_reader *r, roc_taker *take, halley_error 
 static halley_status take_agent(roc_reader *r, const roc_draft *d, halley_error *err)
 {
     (void)err;
+    if (d->type == CPU_AGENT && d->handle != REC_NO_ID)
+        r->p.no_memory |= !map64_set(&r->cpus, d->handle, 1);
     if (d->type != GPU_AGENT)
         return HALLEY_OK;
     const uint32_t name = d->product != REC_NONE ? d->product : d->name;
@@ -157,10 +161,18 @@ static bool has_roc_times(roc_reader *r, const roc_draft *d)
     return false;
 }
 
+/* A copy to the host is work of the device it comes from. */
+static uint64_t find_copying_device(const roc_reader *r, const roc_draft *d)
+{
+    const bool to_host =
+        d->src_agent != REC_NO_ID && map64_find(&r->cpus, d->dst_agent) != HASH_NONE;
+    return to_host ? d->src_agent : d->dst_agent;
+}
+
 static void add_roc_work(roc_reader *r, const roc_draft *d, bool is_kernel)
 {
     record *const t = r->rec;
-    const uint64_t device = is_kernel ? d->agent : d->dst_agent;
+    const uint64_t device = is_kernel ? d->agent : find_copying_device(r, d);
     const rec_work work = {
         .begin_ns = (int64_t)d->begin,
         .end_ns = (int64_t)d->end,
@@ -170,19 +182,15 @@ static void add_roc_work(roc_reader *r, const roc_draft *d, bool is_kernel)
         .row = rec_add_row(t, device, is_kernel ? (int64_t)d->queue : -1,
                            is_kernel ? STR("") : STR("copies")),
         .comm = REC_NONE,
-        .launch = REC_NONE,
-        .op = REC_NONE,
-        .class_id = REC_NONE,
         .hint = REC_NONE,
-        .seq = (uint32_t)t->works.n,
         .kind = is_kernel ? REC_KERNEL : REC_COPY,
     };
     const roc_name name = {.event = (uint32_t)t->works.n,
                            .is_kernel = is_kernel,
                            .kind = d->kind,
                            .operation = is_kernel ? d->kernel : d->operation};
-    r->p.no_memory |= work.row == REC_NONE || !map64_set(&r->gpus, device, 1) ||
-                      !array_push(&t->works, work) || !array_push(&r->names, name);
+    r->p.no_memory |= !map64_set(&r->gpus, device, 1) || !rec_add_work(t, &work) ||
+                      !array_push(&r->names, name);
 }
 
 static halley_status take_dispatch(roc_reader *r, const roc_draft *d, halley_error *err)
@@ -422,6 +430,7 @@ halley_status rec_read_rocprof(rec_list *list, file_stream *file,
     map64_fini(&r.kernel_names);
     map64_fini(&r.operation_names);
     map64_fini(&r.gpus);
+    map64_fini(&r.cpus);
     array_fini(&r.names);
     return status;
 }

@@ -14,6 +14,7 @@ enum { MAX_COLUMNS = 64 };
 typedef enum csv_column {
     CSV_NAME, /* Kernel_Name, Direction or Function */
     CSV_AGENT,
+    CSV_SOURCE,
     CSV_QUEUE,
     CSV_THREAD,
     CSV_PROCESS,
@@ -88,6 +89,7 @@ static bool is_column(csv_column column, str name)
     static const char *const names[CSV_N_COLUMNS][3] = {
         [CSV_NAME] = {"Kernel_Name", "Direction", "Function"},
         [CSV_AGENT] = {"Agent_Id", "Destination_Agent_Id", NULL},
+        [CSV_SOURCE] = {"Source_Agent_Id", NULL, NULL},
         [CSV_QUEUE] = {"Queue_Id", NULL, NULL},
         [CSV_THREAD] = {"Thread_Id", NULL, NULL},
         [CSV_PROCESS] = {"Process_Id", NULL, NULL},
@@ -136,10 +138,13 @@ static uint64_t get_number(const csv_reader *r, csv_column column)
     return str_to_u64(str_trim(get_cell(r, column)), &value) ? value : REC_NO_ID;
 }
 
-/* "Agent 4" and 4 are device 4. */
+/* "Agent 4" and 4 are device 4. A copy to the host is work of the device it comes from.
+ */
 static uint64_t get_agent(const csv_reader *r)
 {
-    str text = get_cell(r, CSV_AGENT);
+    const bool to_host = r->content == CSV_COPIES &&
+                         str_contains(get_cell(r, CSV_NAME), STR("DEVICE_TO_HOST"));
+    str text = get_cell(r, to_host ? CSV_SOURCE : CSV_AGENT);
     uint64_t value;
     if (str_starts(text, STR("Agent ")))
         text.at += 6, text.n -= 6;
@@ -161,14 +166,10 @@ static bool add_csv_work(csv_reader *r, uint32_t name, int64_t begin, int64_t en
                            copies || queue > INT64_MAX ? -1 : (int64_t)queue,
                            copies ? STR("copies") : STR("")),
         .comm = REC_NONE,
-        .launch = REC_NONE,
-        .op = REC_NONE,
-        .class_id = REC_NONE,
         .hint = REC_NONE,
-        .seq = (uint32_t)t->works.n,
         .kind = copies ? REC_COPY : REC_KERNEL,
     };
-    return work.row != REC_NONE && array_push(&t->works, work);
+    return rec_add_work(t, &work);
 }
 
 static bool add_csv_host(csv_reader *r, uint32_t name, int64_t begin, int64_t end)

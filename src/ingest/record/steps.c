@@ -1,7 +1,9 @@
 /*
  * Steps of a recording: the ranges "ProfilerStep#N" that PyTorch writes; in recordings of
  * other profilers ranges that come back with another number ("step 0", "step 1"), the
- * outermost family of at least two that do not overlap.
+ * outermost family of at least two that do not overlap. Layers are numbered too
+ * ("Identity_3" of TensorRT): ranges that launch next to nothing of the device's work are
+ * no steps.
  */
 #include "ingest/record/record.h"
 
@@ -117,6 +119,20 @@ static bool add_repeated_ranges(record *r)
     return ok;
 }
 
+/* Do the steps, sorted, launch a tenth of the device time that was launched at all? */
+static bool launch_enough(const record *r)
+{
+    int64_t all_ns = 0, in_steps_ns = 0;
+    for (size_t i = 0; i < r->works.n; i++) {
+        const rec_work *const w = &r->works.at[i];
+        const int64_t ns = w->launch == REC_NONE ? 0 : w->end_ns - w->begin_ns;
+        all_ns += ns;
+        if (ns > 0 && rec_step_at(r, r->hosts.at[w->launch].begin_ns) != REC_NONE)
+            in_steps_ns += ns;
+    }
+    return in_steps_ns >= all_ns / 10;
+}
+
 static int compare_steps(const void *a, const void *b)
 {
     const rec_step *const x = a, *const y = b;
@@ -129,10 +145,13 @@ bool rec_find_steps(record *r)
 {
     if (r->steps.n == 0 && !add_profiler_steps(r))
         return false;
-    if (r->steps.n == 0 && r->format != REC_KINETO && !add_repeated_ranges(r))
+    const bool is_marked = r->steps.n > 0;
+    if (!is_marked && r->format != REC_KINETO && !add_repeated_ranges(r))
         return false;
     if (r->steps.n > 1)
         qsort(r->steps.at, r->steps.n, sizeof *r->steps.at, compare_steps);
+    if (!is_marked && !launch_enough(r))
+        r->steps.n = 0;
     return true;
 }
 

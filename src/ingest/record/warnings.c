@@ -187,14 +187,14 @@ static void warn_about_ranks(warner *w, const rec_facts_input *in)
                    r->step_period, r->steps.n);
     else if (r->steps.n == 0)
         warn_about(w, "no steps marked");
-    if (r->world == REC_NO_ID || r->world <= in->n_ranks || r->world < 2)
+    if (r->job.world == REC_NO_ID || r->job.world <= in->n_ranks || r->job.world < 2)
         return;
-    if (in->n_ranks > 1 || r->rank == REC_NO_ID)
+    if (in->n_ranks > 1 || r->job.rank == REC_NO_ID)
         warn_about(w, "%zu of %" PRIu64 " ranks: the others are not there", in->n_ranks,
-                   r->world);
+                   r->job.world);
     else
         warn_about(w, "rank %" PRIu64 " of %" PRIu64 ": the other ranks are not there",
-                   r->rank, r->world);
+                   r->job.rank, r->job.world);
 }
 
 static void warn_about_groups(warner *w, const rec_facts_input *in)

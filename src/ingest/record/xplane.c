@@ -274,11 +274,7 @@ static void add_xwork(xplane_reader *x, record *r, const xevent *e, const line_i
         .name = intern_add(&r->texts, e->name),
         .row = rec_add_row(r, device, (int64_t)(line->id & INT32_MAX), line->name),
         .comm = REC_NONE,
-        .launch = REC_NONE,
-        .op = REC_NONE,
-        .class_id = REC_NONE,
         .hint = REC_NONE,
-        .seq = (uint32_t)r->works.n,
         .kind = copies ? REC_COPY
                 : sets ? REC_SET
                        : REC_KERNEL,
@@ -292,8 +288,7 @@ static void add_xwork(xplane_reader *x, record *r, const xevent *e, const line_i
         work.hint = intern_add(&r->texts, e->hlo_op);
     if (class_name != NULL && strncmp(class_name, "comm.", 5) == 0)
         work.comm = add_hlo_comm(x, r, e, device);
-    x->no_memory |=
-        work.name == HASH_NONE || work.row == REC_NONE || !array_push(&r->works, work);
+    x->no_memory |= !rec_add_work(r, &work);
 }
 
 static void add_xstep(xplane_reader *x, record *r, const xevent *e)
@@ -433,7 +428,6 @@ static void read_host_line(xplane_reader *x, plane *p, str message, const bool *
         for (size_t i = 0; i < x->list->ranks.n; i++) {
             if (!wanted[i])
                 continue;
-            x->list->ranks.at[i].n_python += python;
             x->list->ranks.at[i].n_events++;
             if (e.is_valid && !python)
                 add_xhost(x, &x->list->ranks.at[i], &e, &line);
@@ -522,8 +516,8 @@ static halley_status read_planes(xplane_reader *x, halley_error *err)
                    (unsigned long long)x->n_foreign);
     for (size_t i = 0; i < x->list->ranks.n && x->list->ranks.n > 1; i++) {
         x->list->ranks.at[i].n_devices = (uint32_t)x->list->ranks.n;
-        x->list->ranks.at[i].world = x->list->ranks.n;
-        x->list->ranks.at[i].rank = i;
+        x->list->ranks.at[i].job.world = x->list->ranks.n;
+        x->list->ranks.at[i].job.rank = i;
         if (i == 0)
             rec_remark(&x->list->ranks.at[i], "%zu devices in one file: each is a rank",
                        x->list->ranks.n);

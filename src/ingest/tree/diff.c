@@ -2,6 +2,7 @@
  * Adding up an alignment. Every node of both trees is counted exactly once: a pair in the
  * row of its operator, a node that the other tree lacks in a row of its own. Kernels
  * count as device time of the operator that launched them, and in the row of their class.
+ * So an operator that runs other kernels in the other tree is one row.
  */
 #include "base/arena.h"
 #include "base/error.h"
@@ -31,6 +32,7 @@ typedef struct differ {
 typedef struct rank_pair {
     differ *to;
     call_tree a, b;
+    uint32_t *partners_a, *partners_b; /* by node: the aligned one of the other tree */
     tree_pairs stack;
 } rank_pair;
 
@@ -70,13 +72,30 @@ static void add_tree_run(halley_run_sum *sum, const tree_node *n, bool counts)
 }
 
 /* The operator whose row a node counts in: a kernel's is what launched it. */
-static const tree_node *find_tree_operator(const call_tree *t, uint32_t node)
+static uint32_t find_tree_operator(const call_tree *t, uint32_t node)
 {
     if (node == TREE_NONE)
-        return NULL;
+        return TREE_NONE;
     const tree_node *const n = &t->nodes.at[node];
-    return n->class_id != TREE_NONE && n->parent != TREE_NONE ? &t->nodes.at[n->parent]
-                                                              : n;
+    return n->class_id != TREE_NONE && n->parent != TREE_NONE ? n->parent : node;
+}
+
+static const tree_node *get_tree_node(const call_tree *t, uint32_t node)
+{
+    return node == TREE_NONE ? NULL : &t->nodes.at[node];
+}
+
+/* A kernel that the other tree lacks counts with the operator that launched it, which the
+ * other tree may have. */
+static operator_sum *find_pair_row(rank_pair *p, tree_pair pair)
+{
+    uint32_t a = find_tree_operator(&p->a, pair.a);
+    uint32_t b = find_tree_operator(&p->b, pair.b);
+    if (b == TREE_NONE && a != pair.a)
+        b = p->partners_a[a];
+    else if (a == TREE_NONE && b != pair.b)
+        a = p->partners_b[b];
+    return find_operator_row(p->to, get_tree_node(&p->a, a), get_tree_node(&p->b, b));
 }
 
 /* The times of one side of a pair. */
@@ -102,8 +121,7 @@ static void count_aligned_pair(rank_pair *p, tree_pair pair)
     assert(has_a || has_b);
     const tree_node *const a = has_a ? &p->a.nodes.at[pair.a] : NULL;
     const tree_node *const b = has_b ? &p->b.nodes.at[pair.b] : NULL;
-    operator_sum *const row = find_operator_row(d, find_tree_operator(&p->a, pair.a),
-                                                find_tree_operator(&p->b, pair.b));
+    operator_sum *const row = find_pair_row(p, pair);
     if (row == NULL)
         return;
     d->d.n_aligned += has_a && has_b;
@@ -136,10 +154,14 @@ static halley_status compare_trees(rank_pair *p, halley_error *err)
     bool ok = array_push(&p->stack, (tree_pair){0, 0});
     while (ok && !p->to->failed && p->stack.n > 0) {
         const tree_pair pair = p->stack.at[--p->stack.n];
+        const bool is_aligned = pair.a != TREE_NONE && pair.b != TREE_NONE;
+        if (is_aligned) {
+            p->partners_a[pair.a] = pair.b;
+            p->partners_b[pair.b] = pair.a;
+        }
         count_aligned_pair(p, pair);
-        ok = pair.a != TREE_NONE && pair.b != TREE_NONE
-                 ? tree_align_children(&p->stack, &p->a, &p->b, pair.a, pair.b)
-                 : push_children(p, pair);
+        ok = is_aligned ? tree_align_children(&p->stack, &p->a, &p->b, pair.a, pair.b)
+                        : push_children(p, pair);
     }
     return ok && !p->to->failed ? HALLEY_OK : error_nomem(err);
 }
@@ -160,6 +182,15 @@ static halley_status init_tree(call_tree *tree, differ *d, const halley_trace_se
                : error_nomem(err);
 }
 
+/* One per node, all TREE_NONE. NULL: no memory. */
+static uint32_t *make_partners(const call_tree *tree)
+{
+    uint32_t *const partners = mem_array(tree->nodes.n, sizeof *partners);
+    for (size_t i = 0; partners != NULL && i < tree->nodes.n; i++)
+        partners[i] = TREE_NONE;
+    return partners;
+}
+
 static halley_status compare_rank_trees(differ *d, const halley_trace_set *a,
                                         const halley_trace_set *b, uint32_t rank,
                                         halley_error *err)
@@ -168,8 +199,14 @@ static halley_status compare_rank_trees(differ *d, const halley_trace_set *a,
     halley_status status = init_tree(&p.a, d, a, rank, err);
     if (status == HALLEY_OK)
         status = init_tree(&p.b, d, b, rank, err);
-    if (status == HALLEY_OK)
-        status = compare_trees(&p, err);
+    if (status == HALLEY_OK) {
+        p.partners_a = make_partners(&p.a);
+        p.partners_b = make_partners(&p.b);
+        status = p.partners_a != NULL && p.partners_b != NULL ? compare_trees(&p, err)
+                                                              : error_nomem(err);
+    }
+    free(p.partners_a);
+    free(p.partners_b);
     call_tree_fini(&p.a);
     call_tree_fini(&p.b);
     array_fini(&p.stack);

@@ -10,8 +10,7 @@
  * sets or more of its own have; numbers that fewer have are listed as ranges of k sets or
  * more. Which number of a range, and which value that is not listed at all, is asked of
  * the branch above: so nothing is said about fewer than k sets, and no value is lost
- * (after Katz's back-off). A branch lists no finer groups of numbers than those by which
- * its question said most.
+ * (after Katz's back-off).
  *
  * Trees grow from portraits: the conditions of up to MAX_PORTRAITS sets, all with the
  * same chance, which stay in the state of the learner.
@@ -52,8 +51,7 @@ bool joint_remember(synth_model *m, const conditions *c, const uint32_t *values,
 /* A question about a row. */
 typedef struct question {
     uint32_t by, value;
-    bool equal;     /* is it this value? else: this one or a smaller one? */
-    uint32_t scale; /* by which it says most */
+    bool equal; /* is it this value? else: this one or a smaller one? */
 } question;
 
 static bool is_yes(const question *q, const joint_row *row)
@@ -76,44 +74,11 @@ static uint32_t count_values(const synth_model *m, uint32_t column)
     return column == JOINT_TEMPLATE ? (uint32_t)m->templates.n + 1 : MODEL_VALUES;
 }
 
-/* How the sets of a branch are distinguished by a question: by value, and numbers also by
- * eighths, quarters or halves, in which few sets show what they have in common. */
-typedef struct scale {
-    uint8_t group[MODEL_VALUES]; /* of a value */
-    uint32_t n;                  /* groups */
-    double cost;                 /* of a question */
-    bool each;                   /* every value is a group */
-} scale;
-
-static scale make_scale(const grower *g, const uint32_t *all, uint32_t n, uint32_t parts)
-{
-    assert(n > 0 && parts > 0);
-    scale s = {.n = 0, .each = parts == MODEL_VALUES};
-    double used = 0, seen = 0;
-    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
-        uint32_t group = s.n > 0 ? s.n - 1 : 0;
-        if (s.each || v == MODEL_ABSENT) /* of its own */
-            group = s.each ? v : s.n;
-        else if (all[v] > 0)
-            group = (uint32_t)((seen + 0.5 * all[v]) / n * parts);
-        s.group[v] = (uint8_t)group;
-        if (all[v] == 0)
-            continue;
-        used += used == 0 || s.n != group + 1;
-        s.n = group + 1;
-        seen += all[v];
-    }
-    s.cost = 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
-    assert(s.n <= MODEL_VALUES && s.cost >= 0);
-    return s;
-}
-
 /* The logarithm of the likelihood of these counts. */
-static double sum_log_likelihood(const double *counts, uint32_t n)
+static double sum_log_likelihood(const uint32_t counts[MODEL_VALUES])
 {
-    assert(n <= MODEL_VALUES);
     double total = 0, s = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < MODEL_VALUES; i++)
         if (counts[i] > 0) {
             s += counts[i] * log(counts[i]);
             total += counts[i];
@@ -121,20 +86,22 @@ static double sum_log_likelihood(const double *counts, uint32_t n)
     return total > 0 ? s - total * log(total) : 0;
 }
 
-/* What the likelihood gains by the question whose answers are counted in `yes`, less its
- * cost. */
-static double gain_of(const grower *g, const uint32_t *all, const scale *s)
+/* What one more question costs at a branch with these values of n sets. */
+static double cost_question(const grower *g, const uint32_t *all, uint32_t n)
 {
-    assert(s->n <= MODEL_VALUES);
-    double of_all[MODEL_VALUES] = {0}, of_yes[MODEL_VALUES] = {0}, no[MODEL_VALUES];
-    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
-        of_all[s->group[v]] += all[v];
-        of_yes[s->group[v]] += g->yes[v];
-    }
-    for (uint32_t i = 0; i < s->n; i++)
-        no[i] = of_all[i] - of_yes[i];
-    return sum_log_likelihood(of_yes, s->n) + sum_log_likelihood(no, s->n) -
-           sum_log_likelihood(of_all, s->n) - s->cost;
+    double used = 0;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        used += all[v] > 0;
+    return 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
+}
+
+/* What the likelihood gains by the question whose answers are counted in `yes`. */
+static double gain_of(const grower *g, const uint32_t *all)
+{
+    uint32_t no[MODEL_VALUES];
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        no[v] = all[v] - g->yes[v];
+    return sum_log_likelihood(g->yes) + sum_log_likelihood(no) - sum_log_likelihood(all);
 }
 
 static uint32_t fewest_of(const grower *g)
@@ -142,16 +109,13 @@ static uint32_t fewest_of(const grower *g)
     return g->k > FEWEST ? g->k : FEWEST;
 }
 
-enum { N_SCALES = 4 };
-static const uint32_t scale_parts[N_SCALES] = {MODEL_VALUES, 8, 4, 2};
-
 /* The best question about one column; *best is the gain to beat. */
 static void ask_column(question *out, double *best, grower *g, uint32_t by,
-                       const uint32_t *all, const scale *scales, const joint_row *rows,
-                       uint32_t n)
+                       const uint32_t *all, const joint_row *rows, uint32_t n)
 {
     assert(by != g->of);
     const uint32_t n_by = count_values(g->m, by);
+    const double cost = cost_question(g, all, n);
     const bool ordered = by != JOINT_TEMPLATE && !g->m->conditions.at[by].is_text;
     memset(g->table, 0, (size_t)n_by * MODEL_VALUES * sizeof *g->table);
     for (uint32_t i = 0; i < n; i++)
@@ -169,33 +133,25 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
             }
             if (n_yes < fewest_of(g) || n - n_yes < fewest_of(g))
                 continue;
-            for (uint32_t k = 0; k < N_SCALES; k++) {
-                if (scales[k].n < 2)
-                    continue;
-                const double gain = gain_of(g, all, &scales[k]);
-                if (gain > *best * (1 + 1e-9)) {
-                    *best = gain;
-                    *out = (question){by, v, equal, k};
-                }
+            const double gain = gain_of(g, all) - cost;
+            if (gain > *best * (1 + 1e-9)) {
+                *best = gain;
+                *out = (question){by, v, equal};
             }
         }
     }
 }
 
-static bool ask_question(question *out, scale scales[N_SCALES], grower *g,
-                         const uint32_t *all, const joint_row *rows, uint32_t n)
+static bool ask_question(question *out, grower *g, const uint32_t *all,
+                         const joint_row *rows, uint32_t n)
 {
     assert(n > 0);
     double best = 0;
     out->by = MODEL_NONE;
     if (g->of == JOINT_TEMPLATE || n < 2 * fewest_of(g))
         return false;
-    const bool is_text = g->m->conditions.at[g->of].is_text;
-    for (uint32_t k = 0; k < N_SCALES; k++)
-        scales[k] =
-            k > 0 && is_text ? (scale){.n = 0} : make_scale(g, all, n, scale_parts[k]);
     for (uint32_t i = 0; i < g->n_before; i++)
-        ask_column(out, &best, g, g->before[i], all, scales, rows, n);
+        ask_column(out, &best, g, g->before[i], all, rows, n);
     return out->by != MODEL_NONE;
 }
 
@@ -254,48 +210,21 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
     return true;
 }
 
-/* Groups of values in the shares of this branch. */
-static bool add_group_shares(grower *g, model_branch *b, const uint32_t *all,
-                             const scale *s)
-{
-    const uint32_t n_values = g->m->conditions.at[g->of].n_values;
-    uint32_t n = 0, first = 0;
-    b->first = (uint32_t)g->m->shares.n;
-    for (uint32_t v = 0; v < n_values; v++) {
-        n += all[v];
-        if (v + 1 < n_values && s->group[v] == s->group[v + 1])
-            continue;
-        if (n >= g->k && !push_share(g, b, first, v, n))
-            return false;
-        first = v + 1;
-        n = 0;
-    }
-    return all[MODEL_ABSENT] < g->k ||
-           push_share(g, b, MODEL_ABSENT, MODEL_ABSENT, all[MODEL_ABSENT]);
-}
-
 /* A branch whose rows are still to be looked at. */
 typedef struct bud {
     uint32_t branch, first, n, depth;
-    scale by; /* of the question that led there */
 } bud;
 
-static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q, scale *by)
+static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q)
 {
     assert(b->branch < g->m->branches.n);
     const joint_row *rows = g->rows + b->first;
     memset(all, 0, g->n_values * sizeof *all);
     for (uint32_t i = 0; i < b->n; i++)
         all[rows[i].value[g->of]]++;
-    scale scales[N_SCALES];
-    q->by = MODEL_NONE;
-    if (b->depth < MAX_DEPTH && ask_question(q, scales, g, all, rows, b->n))
-        *by = scales[q->scale];
-    model_branch to = g->m->branches.at[b->branch];
-    if (b->by.each ? !add_shares(g, &to, all) : !add_group_shares(g, &to, all, &b->by))
-        return false;
-    g->m->branches.at[b->branch] = to;
-    return true;
+    if (b->depth >= MAX_DEPTH || !ask_question(q, g, all, rows, b->n))
+        q->by = MODEL_NONE;
+    return add_shares(g, &g->m->branches.at[b->branch], all);
 }
 
 static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
@@ -307,12 +236,11 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
     const model_branch top = {
         .by = MODEL_NONE, .yes = MODEL_NONE, .parent = MODEL_NONE, .n_sets = n};
     bool ok = array_push(&m->roots, root) && array_push(&m->branches, top) &&
-              array_push(&buds, (bud){root.branch, 0, n, 0, {.each = true}});
+              array_push(&buds, (bud){root.branch, 0, n, 0});
     while (ok && buds.n > 0) {
         const bud b = buds.at[--buds.n];
         question q = {.by = MODEL_NONE};
-        scale by = {.each = true};
-        ok = open_bud(g, &b, all, &q, &by);
+        ok = open_bud(g, &b, all, &q);
         if (!ok || q.by == MODEL_NONE)
             continue;
         const uint32_t n_yes = part_rows(&q, g->rows + b.first, b.n);
@@ -327,9 +255,8 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
         for (uint32_t side = 0; ok && side < 2; side++) {
             leaf.n_sets = side == 0 ? n_yes : b.n - n_yes;
             const uint32_t first = side == 0 ? b.first : b.first + n_yes;
-            ok =
-                array_push(&m->branches, leaf) &&
-                array_push(&buds, (bud){yes + side, first, leaf.n_sets, b.depth + 1, by});
+            ok = array_push(&m->branches, leaf) &&
+                 array_push(&buds, (bud){yes + side, first, leaf.n_sets, b.depth + 1});
         }
     }
     array_fini(&buds);
@@ -367,7 +294,7 @@ uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_ro
     uint32_t at = tree->branch;
     for (;;) {
         const model_branch *b = &m->branches.at[at];
-        const question q = {b->by, b->value, b->equal != 0, 0};
+        const question q = {b->by, b->value, b->equal != 0};
         if (b->by == MODEL_NONE || given->value[b->by] == MODEL_NONE)
             return at;
         at = is_yes(&q, given) ? b->yes : b->yes + 1;

@@ -132,31 +132,6 @@ uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uin
     return id;
 }
 
-bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
-                      uint32_t set)
-{
-    assert(token < m->tokens.n && set > 0);
-    model_token *const t = &m->tokens.at[token];
-    const bool same = t->n_more == n && (n == 0 || memcmp(m->refs.at + t->first_more,
-                                                          refs, n * sizeof *refs) == 0);
-    if (!same && t->more_votes > 0) {
-        t->more_votes--;
-        return true;
-    }
-    if (!same) {
-        t->more_sets = t->more_last = 0;
-        t->first_more = (uint32_t)m->refs.n;
-        t->n_more = n;
-        for (uint32_t i = 0; i < n; i++)
-            if (!array_push(&m->refs, refs[i]))
-                return false;
-    }
-    t->more_votes++;
-    t->more_sets += t->more_last != set;
-    t->more_last = set;
-    return true;
-}
-
 uint64_t synth_law_key(const law_place *at, uint32_t level)
 {
     assert(level < LAW_LEVELS);

@@ -9,9 +9,8 @@
  * sizes and distances to peers are laws: products of powers of the set's conditions.
  *
  * All of it is arrays of plain structs (without holes, so that equal models are equal
- * bytes) that name each other by index, so that one table
- * of sections (model_sections) writes and reads both a model and the state of a learner.
- * Sections of the second kind only (accumulators) are empty in a model.
+ * bytes) that name each other by index, so that one table of sections (model_file.c)
+ * writes and reads a model. What only a learner has (accumulators) is in no file.
  */
 #ifndef LEARN_MODEL_MODEL_H
 #define LEARN_MODEL_MODEL_H
@@ -25,7 +24,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 7,
+    MODEL_VERSION = 8,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -103,16 +102,12 @@ typedef struct model_ref {
     uint32_t op; /* MODEL_NONE for REF_BACK */
 } model_ref;
 
-/* An operator with its dependencies. Control dependencies that follow from the others say
- * nothing about the order of things, and may differ from run to run: they make no other
- * token. Those that most nodes have (by a vote: one for those at hand, one against, and
- * without a vote left they are replaced) are stored with it. */
+/* An operator with its dependencies, without the control dependencies that follow from
+ * others: those say nothing about the order of things, and may differ from run to run. */
 typedef struct model_token {
     uint32_t op;
     uint32_t first_ref, n_refs;
     uint32_t n_sets, last_set;
-    uint32_t first_more, n_more; /* in refs: control dependencies that follow */
-    uint32_t more_sets, more_last, more_votes; /* sets that have those */
 } model_token;
 
 /* Symbols of a skeleton: tokens, and loops as brackets. */
@@ -253,10 +248,10 @@ typedef struct model_share {
 
 /* One of each. */
 typedef struct model_head {
-    uint32_t version, min_support, n_sets, n_held_out;
-    uint32_t n_skipped, n_features, n_bare, n_templates; /* n_templates: seen */
-    uint32_t grain_ns, zero; /* all durations in ns are multiples; 0: there were none */
-    uint64_t n_nodes, n_traces, seen; /* seen: hash of the sets learned, in order */
+    uint32_t version, min_support, n_sets, n_skipped;
+    uint32_t n_features, n_bare, n_templates; /* n_templates: seen */
+    uint32_t grain_ns; /* all durations in ns are multiples; 0: there were none */
+    uint64_t n_nodes, n_traces;
 } model_head;
 
 /* A network, where there is one: how features of conditions are put to it. */
@@ -309,13 +304,11 @@ void synth_model_fini(synth_model *m);
 
 /* Whether a file of that name can be written, and none that is no model would be lost. */
 halley_status synth_model_may_save(const char *path, halley_error *err);
-/* With accumulators (a learner's state) or without (a model). Atomic. */
-halley_status synth_model_save(const synth_model *m, const char *path, bool state,
-                               halley_error *err);
+/* Without accumulators. Atomic. */
+halley_status synth_model_save(const synth_model *m, const char *path, halley_error *err);
 /* Checks everything: *m can be used without looking at an index again. */
-halley_status synth_model_load(synth_model *m, const char *path, bool state,
-                               halley_error *err);
-halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n, bool state,
+halley_status synth_model_load(synth_model *m, const char *path, halley_error *err);
+halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n,
                                 halley_error *err);
 
 /* Of what follows the header of a file; for the fuzzer, which mends it. */
@@ -333,10 +326,6 @@ uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
-/* A node of a token in a set (from 1) has these dependencies more; false: no memory. */
-bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
-                      uint32_t set);
-
 /* Which laws a value follows, from the most special to the most general: of the program
  * between these operators (message sizes only), of the family there, of any family, of
  * the family anywhere. Keys of skeletons and operators, hash of the family's name. */

@@ -19,7 +19,7 @@ enum { MODEL_BLOCK = 1 << 16 };
 
 typedef struct file_head {
     char magic[8];
-    uint32_t version, state, n_sections, zero;
+    uint32_t version, n_sections;
     uint64_t hash; /* of all that follows */
 } file_head;
 
@@ -30,14 +30,13 @@ typedef struct section_head {
 
 /* Holes would be bytes that mean nothing and differ. */
 _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES &&
-                   sizeof(model_body) == 32 &&
                    sizeof(model_law) == 56 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
                    sizeof(model_count_law) == 40 &&
                    sizeof(model_loop) == 72 + 8 * MODEL_FEATURES &&
                    sizeof(model_value) == 32 &&
                    sizeof(model_condition) == 40 + 32 * MODEL_VALUES &&
                    sizeof(model_op) == 32 && sizeof(model_skeleton) == 32 &&
-                   sizeof(model_head) == 64 && sizeof(model_token) == 40,
+                   sizeof(model_head) == 48 && sizeof(model_token) == 20,
                "structs of a model have no holes");
 
 /* Every ARRAY has this layout. */
@@ -46,24 +45,19 @@ typedef ARRAY(void) any_array;
 typedef struct section {
     size_t offset;
     uint32_t size;
-    bool state; /* only in the state of a learner */
 } section;
 
-#define SECTION(name, only_state)                                                        \
+#define SECTION(name)                                                                    \
     {                                                                                    \
-        offsetof(synth_model, name), sizeof *((synth_model *)0)->name.at, only_state     \
+        offsetof(synth_model, name), sizeof *((synth_model *)0)->name.at                 \
     }
 static const section sections[] = {
-    SECTION(chars, false),     SECTION(texts, false),      SECTION(fields, false),
-    SECTION(ops, false),       SECTION(refs, false),       SECTION(tokens, false),
-    SECTION(symbols, false),   SECTION(loop_ids, false),   SECTION(loops, false),
-    SECTION(skeletons, false), SECTION(parts, false),      SECTION(templates, false),
-    SECTION(laws, false),      SECTION(conditions, false), SECTION(roots, false),
-    SECTION(branches, false),  SECTION(shares, false),     SECTION(head, false),
-    SECTION(net_head, false),  SECTION(net_ranges, false), SECTION(net, false),
-
-    SECTION(portraits, true),  SECTION(bodies, true),      SECTION(sums, true),
-    SECTION(loop_sums, true),
+    SECTION(chars),  SECTION(texts),      SECTION(fields),   SECTION(ops),
+    SECTION(refs),   SECTION(tokens),     SECTION(symbols),  SECTION(loop_ids),
+    SECTION(loops),  SECTION(skeletons),  SECTION(parts),    SECTION(templates),
+    SECTION(laws),   SECTION(conditions), SECTION(roots),    SECTION(branches),
+    SECTION(shares), SECTION(head),       SECTION(net_head), SECTION(net_ranges),
+    SECTION(net),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -99,13 +93,11 @@ static void put_model_bytes(sink *s, const void *bytes, size_t n)
     }
 }
 
-static void put_sections(sink *to, const synth_model *m, bool state)
+static void put_sections(sink *to, const synth_model *m)
 {
     assert(m->head.n == 1);
     static const char zeros[8];
     for (uint32_t i = 0; i < N_SECTIONS; i++) {
-        if (sections[i].state && !state)
-            continue;
         const any_array *a = array_of(m, &sections[i]);
         const section_head head = {i, sections[i].size, a->n};
         const size_t n = a->n * sections[i].size;
@@ -161,18 +153,17 @@ halley_status synth_model_may_save(const char *path, halley_error *err)
     return HALLEY_EINVAL;
 }
 
-halley_status synth_model_save(const synth_model *m, const char *path, bool state,
-                               halley_error *err)
+halley_status synth_model_save(const synth_model *m, const char *path, halley_error *err)
 {
     assert(path != NULL);
-    file_head head = {.version = MODEL_VERSION, .state = state, .n_sections = N_SECTIONS};
+    file_head head = {.version = MODEL_VERSION, .n_sections = N_SECTIONS};
     memcpy(head.magic, magic, sizeof magic);
     sink to = {0};
-    put_sections(&to, m, state);
+    put_sections(&to, m);
     head.hash = to.n > 0 ? hash_bytes(to.block, to.n, to.hash) : to.hash;
     TRY(file_output_open(&to.to, path, err));
     file_output_write(to.to, &head, sizeof head);
-    put_sections(&to, m, state);
+    put_sections(&to, m);
     return file_output_commit(to.to, err);
 }
 
@@ -251,8 +242,7 @@ static bool ops_are_right(const synth_model *m)
     }
     for (size_t i = 0; i < m->tokens.n; i++) {
         const model_token *t = &m->tokens.at[i];
-        if (t->op >= m->ops.n || !is_range_within(t->first_ref, t->n_refs, m->refs.n) ||
-            !is_range_within(t->first_more, t->n_more, m->refs.n))
+        if (t->op >= m->ops.n || !is_range_within(t->first_ref, t->n_refs, m->refs.n))
             return false;
     }
     return true;
@@ -331,9 +321,6 @@ static bool laws_are_right(const synth_model *m)
         if (!all_finite(m->loops.at[i].coefficient, MODEL_FEATURES) ||
             !count_is_right(&m->loops.at[i].exact))
             return false;
-    for (size_t i = 0; i < m->loop_sums.n; i++)
-        if (m->loop_sums.at[i].samples.n > MODEL_SAMPLES)
-            return false;
     return true;
 }
 
@@ -409,23 +396,6 @@ static bool shares_are_right(const synth_model *m)
     return m->roots.n > 0 || m->branches.n == 0;
 }
 
-/* What only the state of a learner has. */
-static bool state_is_right(const synth_model *m, bool state)
-{
-    if (state && (m->sums.n != m->laws.n || m->loop_sums.n != m->loops.n))
-        return false;
-    for (size_t i = 0; i < m->portraits.n; i++) {
-        const model_portrait *p = &m->portraits.at[i];
-        if (p->template >= m->templates.n)
-            return false;
-        for (uint32_t c = 0; c < m->conditions.n; c++)
-            if (m->conditions.at[c].is_text && !isnan(p->number[c]) &&
-                !(p->number[c] >= 0 && p->number[c] < m->conditions.at[c].n_values))
-                return false;
-    }
-    return true;
-}
-
 static bool fill_maps(synth_model *m)
 {
     bool ok = true;
@@ -444,8 +414,6 @@ static bool fill_maps(synth_model *m)
         ok = map64_set(&m->skeleton_of, m->skeletons.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->templates.n; i++)
         ok = map64_set(&m->template_of, m->templates.at[i].key, i);
-    for (uint32_t i = 0; ok && i < m->bodies.n; i++)
-        ok = map64_set(&m->body_of, m->bodies.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->laws.n; i++)
         ok = map64_set(&m->law_of, m->laws.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->loops.n; i++)
@@ -453,7 +421,7 @@ static bool fill_maps(synth_model *m)
     return ok;
 }
 
-static halley_status read_model(synth_model *m, const uint8_t *at, size_t n, bool state,
+static halley_status read_model(synth_model *m, const uint8_t *at, size_t n,
                                 halley_error *err)
 {
     file_head head;
@@ -465,44 +433,37 @@ static halley_status read_model(synth_model *m, const uint8_t *at, size_t n, boo
                          "a model of version %u, this program reads version %d: learn it "
                          "again",
                          head.version, MODEL_VERSION);
-    if (head.state > 1 || head.state != state)
-        return error_set(err, HALLEY_EFORMAT,
-                         head.state
-                             ? "learning has not ended: run 'halley trace learn' again"
-                             : "a finished model, not the state of one");
     at += sizeof head;
     n -= sizeof head;
     const uint64_t hash = synth_model_hash(at, n);
     for (uint32_t i = 0; i < N_SECTIONS; i++)
-        if (state || !sections[i].state)
-            TRY(read_section(m, i, &at, &n, err));
+        TRY(read_section(m, i, &at, &n, err));
     if (hash != head.hash || n != 0)
         return error_set(err, HALLEY_EFORMAT,
                          "the model was changed after it was written: its hash is wrong");
     if (!texts_are_right(m) || !ops_are_right(m) || !templates_are_right(m) ||
         !laws_are_right(m) || !conditions_are_right(m) || !trees_are_right(m) ||
-        !shares_are_right(m) || !state_is_right(m, state))
+        !shares_are_right(m))
         return refuse_damaged(err);
     return fill_maps(m) ? HALLEY_OK : error_nomem(err);
 }
 
-halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n, bool state,
+halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n,
                                 halley_error *err)
 {
     assert(at != NULL || n == 0);
     *m = (synth_model){0};
-    const halley_status status = read_model(m, at, n, state, err);
+    const halley_status status = read_model(m, at, n, err);
     if (status != HALLEY_OK)
         synth_model_fini(m);
     return status;
 }
 
-halley_status synth_model_load(synth_model *m, const char *path, bool state,
-                               halley_error *err)
+halley_status synth_model_load(synth_model *m, const char *path, halley_error *err)
 {
     file_input in;
     TRY(file_input_open(&in, path, err));
-    const halley_status status = synth_model_parse(m, in.at, in.n, state, err);
+    const halley_status status = synth_model_parse(m, in.at, in.n, err);
     if (status != HALLEY_OK)
         error_at_file(err, path);
     file_input_close(&in);

@@ -12,8 +12,7 @@
  * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
  *   ones two sets more for every condition in them (but no more than one in SURE of all):
  *   with fewer, a law says what those few sets are and not what holds;
- * - ranges are wider, by what one more set would have widened them, a few times over;
- * - histograms of few sets are smoothed.
+ * - ranges are wider, by what one more set would have widened them, a few times over.
  *
  * This lowers what is measured (doc/reference/synthesis-tables.md); it is no proof of
  * privacy. Noise of twice and four times the standard errors of coefficients, spreads and
@@ -110,15 +109,6 @@ static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
     return true;
 }
 
-/* Dependencies that follow from others, where enough sets have the same. */
-static bool keep_more(pruner *p, model_token *t)
-{
-    t->n_more = t->more_sets >= p->k ? t->n_more : 0;
-    t->more_sets = t->more_last = t->more_votes = 0;
-    t->first_more = t->n_more > 0 ? t->first_more : 0;
-    return t->n_more == 0 || keep_refs(p, &t->first_more, t->n_more);
-}
-
 static bool keep_token(pruner *p, uint32_t *token)
 {
     assert(*token >= SYMBOL_END || *token < p->from->tokens.n);
@@ -129,8 +119,6 @@ static bool keep_token(pruner *p, uint32_t *token)
         model_token t = p->from->tokens.at[*token];
         t.last_set = 0;
         if (!keep_op(p, &t.op) || !keep_refs(p, &t.first_ref, t.n_refs))
-            return false;
-        if (!keep_more(p, &t))
             return false;
         p->token[*token] = (uint32_t)to->tokens.n;
         if (!array_push(&to->tokens, t))
@@ -233,8 +221,6 @@ static bool keep_laws(pruner *p)
             continue;
         law.last_set = 0;
         law.general = MODEL_NONE;
-        if (p->k > 1 && law.plain == 0)
-            model_values_smooth(&law);
         p->law[i] = (uint32_t)p->to->laws.n;
         ok = array_push(&p->to->laws, law);
     }
@@ -559,7 +545,6 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     free(p.loop);
     to.head.at[0].min_support = k;
     to.head.at[0].n_templates = (uint32_t)from->templates.n;
-    to.head.at[0].seen = 0;
     halley_status status = ok ? HALLEY_OK : error_nomem(err);
     if (ok && to.templates.n == 0 && (!all_tokens || to.tokens.n == 0))
         status = refuse_model(from, k, err);

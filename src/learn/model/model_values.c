@@ -21,8 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SQRT_HALF 0.7071067811865476
-
 typedef struct shares {
     double p[MODEL_VALUES];
 } shares;
@@ -138,37 +136,4 @@ void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
         }
     }
     to_counts(values, best, n);
-}
-
-/* What deviations do to the mean of the numbers themselves. */
-static double mean_factor(const model_law *law)
-{
-    double sum = 0, all = 0;
-    for (uint32_t b = 0; b < MODEL_BUCKETS; b++) {
-        const double share = (double)law->hist[b];
-        sum += share * exp((b + 0.5 - MODEL_BUCKETS / 2.0) * MODEL_WIDTH);
-        all += share;
-    }
-    return all > 0 ? sum / all : 1;
-}
-
-void model_values_smooth(model_law *law)
-{
-    float normal[MODEL_BUCKETS];
-    double used = 0, sum = 0;
-    const double width = MODEL_WIDTH / fmax((double)law->within, 1e-6);
-    for (uint32_t b = 0; b < MODEL_BUCKETS; b++) {
-        const double at = (b - MODEL_BUCKETS / 2.0) * width;
-        const double share = 0.5 * (erf((at + width) * SQRT_HALF) - erf(at * SQRT_HALF));
-        normal[b] = (float)share;
-        sum += share;
-        used += law->hist[b] > 0;
-    }
-    if (used < 2 || !(sum > 0))
-        return;
-    const float w = (float)(used / (used + law->n_sets));
-    const double before = mean_factor(law);
-    for (uint32_t b = 0; b < MODEL_BUCKETS; b++)
-        law->hist[b] = (1 - w) * law->hist[b] + w * normal[b] / (float)sum;
-    law->coefficient[FEATURE_ONE] += log(before / mean_factor(law));
 }

@@ -10,9 +10,4 @@
 void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
                        uint32_t n_sets, uint32_t k);
 
-/* Few sets say little about how their nodes vary: the fewer, the more the law's histogram
- * becomes that of a normal distribution. Each bucket that is used counts as a set. The
- * mean of the numbers stays. */
-void model_values_smooth(model_law *law);
-
 #endif

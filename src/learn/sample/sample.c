@@ -29,7 +29,7 @@ halley_status halley_synth_load(halley_synth **out, const char *path, halley_err
     halley_synth *s = mem_array_zero(1, sizeof *s);
     if (!s)
         return error_nomem(err);
-    const halley_status status = synth_model_load(&s->m, path, false, err);
+    const halley_status status = synth_model_load(&s->m, path, err);
     if (status != HALLEY_OK) {
         free(s);
         return status;

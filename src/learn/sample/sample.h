@@ -130,8 +130,6 @@ bool sample_place_group(sample_set *s, sample_node *node, double size, double st
 void sample_place_peer(const sample_set *s, sample_node *node, double distance);
 /* The programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
-/* A time as finely as those that were learned are recorded. */
-double sample_grain(const sample_set *s, double ns);
 /* Their numbers. */
 halley_status sample_values(sample_set *s, halley_error *err);
 /* Numbers of a set whose template is the nearest, and its bytes in any case, so that
@@ -157,5 +155,7 @@ halley_status sample_make(halley_trace_set **out, sample_set *s,
                           const halley_synth *synth, const sample_wish *wish,
                           const halley_synth_opts *opts, halley_error *err);
 void sample_sum_up(halley_synth_summary *out, const sample_set *s);
+/* The groups of ranks that its collectives use, into an empty list. */
+halley_status sample_groups(trace_groups *to, const sample_set *s, halley_error *err);
 
 #endif

@@ -142,32 +142,19 @@ static bool start_order(linker *l, const sample_set *s)
            synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
 }
 
-/* Dependencies of one kind, and those control dependencies that follow from others. */
-static bool link_all(linker *l, const sample_set *s, uint32_t at, uint32_t first,
-                     bool ctrl)
-{
-    uint32_t n;
-    const uint32_t token = l->stage->nodes.at[at].token;
-    const model_ref *refs = sample_refs(s, token, &n);
-    if (!link_refs(l, refs, n, at, first, ctrl))
-        return false;
-    if (!ctrl || token >= s->m->tokens.n)
-        return true;
-    const model_token *t = &s->m->tokens.at[token];
-    return link_refs(l, s->m->refs.at + t->first_more, t->n_more, at, first, true);
-}
-
 static bool link_node(linker *l, const sample_set *set, uint32_t at)
 {
     assert(at < l->stage->nodes.n);
     sample_stage *s = l->stage;
     sample_node *node = &s->nodes.at[at];
     const uint32_t first = (uint32_t)s->deps.n;
-    if (!link_all(l, set, at, first, false))
+    uint32_t n;
+    const model_ref *refs = sample_refs(set, node->token, &n);
+    if (!link_refs(l, refs, n, at, first, false))
         return false;
     node->first_dep = first;
     node->n_data = (uint32_t)s->deps.n - first;
-    if (!link_all(l, set, at, first + node->n_data, true))
+    if (!link_refs(l, refs, n, at, first + node->n_data, true))
         return false;
     if (l->in_order && !keep_order(l, at, first))
         return false;

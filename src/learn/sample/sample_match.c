@@ -59,7 +59,6 @@ typedef struct end {
     uint32_t distance; /* of the sender, upwards */
     bool send;
     uint64_t key; /* of the channel */
-    uint32_t nth; /* in the order of its stage */
 } end;
 typedef ARRAY(end) ends;
 
@@ -88,7 +87,7 @@ static bool list_messages(ends *out, sample_set *s)
             const uint32_t up = send ? node->where : (n_ranks - node->where) % n_ranks;
             node->tag = LEFT_OUT;
             const uint64_t key = ((uint64_t)from << 40 ^ (uint64_t)to << 20) + up;
-            if (!array_push(out, (end){k, i, peer, up, send, key, 0}))
+            if (!array_push(out, (end){k, i, peer, up, send, key}))
                 return false;
         }
     return true;

@@ -7,7 +7,6 @@
 #include "base/pool.h"
 #include "base/watch.h"
 #include "learn/sample/sample.h"
-#include "trace/core/groups.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -21,10 +20,9 @@ typedef struct saver {
     watcher look;
 } saver;
 
-/* The groups of ranks that the set's collectives use, as {"1": [0, 1]}; how many. */
-static uint32_t list_groups(strbuf *to, const sample_set *s)
+halley_status sample_groups(trace_groups *to, const sample_set *s, halley_error *err)
 {
-    uint32_t n = 0;
+    assert(to->list.n == 0);
     for (size_t i = 0; i < s->kinds.n; i++) {
         const sample_kind *k = &s->kinds.at[i];
         bool again = k->size < 2 || k->size >= s->outline.n_ranks;
@@ -32,16 +30,16 @@ static uint32_t list_groups(strbuf *to, const sample_set *s)
             again = s->kinds.at[j].first_id == k->first_id;
         for (uint32_t g = 0; !again && g < s->outline.n_ranks / k->size; g++) {
             const uint32_t first = g / k->stride * k->stride * k->size + g % k->stride;
-            char name[12];
-            snprintf(name, sizeof name, "%u", k->first_id + g);
-            trace_groups_text_group(to, str_from(name));
+            char *const name = arena_printf(&to->memory, "%u", k->first_id + g);
+            uint32_t *const ranks = arena_array(&to->memory, k->size, sizeof *ranks);
+            if (!name || !ranks ||
+                !array_push(&to->list, (trace_group){str_from(name), ranks, k->size}))
+                return error_nomem(err);
             for (uint32_t r = 0; r < k->size; r++)
-                trace_groups_text_rank(to, first + r * k->stride, false);
-            n++;
+                ranks[r] = first + r * k->stride;
         }
     }
-    trace_groups_text_end(to);
-    return n;
+    return HALLEY_OK;
 }
 
 static void write_conditions(strbuf *to, const conditions *c)
@@ -102,17 +100,22 @@ static halley_status put_set(const saver *v, halley_synth_order *order,
 {
     assert(order->name != NULL);
     ranks r = {v, order->name, set};
-    strbuf groups = {0}, listed = {0};
+    trace_groups groups = {0};
+    strbuf text = {0}, listed = {0};
     sample_sum_up(&order->made, s);
-    order->made.n_groups = list_groups(&groups, s);
+    halley_status status = sample_groups(&groups, s, err);
+    order->made.n_groups = (uint32_t)groups.list.n;
+    trace_groups_print(&text, &groups, false);
+    trace_groups_fini(&groups);
     write_conditions(&listed, &s->outline.conditions);
-    halley_status status =
-        pool_run(v->opts.n_threads, halley_trace_set_count(set), put_rank, &r, err);
+    if (status == HALLEY_OK)
+        status =
+            pool_run(v->opts.n_threads, halley_trace_set_count(set), put_rank, &r, err);
     if (status == HALLEY_OK && order->made.n_groups > 0)
-        status = put_text_file(v, order->name, "comm_group.json", &groups, err);
+        status = put_text_file(v, order->name, "comm_group.json", &text, err);
     if (status == HALLEY_OK && s->outline.conditions.n > 0)
         status = put_text_file(v, order->name, "conditions.json", &listed, err);
-    strbuf_fini(&groups);
+    strbuf_fini(&text);
     strbuf_fini(&listed);
     return status;
 }

@@ -201,7 +201,8 @@ static bool place_peer(valuer *v, sample_node *node, law_place *at)
     return true;
 }
 
-double sample_grain(const sample_set *s, double ns)
+/* A time as finely as those that were learned are recorded. */
+static double find_grain(const sample_set *s, double ns)
 {
     const double grain = s->m->head.at[0].grain_ns;
     return grain < 2 || !(ns > 0) ? ns : fmax(1, round(ns / grain)) * grain;
@@ -238,7 +239,7 @@ static void round_times(const valuer *v, double *values, const model_op *op)
 {
     for (uint32_t f = 1; f < op->n_fields; f++)
         if (values[f] > 0 && synth_is_duration(v->s->m, op->key, f))
-            values[f] = sample_grain(v->s, values[f]);
+            values[f] = find_grain(v->s, values[f]);
 }
 
 /* Whether, and how long, nodes that come and go stand before this one. */
@@ -253,7 +254,7 @@ static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
         at.field = synth_pause_field(&v->s->m->ops.at[op]);
         if (!value_at(&ns, v, &at, no_work))
             return false;
-        ns = sample_grain(v->s, ns);
+        ns = find_grain(v->s, ns);
         if (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns}))
             return false;
     }

@@ -156,7 +156,7 @@ static report_table *run_table(const halley_comparison *c)
     return t;
 }
 
-size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r)
+static size_t write_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r)
 {
     static const report_attack likelihoods[HALLEY_N_LIKELIHOODS] = {
         [HALLEY_LIKELIHOOD_ALL] = {"likelihood", "likelihood", NULL},
@@ -227,7 +227,7 @@ static void print_privacy(const report_comparison *r, FILE *to)
     if (c->n_names > 5)
         fprintf(to, "  and %" PRIu64 " more\n", c->n_names - 5);
     report_attack attacks[REPORT_ATTACKS];
-    const size_t n_attacks = report_attacks(attacks, r);
+    const size_t n_attacks = write_attacks(attacks, r);
     for (size_t i = 0; i < n_attacks; i++)
         print_auc(to, attacks[i].name, attacks[i].auc);
 }
@@ -320,7 +320,7 @@ static void visit_measures(const report_comparison *r, put_measure *put, void *c
     put(context, "leak", "numbers", "count", (double)c->n_values);
     put(context, "leak", "numbers", "share", c->values_share);
     report_attack attacks[REPORT_ATTACKS];
-    const size_t n_attacks = report_attacks(attacks, r);
+    const size_t n_attacks = write_attacks(attacks, r);
     for (size_t i = 0; i < n_attacks; i++)
         each_auc(put, context, attacks[i].key, attacks[i].auc);
 }

@@ -18,7 +18,6 @@ typedef struct report_attack {
     const halley_auc *auc;
 } report_attack;
 enum { REPORT_ATTACKS = 3 + HALLEY_N_LIKELIHOODS };
-size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r);
 
 /* As members of an open object; with quantiles, which its page draws. */
 void report_compare_json(report_json *j, const report_comparison *r, bool quantiles);

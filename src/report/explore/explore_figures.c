@@ -85,7 +85,8 @@ void figure_patterns(strbuf *to)
     strbuf_add(to, STR("</defs></svg>"));
 }
 
-const char *figure_axis_name(const char *path)
+/* The name of an axis without what is plain. */
+static const char *name_axis(const char *path)
 {
     static const char *const plain[] = {"plan.", "cluster.npu.memory.", "cluster.npu.",
                                         "cluster.", "model."};
@@ -105,7 +106,7 @@ static bool says_enough(const halley_axis *a)
 /* "cxl bandwidth ": what differs between parameters stays. */
 static void short_axis(strbuf *to, const halley_axis *a)
 {
-    for (const char *c = figure_axis_name(a->name); *c != '\0'; c++)
+    for (const char *c = name_axis(a->name); *c != '\0'; c++)
         strbuf_add_char(to, *c == '.' ? ' ' : *c);
     strbuf_add_char(to, ' ');
 }
@@ -419,7 +420,7 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     const bool turn = b->n > a->n;
     const halley_axis *down = turn ? b : a, *across = turn ? a : b;
     const bool maximize = halley_study_objective(s->study, 0)->maximize;
-    const size_t name = strlen(figure_axis_name(down->name));
+    const size_t name = strlen(name_axis(down->name));
     const size_t longest = name > longest_value(down) ? name : longest_value(down);
     const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
     const double room = (FIGURE_WIDTH - left) / across->n;
@@ -430,7 +431,7 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     figure_open(to, left + w_cell * across->n + 6, top + h_cell * down->n + 6,
                 "best objective for two parameters");
     figure_text(to, left, 14, "key", str_from(across->name));
-    figure_text(to, left - 8, 40, "end key", str_from(figure_axis_name(down->name)));
+    figure_text(to, left - 8, 40, "end key", str_from(name_axis(down->name)));
     for (uint32_t j = 0; j < across->n; j++)
         column_name(to, left + w_cell * (j + 0.5), w_cell, across->texts[j]);
     for (uint32_t i = 0; i < down->n; i++) {
@@ -444,9 +445,8 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
             char value[64] = "none fits";
             if (!isnan(v))
                 figure_goal(value, sizeof value, s, 0, v);
-            figure_tip(to, "%s %s, %s %s: %s", figure_axis_name(down->name),
-                       down->texts[i], figure_axis_name(across->name), across->texts[j],
-                       value);
+            figure_tip(to, "%s %s, %s %s: %s", name_axis(down->name), down->texts[i],
+                       name_axis(across->name), across->texts[j], value);
             strbuf_printf(
                 to,
                 "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" "
@@ -483,7 +483,7 @@ static void tornado_bar(strbuf *to, const figure_source *s, const halley_sensiti
     char from[64], until[64], label[140];
     figure_goal(from, sizeof from, s, 0, v->low);
     figure_goal(until, sizeof until, s, 0, v->high);
-    name_bar(to, left, y, str_from(figure_axis_name(a->name)));
+    name_bar(to, left, y, str_from(name_axis(a->name)));
     figure_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value], until,
                a->texts[v->high_value]);
     strbuf_printf(to, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"20\" class=\"c2\"/>",

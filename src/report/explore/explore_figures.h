@@ -15,8 +15,6 @@ typedef struct figure_source {
 /* "tp 8, cxl.bandwidth 512 GB/s": what distinguishes a design from the others of this
  * study. */
 void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c);
-/* The name of an axis without what is plain. */
-const char *figure_axis_name(const char *path);
 /* A value of objective i, with its unit. */
 const char *figure_goal(char *to, size_t size, const figure_source *s, uint32_t i,
                         double value);

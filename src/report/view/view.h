@@ -60,7 +60,6 @@ typedef struct view_graph {
     ARRAY(view_box) boxes;                    /* in order of their first nodes */
     ARRAY(view_edge) edges;                   /* by (from, to), each pair once */
     uint64_t type_count[HALLEY_N_NODE_TYPES]; /* nodes drawn */
-    bool cpu_seen; /* some node says it is a CPU op: compute is distinguished from it */
     uint32_t n_levels, n_rows;
     ARRAY(view_column) columns;
     double width, height; /* pixels, of the drawing without its title */
@@ -91,7 +90,6 @@ str view_name(const view_graph *g, const view_box *box); /* lent by the trace */
 void view_label(strbuf *to, const view_graph *g, const view_box *box);  /* line 1 */
 void view_detail(strbuf *to, const view_graph *g, const view_box *box); /* line 2 */
 void view_duration(strbuf *to, uint64_t micros);
-void view_bytes(strbuf *to, uint64_t bytes);
 /* "1,234 nodes" */
 void view_count(strbuf *to, uint64_t n, const char *one, const char *many);
 /* The rows of a legend. */

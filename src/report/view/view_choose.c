@@ -216,7 +216,6 @@ static view_box box_of_node(view_graph *g, uint32_t node)
     const uint32_t wire = halley_node_type_of(g->trace, node);
     const uint32_t type = wire < HALLEY_N_NODE_TYPES ? wire : HALLEY_NODE_INVALID;
     const bool cpu = read_attr_u64(g->trace, node, "is_cpu_op") != 0;
-    g->cpu_seen |= cpu;
     const uint8_t lane = find_node_lane(type, cpu);
     return (view_box){.node = node,
                       .last = node,

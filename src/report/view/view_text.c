@@ -30,7 +30,7 @@ void view_duration(strbuf *to, uint64_t micros)
                   units_format(text, sizeof text, (double)micros * 1e-6, UNITS_TIME));
 }
 
-void view_bytes(strbuf *to, uint64_t bytes)
+static void add_view_bytes(strbuf *to, uint64_t bytes)
 {
     char text[48];
     strbuf_printf(to, "%s", units_format(text, sizeof text, (double)bytes, UNITS_BYTES));
@@ -201,7 +201,7 @@ void view_detail(strbuf *to, const view_graph *g, const view_box *box)
     const bool moves = box->bytes > 0 && box->lane != VIEW_COMPUTE;
     if (moves) {
         strbuf_add(to, dot);
-        view_bytes(to, box->bytes / box->repeat);
+        add_view_bytes(to, box->bytes / box->repeat);
     }
     if (box->duration_us > 0) {
         strbuf_add(to, dot);

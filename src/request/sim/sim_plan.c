@@ -96,7 +96,7 @@ static void write_plan_header(const request_call *call, const plan_run *p)
     fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
             p->model.name, halley_template_ranks(p->roles),
             halley_cluster_npu(p->cluster, 0)->name, halley_cluster_name(p->cluster),
-            plan, p->plan.global_batch, p->plan.seq, halley_dtype_name(p->plan.dtype));
+            plan, p->plan.global_batch, p->plan.seq, halley_plan_format_name(&p->plan));
     request_write_assumed(call);
 }
 

@@ -182,14 +182,15 @@ static halley_status link_by_kind(halley_trace_set **set, halley_link_report **r
                                       f->recordings.n, in->alone, err);
     if (f->hosts.n == 1 && f->recordings.n <= 1)
         return link_one_pair(set, reports, f, in->pairs, err);
-    if (f->hosts.n != f->recordings.n)
+    if (f->recordings.n > 0 && f->hosts.n != f->recordings.n)
         return error_set(err, HALLEY_EINVAL,
                          "there are %zu execution traces and %zu recordings of devices: "
                          "each execution trace needs the recording of its rank",
                          f->hosts.n, f->recordings.n);
-    return halley_trace_link_pairs(set, reports, (const char *const *)f->hosts.at,
-                                   (const char *const *)f->recordings.at,
-                                   (uint32_t)f->hosts.n, in->pairs, err);
+    return halley_trace_link_pairs(
+        set, reports, (const char *const *)f->hosts.at,
+        f->recordings.n > 0 ? (const char *const *)f->recordings.at : NULL,
+        (uint32_t)f->hosts.n, in->pairs, err);
 }
 
 /* Does the pattern name recordings that need no execution trace? */

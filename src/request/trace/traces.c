@@ -6,6 +6,7 @@
 #include "base/file/file.h"
 #include "base/pool.h"
 #include "halley/ingest.h"
+#include "request/trace/recordings.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -71,16 +72,27 @@ halley_status traces_load_any(halley_trace_set **out, const request_call *call,
                               size_t first, size_t n, const halley_recording_opts *opts,
                               halley_error *err)
 {
+    const char *const *const paths = call->args + first;
     bool all = n > 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *const path = call->args[first + i];
-        all = all && strcmp(path, "-") != 0 && file_exists(path) &&
-              !file_is_folder(path) &&
-              halley_file_recognise(path) == HALLEY_FILE_RECORDING;
-    }
+    for (size_t i = 0; i < n; i++)
+        all = all && traces_is_recording(paths[i]);
     if (!all)
         return traces_load(out, call, first, n, err);
-    return halley_recordings_link(out, NULL, call->args + first, n, opts, err);
+    const halley_link_opts pairs = {.classes = true, .watch = call->watch};
+    const recordings_input in = {
+        .paths = paths, .n_paths = n, .pairs = &pairs, .alone = opts};
+    halley_link_report *reports = NULL;
+    const halley_status status = recordings_link(out, &reports, &in, err);
+    free(reports);
+    return status;
+}
+
+bool traces_is_recording(const char *path)
+{
+    if (strcmp(path, "-") == 0 || !file_exists(path) || file_is_folder(path))
+        return false;
+    const halley_file_kind kind = halley_file_recognise(path);
+    return kind == HALLEY_FILE_RECORDING || kind == HALLEY_FILE_EXECUTION_TRACE;
 }
 
 halley_status traces_explain(const char *const *paths, size_t n, halley_status status,
@@ -97,6 +109,11 @@ halley_status traces_explain(const char *const *paths, size_t n, halley_status s
         if (kind == HALLEY_FILE_RECORDING)
             status = error_set(err, HALLEY_EFORMAT,
                                "this is the recording of a profiler: halley trace link "
+                               "%s makes a trace of it",
+                               paths[i]);
+        else if (kind == HALLEY_FILE_EXECUTION_TRACE)
+            status = error_set(err, HALLEY_EFORMAT,
+                               "this is an execution trace of PyTorch: halley trace link "
                                "%s makes a trace of it",
                                paths[i]);
         else if (kind == HALLEY_FILE_OTHER &&

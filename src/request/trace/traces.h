@@ -22,10 +22,13 @@ halley_status traces_load_by(halley_trace_set **out, const request_call *call,
                              size_t first, size_t n, const halley_load_opts *opts,
                              halley_error *err);
 
-/* The same, but recordings of profilers are linked in memory. `opts` may be NULL. */
+/* The same, but recordings of profilers and execution traces of PyTorch, alone or with
+ * the recording of the same run, are linked in memory. `opts` may be NULL. */
 halley_status traces_load_any(halley_trace_set **out, const request_call *call,
                               size_t first, size_t n, const halley_recording_opts *opts,
                               halley_error *err);
+/* A file of a kind that traces_load_any links. */
+bool traces_is_recording(const char *path);
 /* After a failure to load: if one of the arguments is a file of another kind, say what it
  * is and which command takes it. Returns `status`. */
 halley_status traces_explain(const char *const *paths, size_t n, halley_status status,

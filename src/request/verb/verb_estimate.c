@@ -32,6 +32,8 @@ static const request_option options[] = {
         DESIGN_PLAN DESIGN_HEADROOM{.name = "tokens",
                                     .kind = REQUEST_QUANTITY,
                                     .unit = UNITS_COUNT,
+                                    .min = 1,
+                                    .max = 1e18,
                                     .metavar = "N",
                                     .offset = offsetof(estimate_options, tokens),
                                     .doc = "length of the training run in tokens",
@@ -207,7 +209,7 @@ static void write_estimate_text(const request_call *call, const design *d)
     fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
             d->model.name, d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
             halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster),
-            plan, d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
+            plan, d->plan.global_batch, d->plan.seq, halley_plan_format_name(&d->plan));
     request_write_assumed(call);
     fprintf(to, "\nstep          %s\n", amount(a, e->step_s, UNITS_TIME));
     report_numbers_rates(to, &d->n, e, &d->plan, halley_cluster_npu(d->cluster, 0));

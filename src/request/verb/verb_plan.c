@@ -61,6 +61,8 @@ static const request_option options[] = {
     {.name = "tokens",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_COUNT,
+     .min = 1,
+     .max = 1e18,
      .metavar = "N",
      .offset = offsetof(plan_options, tokens),
      .doc = "length of the training run in tokens",
@@ -260,7 +262,7 @@ static void write_header(const request_call *call, const halley_search *s,
     fprintf(to, ") on %u x %s (%s), stack %s\nglobal batch %u, sequence %u, %s\n",
             halley_cluster_npus(of->cluster), halley_cluster_npu(of->cluster, 0)->name,
             halley_cluster_name(of->cluster), of->stack->name, p->global_batch, p->seq,
-            halley_dtype_name(p->dtype));
+            halley_plan_format_name(p));
     request_write_assumed(call);
     fprintf(to, "\n");
 }

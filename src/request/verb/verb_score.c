@@ -2,6 +2,7 @@
  * halley score - predictions beside measurements: one line per set, and what could not be
  * scored.
  */
+#include "base/array.h"
 #include "base/error.h"
 #include "base/number/number.h"
 #include "halley/score.h"
@@ -259,12 +260,6 @@ typedef struct error_group {
     double sum, signed_sum;
 } error_group;
 
-static int compare_errors(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool is_like(const halley_score_row *a, const halley_score_row *b)
 {
     return strcmp(a->stack, b->stack) == 0 && strcmp(a->npu, b->npu) == 0;
@@ -285,7 +280,7 @@ static error_group collect_errors(const halley_score *score,
         g.sum += fabs(error);
         g.signed_sum += error;
     }
-    qsort(g.errors, g.n, sizeof *g.errors, compare_errors);
+    mem_sort_doubles(g.errors, g.n);
     return g;
 }
 

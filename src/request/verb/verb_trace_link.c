@@ -1,5 +1,6 @@
 /* halley trace link - real recordings as runnable traces. */
 #include "base/error.h"
+#include "base/number/number.h"
 #include "base/number/whole.h"
 #include "halley/ingest.h"
 #include "request/files.h"
@@ -8,6 +9,7 @@
 #include "request/verbs.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +313,26 @@ static halley_status write_many(FILE *to, const halley_link_report *reports, uin
 }
 
 /* What deserves a word beyond the table. */
+/* What of the device's work is missing in the result, and how far its replay is off. */
+static void warn_of_losses(const request_call *call, const halley_link_report *r,
+                           uint32_t rank)
+{
+    const uint64_t dropped = r->n_no_launch + r->n_no_operator;
+    const uint64_t all = r->n_kernels + r->n_copies + r->n_sets;
+    const double off =
+        r->recorded_ns > 0 ? (double)r->replayed_ns / (double)r->recorded_ns - 1 : 0;
+    if (100 * dropped > all)
+        request_note(call,
+                     "rank %u: %llu of %llu kernels, copies and sets (%s %%) were "
+                     "launched by no operator of the execution trace and are left out; "
+                     "were both recorded over the same steps?",
+                     rank, (unsigned long long)dropped, (unsigned long long)all,
+                     number_fixed(100 * (double)dropped / (double)all, 0).at);
+    if (fabs(off) > 0.03)
+        request_note(call, "rank %u: the replay takes %s %% %s than the recording", rank,
+                     number_fixed(100 * fabs(off), 0).at, off > 0 ? "longer" : "less");
+}
+
 static void warn_of_links(const request_call *call, const halley_link_report *reports,
                           uint32_t n)
 {
@@ -329,6 +351,7 @@ static void warn_of_links(const request_call *call, const halley_link_report *re
                 "rank %u: %llu communications of unknown size or peer are kept as "
                 "work of recorded length",
                 i, (unsigned long long)r->n_no_size);
+        warn_of_losses(call, r, i);
     }
 }
 

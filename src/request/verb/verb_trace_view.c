@@ -371,8 +371,7 @@ static halley_status trace_view_run(request_call *call, halley_error *err)
                              "standard output carries the JSON; name a file with --out");
     if (o->timeline)
         return write_timeline(call, o->timeline, err);
-    if (call->n_args > 1 || file_is_folder(arg) ||
-        halley_file_recognise(arg) == HALLEY_FILE_RECORDING)
+    if (call->n_args > 1 || file_is_folder(arg) || traces_is_recording(arg))
         return draw_set(call, err);
     if (file_exists(arg)) {
         if (request_given(call, "rank"))

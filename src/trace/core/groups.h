@@ -41,8 +41,6 @@ halley_status trace_groups_collect(trace_groups *g, const halley_trace_set *set,
 halley_status trace_groups_save(const trace_groups *g, const char *path, bool apart,
                                 halley_error *err);
 
-/* The same as text, into an empty buffer. */
-void trace_groups_print(strbuf *to, const trace_groups *g, bool apart);
 /* The text of such a file, group by group, each rank by rank, into an empty buffer. */
 void trace_groups_text_group(strbuf *to, str name);
 void trace_groups_text_rank(strbuf *to, uint32_t rank, bool apart);

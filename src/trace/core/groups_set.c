@@ -55,7 +55,8 @@ void trace_groups_text_end(strbuf *to)
     strbuf_add(to, to->n > 0 ? STR("]\n}\n") : STR("{\n}\n"));
 }
 
-void trace_groups_print(strbuf *to, const trace_groups *groups, bool apart)
+/* The groups as text, into an empty buffer. */
+static void print_groups(strbuf *to, const trace_groups *groups, bool apart)
 {
     assert(to->n == 0);
     for (size_t i = 0; i < groups->list.n; i++) {
@@ -72,7 +73,7 @@ halley_status trace_groups_save(const trace_groups *groups, const char *path, bo
 {
     assert(path != NULL);
     strbuf text = {0};
-    trace_groups_print(&text, groups, apart);
+    print_groups(&text, groups, apart);
     return file_save(path, &text, err);
 }
 
@@ -98,7 +99,7 @@ halley_status halley_trace_set_declared_groups(char **out, const halley_trace_se
             groups.list.at[n++] = groups.list.at[i];
     groups.list.n = n;
     if (status == HALLEY_OK && n > 0)
-        trace_groups_print(&text, &groups, false);
+        print_groups(&text, &groups, false);
     trace_groups_fini(&groups);
     if (status == HALLEY_OK && text.failed)
         status = error_nomem(err);

@@ -1,5 +1,7 @@
 #include "trace/core/slots.h"
 
+#include "base/json.h"
+
 #include <assert.h>
 
 bool trace_slots_init(trace_slots *s, const halley_trace *trace, const char *const *names,
@@ -48,4 +50,25 @@ bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *na
             return true;
     }
     return false;
+}
+
+uint64_t trace_recorded_number(const halley_trace *t, const char *key, uint64_t otherwise)
+{
+    halley_attr attr;
+    if (!trace_find_metadata(&attr, t, "recording") || attr.kind != HALLEY_ATTR_STRING)
+        return otherwise;
+    json_reader r;
+    json_open(&r, (str){attr.bytes.at, attr.bytes.n});
+    if (json_next(&r) != JSON_OBJECT)
+        return otherwise;
+    while (json_next(&r) == JSON_KEY) {
+        const bool wanted = str_eq(r.text, str_from(key));
+        const json_token token = json_next(&r);
+        uint64_t value;
+        if (wanted && token == JSON_NUMBER && str_to_u64(r.text, &value))
+            return value;
+        if (!json_leap(&r, token))
+            return otherwise;
+    }
+    return otherwise;
 }

@@ -37,5 +37,9 @@ int64_t trace_find_i64(const halley_trace *t, uint32_t node, const char *name,
                        int64_t otherwise);
 /* The metadata of that name; of several, the last. */
 bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *name);
+/* A whole number of the JSON object in the metadata "recording", which linking writes:
+ * "rank", "world"; `otherwise` when the trace does not say. */
+uint64_t trace_recorded_number(const halley_trace *t, const char *key,
+                               uint64_t otherwise);
 
 #endif

@@ -17,12 +17,6 @@ typedef struct naming {
     trace_template_peer peers[64];
 } naming;
 
-static int compare_uint64(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Borders of a group: its ranks as nested steps. */
 static bool add_group_borders(slot_list *to, const trace_group *g)
 {
@@ -102,7 +96,7 @@ static bool collect_borders(slot_list *to, const set_roles *s)
     fine = fine && add_fitting(to, &peers);
     array_fini(&peers);
     if (fine)
-        qsort(to->at, to->n, sizeof *to->at, compare_uint64);
+        mem_sort_u32(to->at, to->n);
     return fine;
 }
 

@@ -13,6 +13,7 @@
 #include "trace/format/et.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 halley_status json_bad(json_trace *j, const char *what)
@@ -201,6 +202,15 @@ static halley_status take_json_elements(json_trace *j, et_list_writer *w)
     return json_next(&j->r) == JSON_ARRAY_END ? HALLEY_OK : json_bad(j, NULL);
 }
 
+/* Key `number` of an object: an error if that stands there already. */
+static halley_status take_once(json_trace *j, uint32_t *seen, uint32_t number)
+{
+    if (*seen >> number & 1)
+        return json_bad(j, "this key stands twice in its object");
+    *seen |= 1u << number;
+    return HALLEY_OK;
+}
+
 static halley_status take_list(json_trace *j, et_list_writer *w)
 {
     uint32_t seen = 0;
@@ -210,7 +220,7 @@ static halley_status take_list(json_trace *j, et_list_writer *w)
     while ((token = json_next(&j->r)) == JSON_KEY) {
         if (!str_eq(j->r.text, STR("values")))
             return json_bad(j, "a list has no key but \"values\"");
-        TRY(json_once(j, &seen, 0));
+        TRY(take_once(j, &seen, 0));
         if (!json_take_null(&j->r))
             TRY(take_json_elements(j, w));
     }
@@ -219,26 +229,8 @@ static halley_status take_list(json_trace *j, et_list_writer *w)
     return et_list_finish(w) ? HALLEY_OK : error_nomem(j->err);
 }
 
-halley_status json_once(json_trace *j, uint32_t *seen, uint32_t number)
-{
-    if (*seen >> number & 1)
-        return json_bad(j, "this key stands twice in its object");
-    *seen |= 1u << number;
-    return HALLEY_OK;
-}
-
-/* "int64Val" or "int64_val" → the kind, or NONE. */
-static halley_attr_kind kind_of_key(str key)
-{
-    for (int k = HALLEY_ATTR_DOUBLE; k < HALLEY_ATTR_END; k++) {
-        const char *const name = halley_attr_kind_name((halley_attr_kind)k);
-        if (json_key_is(key, name))
-            return (halley_attr_kind)k;
-    }
-    return HALLEY_ATTR_NONE;
-}
-
-bool json_key_is(str key, const char *name)
+/* "ctrl_deps" or "ctrlDeps"? */
+static bool is_json_key(str key, const char *name)
 {
     if (str_eq(key, str_from(name)))
         return true;
@@ -257,18 +249,29 @@ bool json_key_is(str key, const char *name)
     return i == key.n;
 }
 
+/* "int64Val" or "int64_val" → the kind, or NONE. */
+static halley_attr_kind kind_of_key(str key)
+{
+    for (int k = HALLEY_ATTR_DOUBLE; k < HALLEY_ATTR_END; k++) {
+        const char *const name = halley_attr_kind_name((halley_attr_kind)k);
+        if (is_json_key(key, name))
+            return (halley_attr_kind)k;
+    }
+    return HALLEY_ATTR_NONE;
+}
+
 /* One key of an attribute and its value; null is the same as nothing at all. */
 static halley_status take_attr_key(json_trace *j, uint32_t *seen, halley_attr *a,
                                    et_list_writer *list)
 {
     const str key = j->r.text;
-    const bool is_name = json_key_is(key, "name");
-    const bool is_doc = json_key_is(key, "doc_string");
+    const bool is_name = is_json_key(key, "name");
+    const bool is_doc = is_json_key(key, "doc_string");
     const halley_attr_kind kind = is_name || is_doc ? HALLEY_ATTR_NONE : kind_of_key(key);
     if (!is_name && !is_doc && kind == HALLEY_ATTR_NONE)
         return json_bad(j, "this key is not in Chakra's attribute schema");
     if (is_name || is_doc)
-        TRY(json_once(j, seen, is_name ? 0 : 1));
+        TRY(take_once(j, seen, is_name ? 0 : 1));
     if (json_take_null(&j->r))
         return HALLEY_OK;
     if (is_name)
@@ -353,11 +356,11 @@ static halley_status take_json_io(json_trace *j, halley_io *io, strbuf *texts)
     io->present = true;
     while ((token = json_next(&j->r)) == JSON_KEY) {
         uint32_t i = 0;
-        while (i < 3 && !json_key_is(j->r.text, keys[i]))
+        while (i < 3 && !is_json_key(j->r.text, keys[i]))
             i++;
         if (i == 3)
             return json_bad(j, "inputs and outputs have values, shapes and types only");
-        TRY(json_once(j, &seen, i));
+        TRY(take_once(j, &seen, i));
         if (!json_take_null(&j->r))
             TRY(json_take_text(j, to[i], &texts[i]));
     }
@@ -445,11 +448,16 @@ static halley_status take_node_key(json_trace *j, node_parts *p, bool may_be_met
 {
     const uint32_t n = sizeof node_keys / sizeof *node_keys;
     uint32_t key = may_be_meta ? KEY_VERSION : KEY_VERSION + 1;
-    while (key < n && !json_key_is(j->r.text, node_keys[key]))
+    while (key < n && !is_json_key(j->r.text, node_keys[key]))
         key++;
-    if (key == n)
-        return json_bad(j, "this key is not in Chakra's node schema");
-    TRY(json_once(j, &p->seen, key));
+    if (key == n) {
+        char what[128];
+        const str name = j->r.text;
+        snprintf(what, sizeof what, "the key \"%.*s%s\" is not in Chakra's node schema",
+                 (int)(name.n < 60 ? name.n : 60), name.at, name.n < 60 ? "" : "...");
+        return json_bad(j, what);
+    }
+    TRY(take_once(j, &p->seen, key));
     return json_take_null(&j->r) ? HALLEY_OK : take_node_value(j, p, key);
 }
 
@@ -515,7 +523,7 @@ static halley_status take_document(json_trace *j)
         const bool meta = str_eq(j->r.text, STR("metadata"));
         if (!meta && !str_eq(j->r.text, STR("nodes")))
             return json_bad(j, "a trace document has metadata and nodes only");
-        TRY(json_once(j, &seen, meta));
+        TRY(take_once(j, &seen, meta));
         token = json_next(&j->r);
         if (token != (meta ? JSON_OBJECT : JSON_ARRAY))
             return json_bad(

@@ -18,10 +18,6 @@ typedef struct json_trace {
 
 /* An error at the current token; NULL: what the tokenizer found wrong. */
 halley_status json_bad(json_trace *j, const char *what);
-/* Key `number` of an object: an error if that stands there already. */
-halley_status json_once(json_trace *j, uint32_t *seen, uint32_t number);
-/* "ctrl_deps" or "ctrlDeps"? */
-bool json_key_is(str key, const char *name);
 /* The text of the current string token. */
 halley_status json_text(json_trace *j, halley_bytes *out, strbuf *scratch);
 /* Values: each reads its first token itself. */

@@ -66,7 +66,6 @@ struct halley_gen {
     uint64_t value[GEN_N_PARAMS];
     bool given[GEN_N_PARAMS];
     ARRAY(gen_group) groups; /* group i is called i + 1 */
-    bool made_groups;        /* by the pattern's check, not by the user */
 };
 
 /* A trace being made: nodes get ascending ids. Failures are the builder's, kept to the

@@ -93,7 +93,6 @@ static halley_status make_model_groups(halley_gen *gen, halley_error *err)
     const uint64_t tp = gen->value[GEN_TP], dp = gen->value[GEN_DP],
                    pp = gen->value[GEN_PP];
     gen_groups_clear(gen);
-    gen->made_groups = true;
     for (uint64_t sd = 0; tp > 1 && sd < pp * dp; sd++)
         TRY(add_model_group(gen, tp * sd, 1, tp, err));
     for (uint64_t s = 0; dp > 1 && s < pp; s++)

@@ -129,20 +129,14 @@ static uint64_t dep_id(const deps *l, uint32_t i)
                    : halley_node_ctrl(l->trace, l->node, i).id;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorted ids; NULL when memory ran out. */
 static uint64_t *make_sorted(const deps *l)
 {
     uint64_t *ids = mem_array(l->n, sizeof *ids);
     for (uint32_t i = 0; ids != NULL && i < l->n; i++)
         ids[i] = dep_id(l, i);
-    if (ids != NULL && l->n > 1)
-        qsort(ids, l->n, sizeof *ids, by_number);
+    if (ids != NULL)
+        mem_sort_u64(ids, l->n);
     return ids;
 }
 

@@ -132,12 +132,6 @@ static bool drop_strangers(matcher *m, size_t first, size_t end)
     return true;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool match_messages(matcher *m)
 {
     if (!read_kept_messages(m))
@@ -160,8 +154,7 @@ static bool match_messages(matcher *m)
     }
     for (uint32_t rank = 0; rank < m->s->distinct->n_ranks; rank++) {
         slice_nodes *drops = &m->s->drops[rank];
-        if (drops->n > 1)
-            qsort(drops->at, drops->n, sizeof *drops->at, by_number);
+        mem_sort_u32(drops->at, drops->n);
     }
     return true;
 }

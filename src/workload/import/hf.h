@@ -96,6 +96,9 @@ typedef struct hf_shape {
     bool shared_gate, expert_bias;
     bool router_free;  /* no router weights are counted (they are part of `extra`) */
     double moe_latent; /* width experts work in; 0 = hidden */
+    uint32_t groups, top_groups; /* of experts, that a token may use; 0 = all */
+    bool sinks;                  /* attention sinks */
+    bool parallel;               /* attention and feed-forward read the same input */
 
     double q_rank, kv_rank, nope, rope, v_head; /* latent attention; kv_rank 0 = none */
     double index_heads, index_dim;              /* the indexer of sparse attention */

@@ -108,23 +108,39 @@ static void note_found(const hf_block *b, const char *names, const hf_found *fou
                found->node->kind == CONF_NULL ? STR("null") : found->node->text);
 }
 
+/* What all items of a list are, such as [3072, 3072, ...] or [448, 448]: one number for
+ * every layer or side. Other lists stay lists. */
+static const conf_node *get_common_item(const conf_node *node)
+{
+    if (node->kind != CONF_LIST || node->n == 0)
+        return node;
+    for (uint32_t i = 0; i < node->n; i++)
+        if (node->items[i]->kind != CONF_SCALAR ||
+            !str_eq(node->items[i]->text, node->items[0]->text))
+            return node;
+    return node->items[0];
+}
+
 double hf_real(hf_block *b, const char *names, double otherwise)
 {
     const hf_found found = find_value(b, names);
     if (b->status != HALLEY_OK || found.node == NULL)
         return otherwise;
     note_found(b, names, &found);
-    if (found.node->kind == CONF_NULL)
+    const conf_node *node = get_common_item(found.node);
+    if (node->kind == CONF_NULL)
         return otherwise;
     char name[NAME_LENGTH];
     double value;
-    if (found.node->kind != CONF_SCALAR || found.node->quoted ||
-        !number_read(found.node->text, &value)) {
-        if (found.node->kind == CONF_SCALAR)
-            hf_fail(b, found.node, "%.*s must be a whole number, is the text \"%.*s\"",
-                    STR_ARG(name_of(b, names, name)), STR_ARG(found.node->text));
+    if (node->kind != CONF_SCALAR || node->quoted || !number_read(node->text, &value)) {
+        if (node->kind == CONF_SCALAR)
+            hf_fail(b, node, "%.*s must be a whole number, is the text \"%.*s\"",
+                    STR_ARG(name_of(b, names, name)), STR_ARG(node->text));
         else
-            hf_fail(b, found.node, "%.*s must be a number",
+            hf_fail(b, node,
+                    node->kind == CONF_LIST
+                        ? "%.*s differs between layers, which is not modelled"
+                        : "%.*s must be a number",
                     STR_ARG(name_of(b, names, name)));
         return otherwise;
     }

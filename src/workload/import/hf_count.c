@@ -325,6 +325,10 @@ void hf_shape_to_model(halley_model *out, const hf_shape *s)
         m->top_k = whole_u32(s->top_k);
         m->expert_ffn = whole_u32(s->expert_ffn);
         m->shared_ffn = whole_u32(s->shared_ffn);
+        if (s->groups > 1 && s->top_groups > 0 && s->top_groups < s->groups) {
+            m->router_groups = s->groups;
+            m->router_top_groups = s->top_groups;
+        }
         place_experts(m, s);
     }
     if (s->kv_rank > 0) {
@@ -336,5 +340,7 @@ void hf_shape_to_model(halley_model *out, const hf_shape *s)
     }
     m->expert_hidden = m->experts > 0 ? whole_u32(s->moe_latent) : 0;
     m->attention_gate = s->wide_q > 1;
+    m->sinks = s->sinks;
+    m->parallel_block = s->parallel;
     set_mixed(m, s);
 }

@@ -8,9 +8,22 @@
 #include <math.h>
 #include <stddef.h>
 
+/* Hybrids may list their layers and leave out how many there are; 0: they do not. */
+static uint32_t count_listed_layers(hf_block *b, const char *names)
+{
+    const conf_node *list = hf_node(b, "layers_block_type hybrid_override_pattern");
+    if (list == NULL || hf_whole(b, names, 0) > 0 || b->status != HALLEY_OK)
+        return 0;
+    const size_t n = list->kind == CONF_LIST ? list->n : list->text.n;
+    return n <= HF_MAX_LAYERS ? (uint32_t)n : 0;
+}
+
 static void read_sizes(hf_shape *s, hf_block *b)
 {
-    s->n_layers = hf_whole_needed(b, "num_hidden_layers n_layer n_layers num_layers");
+    static const char layers[] = "num_hidden_layers n_layer n_layers num_layers";
+    s->n_layers = count_listed_layers(b, layers);
+    if (s->n_layers == 0)
+        s->n_layers = hf_whole_needed(b, layers);
     s->hidden = hf_whole_needed(b, "hidden_size n_embd n_embed d_model");
     s->heads = hf_whole(b, "num_attention_heads n_head n_heads num_heads", 0);
     s->kv_heads =
@@ -67,7 +80,8 @@ static void read_layer_types(hf_shape *s, hf_block *b)
         else if (is_word(word, "mamba"))
             s->layers[i].mixer = HF_MAMBA2;
         else if (!s->layers[i].windowed && !is_word(word, "full_attention") &&
-                 !is_word(word, "attention") && !is_word(word, "moe") &&
+                 !is_word(word, "attention") &&
+                 !is_word(word, "deepseek_sparse_attention") && !is_word(word, "moe") &&
                  !is_word(word, "mlp"))
             hf_fail(b, word, "layer type \"%.*s\" is not known", STR_ARG(word->text));
     }
@@ -156,6 +170,8 @@ static void read_experts(hf_shape *s, hf_block *b)
     const uint32_t n_shared = hf_whole(b, "n_shared_experts", 0);
     s->shared_ffn = hf_whole(b, "shared_expert_intermediate_size",
                              (uint32_t)(n_shared * s->expert_ffn));
+    s->groups = hf_whole(b, "n_group", 0);
+    s->top_groups = hf_whole(b, "topk_group", 0);
     if (s->top_k > s->experts)
         hf_fail(b, NULL, "%s experts per token, but there are only %s",
                 number_fixed(s->top_k, 0).at, number_fixed(s->experts, 0).at);

@@ -101,10 +101,16 @@ void hf_adjust_gemma4(hf_block *b, hf_shape *s)
                     "its sliding ones.");
 }
 
+/* Phi and GPT-J: attention and feed-forward side by side, and a head with a bias. */
 void hf_adjust_head_bias(hf_block *b, hf_shape *s)
 {
     (void)b;
-    s->head_bias = true;
+    s->head_bias = s->parallel = true;
+}
+
+void hf_adjust_parallel(hf_block *b, hf_shape *s)
+{
+    s->parallel = hf_flag(b, "use_parallel_residual", true);
 }
 
 void hf_adjust_phimoe(hf_block *b, hf_shape *s)
@@ -119,6 +125,7 @@ void hf_adjust_falcon(hf_block *b, hf_shape *s)
     if (!new)
         s->kv_heads = hf_flag(b, "multi_query", true) ? 1 : s->heads;
     s->norms = new ? hf_whole(b, "num_ln_in_parallel_attn", 2) : parallel ? 1 : 2;
+    s->parallel = new || parallel;
 }
 
 void hf_adjust_positions(hf_block *b, hf_shape *s)
@@ -174,7 +181,8 @@ void hf_adjust_gpt_oss(hf_block *b, hf_shape *s)
     (void)b;
     s->router_bias = s->experts;
     s->expert_bias = true;
-    add_extra(s, s->n_layers * s->heads); /* attention sinks */
+    s->sinks = true;
+    add_extra(s, s->n_layers * s->heads);
 }
 
 void hf_adjust_opt(hf_block *b, hf_shape *s)
@@ -204,7 +212,8 @@ void hf_adjust_mpt(hf_block *b, hf_shape *s)
 
 void hf_adjust_stablelm(hf_block *b, hf_shape *s)
 {
-    if (hf_flag(b, "use_parallel_residual", false))
+    s->parallel = hf_flag(b, "use_parallel_residual", false);
+    if (s->parallel)
         s->norms = 1;
     if (hf_flag(b, "qk_layernorm", false))
         s->qk_norm = HF_QK_FULL;
@@ -212,6 +221,7 @@ void hf_adjust_stablelm(hf_block *b, hf_shape *s)
 
 void hf_adjust_cohere(hf_block *b, hf_shape *s)
 {
+    s->parallel = true;
     if (hf_flag(b, "use_qk_norm", false))
         s->qk_norm = HF_QK_FULL;
 }

@@ -10,6 +10,7 @@ void hf_adjust_qwen(hf_block *b, hf_shape *s);
 void hf_adjust_delta_net(hf_block *b, hf_shape *s);
 void hf_adjust_gemma4(hf_block *b, hf_shape *s);
 void hf_adjust_head_bias(hf_block *b, hf_shape *s);
+void hf_adjust_parallel(hf_block *b, hf_shape *s);
 void hf_adjust_phimoe(hf_block *b, hf_shape *s);
 void hf_adjust_falcon(hf_block *b, hf_shape *s);
 void hf_adjust_positions(hf_block *b, hf_shape *s);
@@ -32,6 +33,14 @@ void hf_adjust_chatglm(hf_block *b, hf_shape *s);
 void hf_adjust_llama4(hf_block *b, hf_shape *s);
 void hf_adjust_minimax(hf_block *b, hf_shape *s);
 void hf_adjust_mllama_text(hf_block *b, hf_shape *s);
+/* hf_recent.c */
+void hf_adjust_ernie_moe(hf_block *b, hf_shape *s);
+void hf_adjust_hunyuan_moe(hf_block *b, hf_shape *s);
+void hf_adjust_granite_shared(hf_block *b, hf_shape *s);
+void hf_adjust_granite_hybrid(hf_block *b, hf_shape *s);
+void hf_adjust_apertus(hf_block *b, hf_shape *s);
+void hf_adjust_bitnet(hf_block *b, hf_shape *s);
+void hf_adjust_exaone_moe(hf_block *b, hf_shape *s);
 /* hf_hybrid.c */
 void hf_adjust_mamba(hf_block *b, hf_shape *s);
 void hf_adjust_mamba2(hf_block *b, hf_shape *s);

@@ -128,6 +128,30 @@ static double count_mllama_vision(hf_block *v)
            n * t.h + 1 + a * tiles * n * t.h + 2 * (a * tiles * t.h + 1);
 }
 
+/* InternViT: scaled residuals, RMS or layer norms, optional norms of q and k. */
+static double count_internvl(hf_block *v)
+{
+    const tower t = read_tower(v);
+    const bool rms = str_eq(hf_text(v, "norm_type", STR("layer_norm")), STR("rms_norm"));
+    const double attention = 4 * t.h * t.h + t.h +
+                             (hf_flag(v, "attention_bias", false) ? 3 * t.h : 0) +
+                             (hf_flag(v, "use_qk_norm", false) ? 2 * t.h : 0);
+    const double layer = attention + 2 * t.h * t.f + t.f + t.h + (rms ? 2 : 4) * t.h +
+                         2 * t.h; /* the scales of both residuals */
+    return patch_weights(&t) + 2 * t.h + t.layers * layer +
+           (hf_flag(v, "use_mask_token", false) ? t.h : 0) +
+           (hf_flag(v, "use_absolute_position_embeddings", true) ? (t.patches + 1) * t.h
+                                                                 : 0) +
+           (hf_flag(v, "use_mean_pooling", true) ? 0 : 2 * t.h);
+}
+
+static double count_idefics3(hf_block *v)
+{
+    const tower t = read_tower(v);
+    return patch_weights(&t) + t.h + t.patches * t.h +
+           t.layers * hf_plain_layer_params(t.h, t.f) + 2 * t.h;
+}
+
 typedef struct tower_row {
     const char *type;
     double (*count)(hf_block *v);
@@ -144,6 +168,10 @@ static const tower_row towers[] = {
     {"qwen3_5", count_qwen3_vision},
     {"qwen3_5_moe", count_qwen3_vision},
     {"mllama_vision_model", count_mllama_vision},
+    {"internvl_vision", count_internvl},
+    {"idefics3", count_idefics3},
+    {"idefics3_vision", count_idefics3},
+    {"smolvlm_vision", count_idefics3},
 };
 
 double hf_tower_params(hf_block *vision, str type)
@@ -204,6 +232,26 @@ static double project_mllama(hf_block *w, hf_block *v, const hf_shape *text)
     return hf_whole(v, "vision_output_dim", 7680) * text->hidden + text->hidden;
 }
 
+/* And a learned end of an image's rows. */
+static double project_llava_next(hf_block *w, hf_block *v, const hf_shape *text)
+{
+    return project_llava(w, v, text) + text->hidden;
+}
+
+static double project_internvl(hf_block *w, hf_block *v, const hf_shape *text)
+{
+    const double ratio = hf_real(w, "downsample_ratio", 0.5);
+    const double side = ratio > 0 ? floor(1 / ratio) : 1;
+    const double wide = tower_width(v) * side * side, h = text->hidden;
+    return 2 * wide + wide * h + h + h * h + h;
+}
+
+static double project_idefics3(hf_block *w, hf_block *v, const hf_shape *text)
+{
+    const double side = hf_whole(w, "scale_factor", 2);
+    return tower_width(v) * side * side * text->hidden;
+}
+
 static const hf_wrapper wrappers[] = {
     {"gemma3", "gemma3_text", "siglip_vision_model", false, project_gemma3},
     {"gemma4", "gemma4_text", "gemma4_vision", false, no_projector},
@@ -218,6 +266,12 @@ static const hf_wrapper wrappers[] = {
     {"qwen3_vl_moe", "qwen3_vl_moe_text", "qwen3_vl_moe", false, no_projector},
     {"qwen3_5", "qwen3_5_text", "qwen3_5", false, no_projector},
     {"qwen3_5_moe", "qwen3_5_moe_text", "qwen3_5_moe", false, no_projector},
+    {"llava_next", "llama", "clip_vision_model", false, project_llava_next},
+    {"llava_onevision", "qwen2", "siglip_vision_model", false, project_llava_next},
+    {"internvl", "qwen2", "internvl_vision", false, project_internvl},
+    {"idefics3", "llama", "idefics3_vision", false, project_idefics3},
+    {"smolvlm", "llama", "smolvlm_vision", false, project_idefics3},
+    {"glm4v", "glm4v_text", "glm4v_vision", false, no_projector},
     {"kimi_k25", "kimi_k2", "kimi_k25_vision", false, no_projector},
     {"glm4v_moe", "glm4v_moe_text", "glm4v_moe_vision", false, no_projector},
 };

@@ -297,6 +297,25 @@ static const launch_arg *find_launch_value(launch_args *a, const char *names, st
     return arg;
 }
 
+/* ${NAME} in a tree, which neither the file nor the user sets. */
+static bool refuse_reference(launch_args *a, const launch_arg *arg, str word, int key)
+{
+    char shown[160], other[64] = "";
+    if (!str_starts(word, STR("${")) || !str_ends(word, STR("}")))
+        return false;
+    const str name = {word.at + 2, word.n - 3};
+    if (key >= 0 && (a->opts->given >> key & 1) != 0)
+        return true; /* the user gives it: nothing is missing */
+    if (key >= 0)
+        snprintf(other, sizeof other, " or --%s",
+                 halley_plan_key_name((halley_plan_key)key));
+    launch_args_fail(a, HALLEY_EFORMAT,
+                     "%s comes from ${%.*s}, which the file does not set; give --set "
+                     "%.*s=...%s",
+                     show_name(shown, a, arg->name), STR_ARG(name), STR_ARG(name), other);
+    return true;
+}
+
 static bool is_whole(double value)
 {
     return value >= 0 && value <= INT32_MAX && value == (double)(uint32_t)value;
@@ -310,6 +329,9 @@ static bool read_launch_number(double *out, launch_args *a, const char *names, i
     str word;
     const launch_arg *arg = find_launch_value(a, names, &word, buffer, key);
     if (arg == NULL)
+        return false;
+    str rest = arg->value;
+    if (refuse_reference(a, arg, launch_word_take(&rest), key))
         return false;
     if (number_read(word, out) && (!whole || is_whole(*out)))
         return true;

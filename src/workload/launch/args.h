@@ -100,9 +100,9 @@ extern const size_t launch_n_megatron_keys;
 /* A Megatron argument list, whatever it was written in, as model and plan. */
 void launch_megatron_read(launch_args *a);
 void launch_megatron_model(launch_args *a);
-void launch_megatron_plan(launch_args *a);
-/* Vocabulary that a tokenizer's type or name stands for; 0: not known. */
-uint32_t launch_vocab_of(str tokenizer);
+/* Bytes per gradient and per parameter of the optimizer, by the formats that are named;
+ * needs the plan's number format. */
+void launch_megatron_states(launch_args *a);
 
 void launch_deepspeed_read(launch_args *a, const conf_file *file);
 void launch_nemo_read(launch_args *a, const conf_file *file);
@@ -112,6 +112,8 @@ void launch_maxtext_read(launch_args *a, const conf_file *file);
  * is known by. */
 void launch_maxtext_split(launch_args *a, str words, uint32_t line);
 extern const char *const launch_maxtext_marks[];
+/* The model that a MaxText list names or describes. */
+void launch_maxtext_model(launch_args *a);
 /* The next word of a text, without what marks elements of arrays. */
 str launch_word_take(str *words);
 /* The preset of a model's name in another program, or NULL. */

@@ -26,6 +26,8 @@ typedef enum launch_kind {
     LAUNCH_MAXTEXT,
     LAUNCH_MAXTEXT_SCRIPT,
     LAUNCH_PYTHON,
+    LAUNCH_NEOX,
+    LAUNCH_FOUNDRY,
 } launch_kind;
 
 static const char *const kind_names[] = {
@@ -40,6 +42,8 @@ static const char *const kind_names[] = {
     [LAUNCH_MAXTEXT] = "MaxText configuration",
     [LAUNCH_MAXTEXT_SCRIPT] = "MaxText command line",
     [LAUNCH_PYTHON] = "Python recipe",
+    [LAUNCH_NEOX] = "GPT-NeoX configuration",
+    [LAUNCH_FOUNDRY] = "LLM Foundry configuration",
 };
 
 static bool has_launch_key(const conf_node *map, const char *key)
@@ -196,9 +200,39 @@ static launch_kind find_script_kind(str text)
     return has_maxtext_words(text) ? LAUNCH_MAXTEXT_SCRIPT : LAUNCH_NONE;
 }
 
+/* A shell script by its first line or, where nothing else says so, by its name. One that
+ * starts no program we know is refused as such, and not as broken YAML. */
+static bool is_shell_script(str body, const char *name)
+{
+    const char *end = memchr(body.at, '\n', body.n);
+    const str first = {body.at, end != NULL ? (size_t)(end - body.at) : body.n};
+    return (str_starts(first, STR("#!")) && str_contains(first, STR("sh"))) ||
+           str_ends(str_from(name), STR(".sh")) ||
+           str_ends(str_from(name), STR(".slurm"));
+}
+
 static str drop_mark(str text)
 {
     return str_starts(text, STR("\xef\xbb\xbf")) ? (str){text.at + 3, text.n - 3} : text;
+}
+
+/* Programs whose keys look like Megatron's or DeepSpeed's and mean other things: reading
+ * half of them would be wrong in silence. */
+static launch_kind find_foreign_kind(str text)
+{
+    static const struct {
+        const char *mark;
+        launch_kind kind;
+    } marks[] = {{"pipe_parallel_size\":", LAUNCH_NEOX},
+                 {"pipe_parallel_size:", LAUNCH_NEOX},
+                 {"pipe-parallel-size\":", LAUNCH_NEOX},
+                 {"pipe-parallel-size:", LAUNCH_NEOX},
+                 {"global_train_batch_size:", LAUNCH_FOUNDRY},
+                 {"device_train_microbatch_size:", LAUNCH_FOUNDRY}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (str_contains(text, str_from(marks[i].mark)))
+            return marks[i].kind;
+    return LAUNCH_NONE;
 }
 
 /* The kind by content. Of trees, *tree is the file and the caller's, when the kind has
@@ -212,6 +246,9 @@ static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
     launch_kind kind = LAUNCH_NONE;
     if (body.n == 0 || !is_text(body))
         return kind;
+    if (!str_starts(body, STR("#!")) && body.n < 1 << 20 &&
+        find_foreign_kind(body) != LAUNCH_NONE)
+        return find_foreign_kind(body);
     if (body.at[0] == '{') {
         if (import_json_parse(tree, text, name, NULL) != HALLEY_OK)
             return kind;
@@ -234,7 +271,9 @@ static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
             return find_script_kind(body);
         }
     } else {
-        return find_script_kind(body);
+        kind = find_script_kind(body);
+        return kind == LAUNCH_NONE && is_shell_script(body, name) ? LAUNCH_MEGATRON_SCRIPT
+                                                                  : kind;
     }
     if (!*has_tree && kind == LAUNCH_NONE)
         conf_fini(tree);
@@ -266,7 +305,7 @@ static void drop_blocks(launch_args *a)
 
 static void read_tree_arguments(launch_args *a, const conf_file *file)
 {
-    const conf_node *args = conf_find(file->root, "MODEL_ARGS");
+    const conf_node *args = launch_tree_find(file->root, "MODEL_ARGS");
     const conf_node *from = args != NULL ? args : file->root;
     a->dashes = from->kind == CONF_MAP && has_dashed_key(from) ? "--" : "";
     launch_tree_flatten(a, from);
@@ -395,6 +434,18 @@ static void read_argument_file(launch_args *a, str text)
     strbuf_fini(&words); /* The arguments are parts of this text. */
 }
 
+/* Whether any of the arguments says something about model or plan. */
+static bool has_known_argument(const launch_args *a)
+{
+    for (size_t i = 0; i < a->list.n; i++) {
+        const launch_key *key = launch_key_find(
+            launch_megatron_keys, launch_n_megatron_keys, a->list.at[i].name);
+        if (key != NULL && key->meaning != LAUNCH_FREE)
+            return true;
+    }
+    return false;
+}
+
 static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
 {
     shell_script script;
@@ -410,14 +461,14 @@ static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
         return;
     a->script = &script;
     a->dashes = "--";
-    if (script.command.n == 0)
-        launch_args_fail(a, HALLEY_EFORMAT, "no command with %s is found",
-                         is_maxtext ? "per_device_batch_size= or another key of MaxText"
-                                    : "--num-layers or another argument of Megatron's");
-    if (is_maxtext && a->status == HALLEY_OK)
+    if (is_maxtext && script.command.n > 0)
         launch_maxtext_split(a, script.command, script.command_line);
     else
         launch_args_split(a, script.command, script.command_line);
+    if (script.command.n == 0 || (!is_maxtext && !has_known_argument(a)))
+        launch_args_fail(a, HALLEY_EFORMAT, "no command with %s is found",
+                         is_maxtext ? "per_device_batch_size= or another key of MaxText"
+                                    : "--num-layers or another argument of Megatron's");
     if (a->status == HALLEY_OK && !is_maxtext)
         launch_megatron_read(a);
     if (is_maxtext) {
@@ -492,6 +543,14 @@ static void read_launch_kind(launch_args *a, launch_kind kind, const conf_file *
             a, HALLEY_EFORMAT,
             "a Python recipe is never run; print its configuration as YAML and "
             "give that file");
+        break;
+    case LAUNCH_NEOX:
+    case LAUNCH_FOUNDRY:
+        launch_args_fail(a, HALLEY_EFORMAT,
+                         "a configuration of %s is not read; give the model with -m (its "
+                         "Hugging Face config.json) and the plan as options (--tp, --pp, "
+                         "--zero, --micro-batch, --global-batch)",
+                         kind == LAUNCH_NEOX ? "GPT-NeoX" : "LLM Foundry");
         break;
     case LAUNCH_NONE:
         launch_args_fail(a, HALLEY_EFORMAT, "this is no launch file that halley knows");

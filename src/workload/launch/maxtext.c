@@ -64,7 +64,30 @@ static const launch_key keys[] = {
     READ("num-pipeline-microbatches", "stages", "micro-batch"),
     READ("num-slices", NULL, "slices"),
     READ("compile-topology-num-slices", NULL, "slices"),
-    READ("sliding-window-size", "0", "window"),
+    READ("sliding-window-size", "0", "window, by decoder-block"),
+    READ("chunk-attn-window-size", "0", "window of llama4"),
+    READ("decoder-block", "llama2", "windows, norms and biases; others are refused"),
+    READ("global-parameter-scale", "1", "doubles heads, hidden and layers in turns"),
+    READ("interleave-moe-layer-step", "1", "every n-th layer has experts"),
+    READ("mtp-num-layers", "0", "mtp"),
+    READ("n-routing-groups", "-1", "groups of experts"),
+    READ("topk-routing-group", "-1", "groups that a token may use"),
+    READ("routed-bias", "no", "one more weight per expert"),
+    READ("capacity-factor", "-1: dropless", "capacity, without sparse-matmul"),
+    READ("sparse-matmul", "yes", "no: with a capacity only"),
+    READ("attention", "autoselected", "dot_product: unfused"),
+    READ("attention-bias", "no", "biases"),
+    READ("mlp-bias", "no", "biases"),
+    READ("attention-sink", "no", "attention sinks"),
+    READ("use-qk-norm", "no", "norms of query and key"),
+    READ("use-post-attn-norm", "no", "one more norm"),
+    READ("use-post-ffw-norm", "no", "one more norm"),
+    READ("trainable-position-size", "-1", "learned positions"),
+    READ("use-multimodal", "no", "a note"),
+    READ("shard-optimizer-over-data", "no", "zero 1 where weights are replicated"),
+    READ("key-proj", "remat", "as query-proj"),
+    READ("value-proj", "remat", "as query-proj"),
+    READ("qkv-proj", "remat", "as query-proj"),
     READ("decoder-layer-input", "device", "with remat-policy custom"),
     READ("context", "remat", "with remat-policy custom"),
     READ("query-proj", "remat", "with remat-policy custom; and the others"),
@@ -74,7 +97,6 @@ static const launch_key keys[] = {
     FREE("run-name"),
     FREE("hardware"),
     FREE("steps"),
-    FREE("attention"),
     FREE("use-iota-embed"),
     FREE("dataset-*"),
     FREE("reuse-example-batch"),
@@ -109,7 +131,6 @@ static const launch_key keys[] = {
     FREE("vertex-*"),
     FREE("use-vertex*"),
     FREE("use-*"),
-    FREE("decoder-block"),
     FREE("normalization-*"),
     FREE("rope-*"),
     FREE("dropout-*"),
@@ -123,13 +144,26 @@ static const launch_key keys[] = {
     FREE("data-*"),
     FREE("goodput-*"),
     FREE("megablox"),
-    FREE("sparse-matmul"),
-    FREE("capacity-factor"),
-    FREE("load-balance-*"),
     FREE("routed-*"),
+    FREE("mscale"),
+    FREE("beta-*"),
+    FREE("max-position-embeddings"),
+    FREE("original-max-position-embeddings"),
+    FREE("normalize-embedding-logits"),
+    FREE("logits-dot-in-fp32"),
+    FREE("fused-*"),
+    FREE("inhomogeneous-layer-cycle-interval"),
+    FREE("nope-layer-interval"),
+    FREE("temperature-tuning"),
+    FREE("mlp-activations-limit"),
+    FREE("vision-encoder-block"),
+    FREE("indexer-*"), /* without use-indexer */
+    FREE("gdn-*"),     /* without a decoder-block that has it */
+    FREE("num-vocab-tiling"),
+    FREE("wi-tile-*"),
+    FREE("wo-tile-*"),
+    FREE("load-balance-*"),
     FREE("norm-topk-prob"),
-    FREE("n-routing-groups"),
-    FREE("topk-routing-group"),
     FREE("warmup-*"),
     FREE("cosine-*"),
     FREE("max-prefill-*"),
@@ -150,6 +184,15 @@ static const launch_key keys[] = {
     FREE("final-*"),
     FREE("remat-policy-*"),
 };
+
+/* Whether the file has a key, be it as false. */
+static bool is_given(const launch_args *a, const char *name)
+{
+    for (size_t i = 0; i < a->list.n; i++)
+        if (str_eq(a->list.at[i].name, str_from(name)))
+            return true;
+    return false;
+}
 
 /* remat_policy as recomputation; what is kept or offloaded by name. */
 static const struct {
@@ -220,69 +263,6 @@ static void read_remat(launch_args *a)
                      STR_ARG(word));
 }
 
-static void read_latent(launch_args *a, halley_model *m)
-{
-    if (!str_eq(launch_args_text(a, "attention-type", STR("global"), NO_KEY), STR("mla")))
-        return;
-    m->q_rank = launch_args_whole(a, "q-lora-rank", 0, NO_KEY);
-    m->kv_rank = launch_args_whole(a, "kv-lora-rank", 512, NO_KEY);
-    m->qk_nope = launch_args_whole(a, "qk-nope-head-dim", 128, NO_KEY);
-    m->qk_rope = launch_args_whole(a, "qk-rope-head-dim", 64, NO_KEY);
-    m->v_head = launch_args_whole(a, "v-head-dim", 128, NO_KEY);
-}
-
-static void read_maxtext_sizes(launch_args *a, halley_model *m)
-{
-    snprintf(m->name, sizeof m->name, "MaxText model");
-    m->hidden = launch_args_whole(a, "base-emb-dim", 2048, NO_KEY);
-    m->heads = launch_args_whole(a, "base-num-query-heads", 16, NO_KEY);
-    m->kv_heads = launch_args_whole(a, "base-num-kv-heads", 16, NO_KEY);
-    m->head_dim = launch_args_whole(a, "head-dim", 128, NO_KEY);
-    m->ffn = launch_args_whole(a, "base-mlp-dim", 7168, NO_KEY);
-    m->layers = launch_args_whole(a, "base-num-decoder-layers", 16, NO_KEY);
-    m->vocab = launch_args_whole(a, "vocab-size", 32000, NO_KEY);
-    m->tied = launch_args_has(a, "logits-via-embedding");
-    const str words = launch_args_text(a, "mlp-activations", STR("silu linear"), NO_KEY);
-    m->gated =
-        memchr(words.at, ' ', words.n) != NULL || memchr(words.at, ',', words.n) != NULL;
-    const uint32_t experts = launch_args_whole(a, "num-experts", 1, NO_KEY);
-    if (experts > 1) {
-        m->experts = experts;
-        m->top_k = launch_args_whole(a, "num-experts-per-tok", 1, NO_KEY);
-        m->expert_ffn = launch_args_whole(a, "base-moe-mlp-dim", m->ffn, NO_KEY);
-        m->shared_ffn = m->expert_ffn * launch_args_whole(a, "shared-experts", 0, NO_KEY);
-        m->dense_layers = launch_args_whole(a, "first-num-dense-layers", 0, NO_KEY);
-    }
-    m->window = launch_args_whole(a, "sliding-window-size", 0, NO_KEY);
-    read_latent(a, m);
-    if (a->status == HALLEY_OK)
-        a->status = halley_model_check(m, a->err);
-}
-
-static void read_maxtext_model(launch_args *a)
-{
-    const str name = launch_args_text(a, "model-name", STR("default"), NO_KEY);
-    halley_model *m = &a->launch->model;
-    if (str_eq(name, STR("default"))) {
-        read_maxtext_sizes(a, m);
-        a->launch->has_model = a->status == HALLEY_OK;
-        return;
-    }
-    const char *preset = launch_preset_of(STR("maxtext"), name);
-    if (preset == NULL && a->opts->plan_only)
-        return;
-    if (preset == NULL) {
-        launch_args_fail(
-            a, HALLEY_ENOTFOUND,
-            "the model %.*s is not known; give it with -m and this file with "
-            "--plan",
-            STR_ARG(name));
-        return;
-    }
-    a->status = halley_model_load(m, preset, a->err);
-    a->launch->has_model = a->status == HALLEY_OK;
-}
-
 /* One axis on one mesh; -1 ("the rest") is 0. */
 static uint32_t read_axis(launch_args *a, const char *mesh, const char *axis,
                           int otherwise)
@@ -332,8 +312,9 @@ static void read_maxtext_sharding(launch_args *a)
     const uint32_t copies =
         (data_in > 0 ? data_in : 1) * (data_out > 0 ? data_out : slices);
     l->replicas = copies > 0 ? copies : 1;
+    const bool sharded = launch_args_has(a, "shard-optimizer-over-data");
     if (fsdp_in == 1 && fsdp_out == 1) { /* only replicas */
-        launch_set(l, HALLEY_KEY_ZERO, "0");
+        launch_set(l, HALLEY_KEY_ZERO, sharded ? "1" : "0");
         l->replicas = 0;
         return;
     }
@@ -407,6 +388,25 @@ static void read_maxtext_batch(launch_args *a, uint32_t tp, uint32_t pp, uint32_
                       launch_args_whole(a, "max-target-length", 2048, HALLEY_KEY_SEQ));
 }
 
+/* Attention kernel, and how tokens meet experts. */
+static void read_maxtext_kernels(launch_args *a)
+{
+    const str kernel = launch_args_text(a, "attention", STR("autoselected"), NO_KEY);
+    const double capacity = launch_args_real(a, "capacity-factor", -1, NO_KEY);
+    const launch_arg *sparse = launch_args_find(a, "sparse-matmul");
+    const bool is_sparse = sparse != NULL || !is_given(a, "sparse-matmul");
+    if (str_eq(kernel, STR("dot_product")))
+        launch_set(a->launch, HALLEY_KEY_ATTENTION, "unfused");
+    if (a->launch->model.experts == 0 || is_sparse)
+        return;
+    if (capacity > 0)
+        launch_set(a->launch, HALLEY_KEY_CAPACITY, number_shortest(capacity).at);
+    else
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "sparse_matmul false without a capacity_factor is not modelled "
+                         "(every expert works on every token)");
+}
+
 static void read_maxtext_offload(launch_args *a)
 {
     const bool optimizer = launch_args_has(a, "optimizer-memory-host-offload");
@@ -426,7 +426,7 @@ static void read_maxtext_offload(launch_args *a)
 static void read_maxtext(launch_args *a)
 {
     if (a->status == HALLEY_OK)
-        read_maxtext_model(a);
+        launch_maxtext_model(a);
     if (a->status == HALLEY_OK) {
         const uint32_t tp = read_maxtext_product(a, "tensor", HALLEY_KEY_TP);
         const uint32_t pp = read_maxtext_product(a, "pipeline", HALLEY_KEY_PP);
@@ -439,6 +439,7 @@ static void read_maxtext(launch_args *a)
         read_maxtext_batch(a, tp, pp, cp);
         read_maxtext_precision(a);
         read_remat(a);
+        read_maxtext_kernels(a);
         read_maxtext_offload(a);
     }
     if (a->status == HALLEY_OK)

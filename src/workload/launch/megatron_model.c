@@ -34,8 +34,12 @@ static const struct {
     {"mixtral-8x22b", 32768, "Mixtral 8x22B v0.3 tokenizer"},
     {"mixtral", 32000, "Mixtral"},
     {"mistral-7b", 32000, "Mistral 7B"},
+    {"deepseekv2tokenizer", 102400, "DeepSeek-V2"},
+    {"deepseekv3tokenizer", 129280, "DeepSeek-V3"},
     {"deepseek-v2-lite", 102400, "DeepSeek-V2"},
     {"deepseek-v2", 102400, "DeepSeek-V2"},
+    {"distill-qwen", 151936, "Qwen 2, of a distilled DeepSeek-R1"},
+    {"distill-llama", 128256, "Llama 3, of a distilled DeepSeek-R1"},
     {"deepseek-v3", 129280, "DeepSeek-V3"},
     {"deepseek-r1", 129280, "DeepSeek-V3"},
     {"qwen3", 151936, "Qwen 3"},
@@ -45,7 +49,8 @@ static const struct {
     {"bloom", 250680, "BLOOM"},
 };
 
-uint32_t launch_vocab_of(str tokenizer)
+/* Vocabulary that a tokenizer's type or name stands for; 0: not known. */
+static uint32_t find_vocab(str tokenizer)
 {
     char lower[256];
     size_t n = 0;
@@ -62,17 +67,19 @@ uint32_t launch_vocab_of(str tokenizer)
  * Without any tokenizer it is GPT-2's, as in Megatron's own examples. */
 static uint32_t find_vocabulary(launch_args *a, bool is_bert)
 {
-    static const char *const names[] = {"tokenizer-type", "tokenizer-model",
+    static const char *const names[] = {"tokenizer-type",         "tokenizer-model",
                                         "tokenizer-name-or-path", "merge-file",
-                                        "vocab-file"};
+                                        "patch-tokenizer-type",   "vocab-file"};
     const uint32_t stated = launch_args_whole(a, "vocab-size", 0, NO_KEY);
     if (stated > 0)
         return stated;
-    bool is_named = false;
+    bool is_named = launch_args_has(a, "tokenizer-library");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const launch_arg *arg = launch_args_find(a, names[i]);
-        const uint32_t known = arg != NULL ? launch_vocab_of(arg->value) : 0;
+        const uint32_t known = arg != NULL ? find_vocab(arg->value) : 0;
         is_named = is_named || arg != NULL;
+        if (known > 0 && str_starts(arg->value, STR("BertWordPiece"))) /* two sentinels */
+            return known + 2 + launch_args_whole(a, "vocab-extra-ids", 0, NO_KEY);
         if (known > 0)
             return known;
     }
@@ -285,6 +292,15 @@ static void read_megatron_attention(launch_args *a, hf_shape *s)
     s->kv_heads = s->heads;
     if (launch_args_has(a, "group-query-attention"))
         s->kv_heads = launch_args_whole(a, "num-query-groups", 1, NO_KEY);
+    else
+        s->kv_heads =
+            launch_args_whole(a, "num-key-value-heads", whole_u32(s->heads), NO_KEY);
+    if (launch_args_has(a, "attention-output-gate"))
+        s->wide_q = 2;
+    if (str_eq(launch_args_text(a, "softmax-type", STR(""), NO_KEY), STR("learnable"))) {
+        s->extra += s->n_layers * s->heads; /* attention sinks */
+        s->extra_active = s->extra;
+    }
     s->head_dim = launch_args_whole(a, "kv-channels", 0, NO_KEY);
     if (s->head_dim <= 0 && s->heads > 0)
         s->head_dim = s->hidden / s->heads;
@@ -298,6 +314,16 @@ static void read_megatron_attention(launch_args *a, hf_shape *s)
     s->rope = launch_args_whole(a, "qk-pos-emb-head-dim", 64, NO_KEY);
     s->v_head = launch_args_whole(a, "v-head-dim", 128, NO_KEY);
     s->qk_norm = HF_QK_NONE; /* the norms of the ranks, which are counted anyway */
+}
+
+/* Layer norms of query and key have biases, too. */
+static void add_norm_biases(hf_shape *s)
+{
+    double n = 0;
+    for (uint32_t i = 0; i < s->n_layers; i++)
+        n += s->layers[i].mixer == HF_ATTENTION;
+    if (s->qk_norm == HF_QK_HEAD && s->norm == HF_LAYER)
+        s->extra = s->extra_active = s->extra + n * 2 * s->head_dim;
 }
 
 /* --window-size 127,0 sees 128 tokens; skip frequency N: every N-th layer sees all. */
@@ -324,7 +350,7 @@ static void read_megatron_window(launch_args *a, hf_shape *s)
 static void read_positions(launch_args *a, hf_shape *s)
 {
     const str type =
-        launch_args_text(a, "position-embedding-type", STR("learned_absolute"), NO_KEY);
+        launch_args_choice(a, "position-embedding-type", STR("learned_absolute"), NO_KEY);
     const bool none = launch_args_has(a, "no-position-embedding") ||
                       launch_args_has(a, "use-rotary-position-embeddings") ||
                       !str_starts(type, STR("learned"));
@@ -391,7 +417,8 @@ static void place_hybrid_layers(launch_args *a, hf_shape *s, str pattern)
 static void read_feed_forward(launch_args *a, hf_shape *s)
 {
     const bool swiglu = launch_args_has(a, "swiglu");
-    s->gated = swiglu || launch_args_has(a, "quick-geglu gated-linear-unit");
+    s->gated = swiglu || launch_args_has(a, "quick-geglu gated-linear-unit") ||
+               launch_args_has(a, "glu-activation");
     launch_args_has(a, "squared-relu");
     const double usual = swiglu ? floor(4 * s->hidden * 2 / 3 / 64) * 64 : 4 * s->hidden;
     s->ffn = launch_args_whole(a, "ffn-hidden-size", whole_u32(usual), NO_KEY);
@@ -406,6 +433,8 @@ static void read_biases(launch_args *a, hf_shape *s)
     s->norm = str_contains(norm, STR("RMS")) || str_contains(norm, STR("rms")) ? HF_RMS
                                                                                : HF_LAYER;
     launch_args_has(a, "apply-layernorm-1p");
+    s->norms += launch_args_has(a, "post-self-attn-layernorm");
+    s->norms += launch_args_has(a, "post-mlp-layernorm");
 }
 
 static bool starts_program(const launch_args *a, const char *word)
@@ -452,13 +481,40 @@ static void adjust_bert(hf_shape *s, halley_model *m)
     m->not_causal = true;
     s->tied = true;
     s->extra = s->extra_active =
-        2 * h + h * h + h + h * h + h + 2 * h + s->vocab + 2 * h + 2;
+        s->extra + 2 * h + h * h + h + h * h + h + 2 * h + s->vocab + 2 * h + 2;
+}
+
+/* T5: as many layers again as an encoder; the decoder's layers also attend to its output
+ * and have a third norm; the head has a bias. */
+static void add_encoder(launch_args *a, hf_shape *s)
+{
+    const double n = launch_args_whole(a, "encoder-num-layers", s->n_layers, NO_KEY);
+    const double h = s->hidden, q = s->heads * s->head_dim,
+                 kv = s->kv_heads * s->head_dim;
+    const double attention =
+        2 * h * q + 2 * h * kv + (s->qkv_bias ? q + 2 * kv : 0) + (s->o_bias ? h : 0);
+    const double norm = hf_norm_params(s);
+    const double encoder = n * (attention + hf_mlp_params(s, s->ffn) + 2 * norm) + norm;
+    s->extra += encoder + s->n_layers * (attention + norm) + s->vocab;
+    s->extra_active = s->extra;
+}
+
+/* A language model that reads images (examples/multimodal): seq-length counts the tokens
+ * of an image, decoder-seq-length those of the language model. */
+static uint32_t read_multimodal_sequence(launch_args *a, uint32_t seq)
+{
+    if (!launch_args_has(a, "language-model-type vision-model-type"))
+        return seq;
+    const str tower = launch_args_text(a, "vision-model-type", STR("clip"), NO_KEY);
+    import_note(a->launch->import,
+                "The vision tower (%.*s) is neither counted nor timed.", STR_ARG(tower));
+    return launch_args_whole(a, "decoder-seq-length", seq, HALLEY_KEY_SEQ);
 }
 
 static uint32_t read_sequence(launch_args *a)
 {
-    const uint32_t seq =
-        launch_args_whole(a, "seq-length encoder-seq-length", 0, HALLEY_KEY_SEQ);
+    const uint32_t seq = read_multimodal_sequence(
+        a, launch_args_whole(a, "seq-length encoder-seq-length", 0, HALLEY_KEY_SEQ));
     launch_args_find(a, "decoder-seq-length");
     if (seq > 0 || a->status != HALLEY_OK)
         return seq;
@@ -468,9 +524,21 @@ static uint32_t read_sequence(launch_args *a)
     return patch > 0 ? height / patch * (width / patch) : 0;
 }
 
-static const char *find_untimed_kind(const launch_args *a, bool is_t5, bool is_vision)
+/* --spec MODULE FUNCTION: layers that Python code describes. Those of Mamba hybrids are
+ * known by their pattern. */
+static void note_specification(launch_args *a)
 {
-    (void)a;
+    const str spec = launch_args_text(a, "spec", STR(""), NO_KEY);
+    if (spec.n > 0 && !str_contains(spec, STR("mamba")) &&
+        !str_contains(spec, STR("hybrid")) && !str_contains(spec, STR("local")))
+        import_note(a->launch->import,
+                    "The layers are those of a specification (%.*s), which is not read; "
+                    "they are taken for ordinary ones.",
+                    STR_ARG(spec));
+}
+
+static const char *find_untimed_kind(bool is_t5, bool is_vision)
+{
     if (is_t5)
         return "an encoder and a decoder (T5)";
     return is_vision ? "a vision classifier" : NULL;
@@ -502,19 +570,26 @@ void launch_megatron_model(launch_args *a)
                          "%sis-hybrid-model needs its layers: give "
                          "%shybrid-override-pattern",
                          a->dashes, a->dashes);
-    launch_args_find(a, "spec");
-    s.tied = !launch_args_has(a, "untie-embeddings-and-output-weights");
+    note_specification(a);
+    s.tied = !launch_args_has(a, "untie-embeddings-and-output-weights no-weight-tying");
     s.vocab = is_vision ? 0 : read_vocabulary(a, is_bert);
     s.mtp_layers = launch_args_whole(a, "mtp-num-layers", 0, NO_KEY);
+    add_norm_biases(&s);
     if (launch_args_has(a, "embed-layernorm")) /* BLOOM */
-        s.extra = s.extra_active = 2 * s.hidden;
+        s.extra = s.extra_active = s.extra + 2 * s.hidden;
+    if (is_t5)
+        add_encoder(a, &s);
     if (is_bert)
         adjust_bert(&s, m);
     if (a->status != HALLEY_OK)
         return;
     hf_shape_to_model(m, &s);
     m->seq = read_sequence(a);
-    const char *untimed = find_untimed_kind(a, is_t5, is_vision);
+    m->sinks =
+        str_eq(launch_args_text(a, "softmax-type", STR(""), NO_KEY), STR("learnable"));
+    m->router_groups = launch_args_whole(a, "moe-router-num-groups", 0, NO_KEY);
+    m->router_top_groups = launch_args_whole(a, "moe-router-group-topk", 0, NO_KEY);
+    const char *untimed = find_untimed_kind(is_t5, is_vision);
     if (untimed != NULL)
         snprintf(m->untimed, sizeof m->untimed, "%s", untimed);
     if (s.mtp_layers > 0)

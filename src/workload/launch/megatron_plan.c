@@ -70,8 +70,8 @@ static void expand_layout(layout_reader *l)
         const char c = l->rest.at[0];
         const size_t from = l->n;
         l->rest = (str){l->rest.at + 1, l->rest.n - 1};
-        if (isspace((unsigned char)c) || c == ',' || c == '"' || c == '\'')
-            continue;
+        if (isspace((unsigned char)c) || strchr(",\"'\\", c) != NULL)
+            continue; /* a backslash is for a shell that reads the words again */
         if (c == '(') {
             l->ok = ++l->depth <= 16;
             expand_layout(l);
@@ -284,8 +284,14 @@ static void read_megatron_batch(launch_args *a)
         launch_set_number(a->launch, HALLEY_KEY_GLOBAL_BATCH, end > 0 ? end : stated);
     if (a->launch->model.seq > 0)
         launch_set_number(a->launch, HALLEY_KEY_SEQ, a->launch->model.seq);
-    else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) == 0 && a->launch->has_model)
-        launch_args_fail(a, HALLEY_EFORMAT, "%sseq-length is missing", a->dashes);
+    else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) != 0 || !a->launch->has_model)
+        return;
+    else if (a->opts->may_lack_vocab) /* only to show the file */
+        import_note(a->launch->import,
+                    "The sequence length is not stated. Give --seq N.");
+    else
+        launch_args_fail(a, HALLEY_EFORMAT, "%sseq-length is missing; give --seq N",
+                         a->dashes);
 }
 
 static void read_megatron_precision(launch_args *a)
@@ -312,8 +318,9 @@ static void read_megatron_precision(launch_args *a)
             launch_set(l, HALLEY_KEY_FP8_RECIPE, recipes[i].recipe);
     if (fp4)
         launch_set(l, HALLEY_KEY_FP8_RECIPE, "nv");
-    if (fp8 && launch_args_has(a, "fp8-param-gather"))
-        launch_set(l, HALLEY_KEY_FP8_PARAMS, "yes");
+    if (fp8) /* the primary weights stay in bf16 unless they are gathered in fp8 */
+        launch_set(l, HALLEY_KEY_FP8_PARAMS,
+                   launch_args_has(a, "fp8-param-gather") ? "yes" : "no");
     if (fp8 && launch_args_has(a, "first-last-layers-bf16"))
         launch_set_number(
             l, HALLEY_KEY_BF16_LAYERS,
@@ -436,6 +443,9 @@ static void read_megatron_recomputation(launch_args *a)
         launch_args_fail(a, HALLEY_EINVAL,
                          "%srecompute-granularity must be selective or full, is \"%.*s\"",
                          a->dashes, STR_ARG(granularity));
+    if (launch_args_has(a, "moe-layer-recompute") && a->launch->model.experts > 0 &&
+        !str_eq(granularity, STR("full")))
+        set_modules(a, selective ? STR("core_attn moe") : STR("moe"));
     launch_args_has(a, "recompute-modules");
     launch_args_has(a, "recompute-method");
     launch_args_has(a, "recompute-num-layers");
@@ -479,13 +489,29 @@ static void read_megatron_offload(launch_args *a)
         launch_set_number(l, HALLEY_KEY_OFFLOAD_LAYERS, layers);
 }
 
+/* Programs that have fused attention only on request: Megatron-DeepSpeed, releases of
+ * Megatron-LM before Transformer Engine (known by arguments that were renamed since), and
+ * layers that do without it. */
+static bool has_old_attention(launch_args *a)
+{
+    const str layers = launch_args_text(a, "transformer-impl", STR(""), NO_KEY);
+    return launch_args_has(a, "deepspeed deepspeed-config DDP-impl "
+                              "checkpoint-activations activations-checkpoint-method "
+                              "model-parallel-size") ||
+           str_eq(layers, STR("local"));
+}
+
 static void read_kernels(launch_args *a)
 {
     halley_launch *l = a->launch;
     const str backend = launch_args_text(a, "attention-backend", STR("auto"), NO_KEY);
-    launch_args_has(a, "use-flash-attn");
+    const bool flash = launch_args_has(a, "use-flash-attn use-flash-attn-v1 "
+                                          "use-flash-attn-v2 use-flash-attn-triton "
+                                          "use-flash-attn-builder");
     if (str_eq(backend, STR("unfused")) || str_eq(backend, STR("local")))
         launch_set(l, HALLEY_KEY_ATTENTION, "unfused");
+    else if (!flash && l->has_model && has_old_attention(a))
+        launch_assume(l, HALLEY_KEY_ATTENTION, "unfused");
     const bool graphs = launch_args_has(a, "cuda-graph-impl enable-cuda-graph "
                                            "external-cuda-graph");
     const str scope = launch_args_text(a, "cuda-graph-scope", STR("full"), NO_KEY);
@@ -517,6 +543,45 @@ static void read_dispatcher(launch_args *a)
                                "halley times an all-to-all.");
     if (capacity > 0)
         launch_set(l, HALLEY_KEY_CAPACITY, number_shortest(capacity).at);
+}
+
+/* Megatron-DeepSpeed drops tokens beyond a capacity, unless a flag forbids it. */
+static void read_deepspeed_capacity(launch_args *a)
+{
+    const double capacity = launch_args_real(a, "moe-train-capacity-factor", 1, NO_KEY);
+    if (a->launch->model.experts > 0 &&
+        launch_args_has(a, "moe-expert-parallel-size deepspeed deepspeed-config") &&
+        !launch_args_has(a, "disable-moe-token-dropping"))
+        launch_set(a->launch, HALLEY_KEY_CAPACITY, number_shortest(capacity).at);
+}
+
+/* What halley times as something else; a note says which. */
+static void note_substitutes(launch_args *a, const degrees *d)
+{
+    halley_import *import = a->launch->import;
+    const str cp = launch_args_text(a, "cp-comm-type", STR("p2p"), NO_KEY);
+    if (d->cp > 1 &&
+        (!str_starts(cp, STR("p2p")) || launch_args_has(a, "ds-sequence-parallel-size")))
+        import_note(import,
+                    "Context parallelism exchanges heads by all-to-all or gathers "
+                    "keys in this file; halley times a ring.");
+    if (launch_args_has(a, "distribute-saved-activations "
+                           "distribute-checkpointed-activations partition-activations") &&
+        d->tp > 1)
+        import_note(import, "Saved activations are split over tensor-parallel ranks in "
+                            "this file; halley counts them whole on each.");
+    if (launch_args_whole(a, "tensor-parallel-num-weight-shards", 1, NO_KEY) > 1 ||
+        launch_args_whole(a, "expert-tensor-parallel-num-weight-shards", 1, NO_KEY) > 1)
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "%stensor-parallel-num-weight-shards is not modelled (weights "
+                         "sharded within tensor parallelism)",
+                         a->dashes);
+    if (launch_args_has(a, "checkpoint-in-cpu"))
+        launch_args_fail(
+            a, HALLEY_EINVAL,
+            "%scheckpoint-in-cpu is not modelled (saved layer inputs in host "
+            "memory)",
+            a->dashes);
 }
 
 /* Rules that make Megatron stop. */
@@ -610,7 +675,7 @@ static void read_world(launch_args *a)
         a->launch->npus = read_batch_size(a->script);
 }
 
-void launch_megatron_plan(launch_args *a)
+static void read_megatron_plan(launch_args *a)
 {
     halley_launch *l = a->launch;
     degrees d = {0};
@@ -625,8 +690,10 @@ void launch_megatron_plan(launch_args *a)
                                 HALLEY_KEY_CP);
     d.ep = read_megatron_degree(a, "expert-model-parallel-size moe-expert-parallel-size",
                                 HALLEY_KEY_EP);
-    const uint32_t etp =
-        launch_args_whole(a, "expert-tensor-parallel-size", d.tp, HALLEY_KEY_ETP);
+    const bool whole_experts = launch_args_has(a, "moe-expert-parallel-size") &&
+                               !launch_args_has(a, "enable-expert-tensor-parallelism");
+    const uint32_t etp = launch_args_whole(a, "expert-tensor-parallel-size",
+                                           whole_experts ? 1 : d.tp, HALLEY_KEY_ETP);
     if (l->model.experts > 0 || launch_args_has(a, "expert-tensor-parallel-size"))
         launch_set_number(l, HALLEY_KEY_ETP, etp);
     if (a->status != HALLEY_OK)
@@ -645,6 +712,11 @@ void launch_megatron_plan(launch_args *a)
     read_megatron_offload(a);
     read_kernels(a);
     read_dispatcher(a);
+    read_deepspeed_capacity(a);
+    launch_megatron_states(a);
+    note_substitutes(a, &d);
+    if (launch_args_has(a, "enable-zbh1-pipeline") && d.pp > 1)
+        launch_set(l, HALLEY_KEY_SCHEDULE, "zb-h1");
     if (launch_args_has(a, "use-tp-pp-dp-mapping"))
         launch_set(l, HALLEY_KEY_RANK_ORDER, "tp-cp-pp-dp");
     if (a->status == HALLEY_OK)
@@ -710,14 +782,9 @@ void launch_megatron_read(launch_args *a)
     else
         a->launch->model.seq = launch_args_whole(a, "seq-length", 0, HALLEY_KEY_SEQ);
     if (a->status == HALLEY_OK)
-        launch_megatron_plan(a);
+        read_megatron_plan(a);
     if (a->status != HALLEY_OK)
         return;
-    static const char *const also[] = {
-        "optimizer",       "main-params-dtype", "main-grads-dtype",
-        "exp-avg-dtype",   "exp-avg-sq-dtype",  "use-precision-aware-optimizer",
-        "deepspeed-config"};
-    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
-        launch_args_find(a, also[i]);
+    launch_args_find(a, "deepspeed-config");
     launch_args_rest(a, launch_megatron_keys, launch_n_megatron_keys);
 }

@@ -23,6 +23,15 @@ typedef struct nemo_key {
     void (*call)(launch_args *to, const launch_arg *arg);
 } nemo_key;
 
+/* `from` has dashes for underscores; both spellings are needed. */
+static str write_underscores(char to[240], str name)
+{
+    size_t n = name.n < 239 ? name.n : 239;
+    for (size_t i = 0; i < n; i++)
+        to[i] = name.at[i] == '-' ? '_' : name.at[i];
+    return (str){to, n};
+}
+
 static void add_flag(launch_args *to, const char *name, const launch_arg *arg)
 {
     launch_args_add(to, str_from(name), STR("true"), arg->line);
@@ -104,7 +113,58 @@ static void read_unpadded(launch_args *to, const launch_arg *arg)
         launch_args_add(to, STR("make-vocab-size-divisible-by"), STR("0"), arg->line);
 }
 
+/* A tokenizer of another library than Megatron's, whose vocabulary is not GPT-2's. */
+static void read_library(launch_args *to, const launch_arg *arg)
+{
+    if (!arg->is_off && !str_eq(arg->value, STR("megatron")))
+        launch_args_add(to, STR("tokenizer-library"), arg->value, arg->line);
+}
+
+static void read_adapter_rank(launch_args *to, const launch_arg *arg)
+{
+    uint64_t rank;
+    if (arg->is_off || !str_to_u64(arg->value, &rank) || rank == 0)
+        return;
+    char buffer[240];
+    launch_set_number(to->launch, HALLEY_KEY_LORA, rank);
+    import_add(to->launch->import, HALLEY_IMPORT_READ,
+               write_underscores(buffer, arg->name), arg->value);
+    import_note(to->launch->import,
+                "LoRA adapters are timed on the attention projections only.");
+}
+
+static void read_adapter_kind(launch_args *to, const launch_arg *arg)
+{
+    if (!arg->is_off && !str_eq(arg->value, STR("lora")))
+        launch_args_fail(to, HALLEY_EINVAL, "peft_scheme %.*s is not modelled",
+                         STR_ARG(arg->value));
+}
+
+static void refuse_frozen(launch_args *to, const launch_arg *arg)
+{
+    char buffer[240];
+    const str name = write_underscores(buffer, arg->name);
+    if (!arg->is_off)
+        launch_args_fail(to, HALLEY_EINVAL,
+                         "%.*s changes the run in a way that halley cannot model yet "
+                         "(frozen weights)",
+                         STR_ARG(name));
+}
+
+static void note_tower(launch_args *to, const launch_arg *arg)
+{
+    (void)arg;
+    import_note(to->launch->import, "The vision tower is neither counted nor timed.");
+}
+
 static const nemo_key nemo_keys[] = {
+    {"tokenizer.library", NULL, NEMO_CALL, read_library},
+    {"model.mm_cfg.llm.freeze", NULL, NEMO_CALL, refuse_frozen},
+    {"model.freeze_language_model", NULL, NEMO_CALL, refuse_frozen},
+    {"model.mm_cfg.vision_encoder.hidden_size", NULL, NEMO_CALL, note_tower},
+    {"model.freeze_vision_model", NULL, NEMO_CALL, note_tower},
+    {"peft.dim", NULL, NEMO_CALL, read_adapter_rank},
+    {"model.peft.peft_scheme", NULL, NEMO_CALL, read_adapter_kind},
     {"model.encoder_seq_length", "seq-length", NEMO_COPY, NULL},
     {"model.data.seq_length", NULL, NEMO_COPY, NULL}, /* the model's counts */
     {"dataset.seq_length", NULL, NEMO_COPY, NULL},
@@ -168,14 +228,17 @@ static const char *const blocks[] = {"model.optim.",
                                      ""};
 
 static const char *const free_blocks[] = {
-    "model.decoder.", "exp_manager.", "run.",         "hydra.",
-    "defaults",       "trainer.",     "logger.",      "checkpoint.",
-    "dataset.",       "model.data.",  "model.nsys",   "profiling",
-    "scheduler.",     "model.sched",  "data.",        "rng.",
-    "rerun_",         "ft.",          "resume.",      "log.",
-    "nvrx",           "straggler.",   "tokenizer.",   "model.tokenizer.",
-    "inprocess",      "env",          "model.optim.", "optim.",
-    "optimizer."};
+    "model.mm_cfg.",  "model.peft.",  "peft.",
+    "model.decoder.", "exp_manager.", "run.",
+    "hydra.",         "defaults",     "trainer.",
+    "logger.",        "checkpoint.",  "dataset.",
+    "model.data.",    "model.nsys",   "profiling",
+    "scheduler.",     "model.sched",  "data.",
+    "rng.",           "rerun_",       "ft.",
+    "resume.",        "log.",         "nvrx",
+    "straggler.",     "tokenizer.",   "model.tokenizer.",
+    "inprocess",      "env",          "model.optim.",
+    "optim.",         "optimizer."};
 
 /* Keys without influence that Megatron does not have. */
 static const char *const free_keys[] = {"mcore_gpt",
@@ -275,7 +338,7 @@ static bool begins_with_any(str name, const char *const *list, size_t n)
     return false;
 }
 
-/* The key without the block it stands in. */
+/* The key without the name of its block. */
 static str get_leaf(str path)
 {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
@@ -326,15 +389,6 @@ static bool is_megatron_name(str leaf)
     const launch_key *key =
         launch_key_find(launch_megatron_keys, launch_n_megatron_keys, leaf);
     return key != NULL && key->meaning != LAUNCH_FREE;
-}
-
-/* `from` has dashes for underscores; both spellings are needed. */
-static str write_underscores(char to[240], str name)
-{
-    size_t n = name.n < 239 ? name.n : 239;
-    for (size_t i = 0; i < n; i++)
-        to[i] = name.at[i] == '-' ? '_' : name.at[i];
-    return (str){to, n};
 }
 
 static void rename_one(launch_args *to, const launch_arg *arg)
@@ -426,6 +480,58 @@ static void refuse_sharding(launch_args *a, const conf_file *file)
                          how);
 }
 
+/* NeMo 1: the rank counts only with the scheme. */
+static void read_old_adapters(launch_args *a, const conf_file *file)
+{
+    const char *scheme = find_text(a, file, "model.peft.peft_scheme");
+    const uint32_t rank = find_number(a, file, "model.peft.lora_tuning.adapter_dim");
+    if (scheme != NULL && strcmp(scheme, "lora") == 0 && rank > 0)
+        launch_set_number(a->launch, HALLEY_KEY_LORA, rank);
+}
+
+/* An override file holds a part of a configuration; the rest is in a recipe, which
+ * is not Megatron's defaults. What the file does not state is left open. */
+static void forget_unstated(launch_args *a)
+{
+    static const struct {
+        halley_plan_key key;
+        const char *names;
+    } sources[] = {
+        {HALLEY_KEY_DTYPE, "bf16 fp16 fp8-format fp4-format"},
+        {HALLEY_KEY_GRADIENT_BYTES,
+         "grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 bf16 fp16"},
+        {HALLEY_KEY_GRADIENT_MEMORY,
+         "grad-reduce-in-bf16 accumulate-allreduce-grads-in-fp32 bf16 fp16"},
+        {HALLEY_KEY_ZERO, "use-distributed-optimizer use-megatron-fsdp use-torch-fsdp2"},
+        {HALLEY_KEY_EXPOSE, "overlap-grad-reduce overlap-param-gather tp-comm-overlap"},
+        {HALLEY_KEY_RECOMPUTE, "recompute-granularity recompute-activations"},
+        {HALLEY_KEY_TP, "tensor-model-parallel-size"},
+        {HALLEY_KEY_PP, "pipeline-model-parallel-size"},
+        {HALLEY_KEY_CP, "context-parallel-size"},
+        {HALLEY_KEY_EP, "expert-model-parallel-size"},
+        {HALLEY_KEY_VIRTUAL, "num-virtual-stages-per-pipeline-rank "
+                             "num-layers-per-virtual-pipeline-stage"},
+        {HALLEY_KEY_SEQUENCE_PARALLEL, "sequence-parallel"},
+        {HALLEY_KEY_MICRO_BATCH, "micro-batch-size"},
+    };
+    bool forgotten = false;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        str names = str_from(sources[i].names), name;
+        bool stated = false;
+        while (str_next(&names, ' ', &name))
+            for (size_t k = 0; k < a->list.n; k++)
+                stated = stated || str_eq(a->list.at[k].name, name);
+        if (stated || a->launch->value[sources[i].key] == NULL)
+            continue;
+        a->launch->value[sources[i].key] = NULL;
+        forgotten = true;
+    }
+    if (forgotten)
+        import_note(a->launch->import,
+                    "This file is a part of a configuration; what it does not state is "
+                    "left to -m, options and halley's defaults.");
+}
+
 void launch_nemo_read(launch_args *outer, const conf_file *file)
 {
     launch_args leaves = {
@@ -441,8 +547,18 @@ void launch_nemo_read(launch_args *outer, const conf_file *file)
                           find_number(&a, file, "trainer.devices");
     read_provider(&a, file);
     refuse_sharding(&a, file);
+    read_old_adapters(&a, file);
+    if (launch_tree_find(file->root, "model.teacher") != NULL)
+        launch_args_fail(
+            &a, HALLEY_EINVAL,
+            "model.teacher changes the run in a way that halley cannot model "
+            "yet (a teacher runs, too)");
+    const bool is_part = launch_tree_find(file->root, "trainer") == NULL &&
+                         launch_tree_find(file->root, "model._target_") == NULL;
     if (a.status == HALLEY_OK)
         launch_megatron_read(&a);
+    if (a.status == HALLEY_OK && is_part && !a.launch->has_model)
+        forget_unstated(&a);
     outer->status = a.status;
     launch_args_fini(&leaves);
     launch_args_fini(&a);

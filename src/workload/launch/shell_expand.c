@@ -140,6 +140,8 @@ static halley_status append_variable(shell *s, strbuf *out, str name, unsigned f
         return append_shell_text(s, out, v->value);
     if (str_eq(name, STR("PWD")))
         return append_shell_text(s, out, STR("."));
+    if (str_eq(name, STR("0")) || str_eq(name, STR("BASH_SOURCE")))
+        return append_shell_text(s, out, STR("./script")); /* for its folder */
     return append_unset(s, out, name, flags);
 }
 
@@ -156,10 +158,11 @@ static str take_shell_name(str *rest)
     return name;
 }
 
-/* ${A[@]}: drop the index of all; false: another index. */
-static bool drop_index(str *rest)
+/* ${A[@]}: drop the index of all, and the first of BASH_SOURCE; false: another index. */
+static bool drop_index(str name, str *rest)
 {
-    if (str_starts(*rest, STR("[@]")) || str_starts(*rest, STR("[*]"))) {
+    const bool first = str_eq(name, STR("BASH_SOURCE")) && str_starts(*rest, STR("[0]"));
+    if (first || str_starts(*rest, STR("[@]")) || str_starts(*rest, STR("[*]"))) {
         *rest = (str){rest->at + 3, rest->n - 3};
         return true;
     }
@@ -195,7 +198,7 @@ static halley_status append_braced(shell *s, strbuf *out, str inside, unsigned f
 {
     str rest = inside;
     const str name = take_shell_name(&rest);
-    if (name.n == 0 || name.at[0] == '#' || name.at[0] == '!' || !drop_index(&rest))
+    if (name.n == 0 || name.at[0] == '#' || name.at[0] == '!' || !drop_index(name, &rest))
         return append_unknown(s, out, name, SHELL_FROM_COMMAND);
     if (rest.n == 0)
         return append_variable(s, out, name, flags);
@@ -221,11 +224,69 @@ static halley_status append_number(shell *s, strbuf *out, str expression)
     return status;
 }
 
-/* $( ): nothing is run; `pwd` is the script's folder. */
+/* The argument of "cd WORD && pwd", "readlink -f WORD" or "realpath WORD", which stay the
+ * same path (`keep`), or of "dirname WORD"; false: none of them. */
+static bool find_path_word(str inside, str *word, bool *keep)
+{
+    static const char *const starts[] = {"cd ", "readlink -f ", "realpath ", "dirname "};
+    str rest = str_trim(inside);
+    size_t i = 0;
+    while (i < 4 && !str_starts(rest, str_from(starts[i])))
+        i++;
+    if (i == 4)
+        return false;
+    const size_t n = strlen(starts[i]);
+    *keep = i < 3;
+    rest = str_trim((str){rest.at + n, rest.n - n});
+    if (str_starts(rest, STR("-- ")))
+        rest = str_trim((str){rest.at + 3, rest.n - 3});
+    if (i == 0) {
+        const char *and = memmem(rest.at, rest.n, "&&", 2);
+        if (and == NULL)
+            return false;
+        const str then = {and+2, rest.n - (size_t)(and+2 - rest.at)};
+        rest = (str){rest.at, (size_t)(and-rest.at)};
+        if (!str_starts(str_trim(then), STR("pwd")))
+            return false;
+        const char *to = memchr(rest.at, '>', rest.n); /* > /dev/null */
+        rest = to != NULL ? (str){rest.at, (size_t)(to - rest.at)} : rest;
+    }
+    *word = str_trim(rest);
+    return word->n > 0;
+}
+
+/* The folder of a path that is known; the script's own is ".". */
+static bool find_known_folder(str path, bool keep, str *out)
+{
+    path = str_trim(path);
+    if (memchr(path.at, SHELL_UNKNOWN, path.n) != NULL ||
+        memchr(path.at, ' ', path.n) != NULL || path.n == 0)
+        return false;
+    const char *slash = memrchr(path.at, '/', path.n);
+    if (!keep && (slash == NULL || slash == path.at))
+        return false; /* a folder above the script's */
+    *out = keep ? path : (str){path.at, (size_t)(slash - path.at)};
+    return true;
+}
+
+/* $( ): nothing is run; the folder of the script is known without. */
 static halley_status append_command(shell *s, strbuf *out, str inside)
 {
+    str word, folder;
+    bool keep;
     if (str_eq(str_trim(inside), STR("pwd")))
         return append_shell_text(s, out, STR("."));
+    if (find_path_word(inside, &word, &keep)) {
+        strbuf path = {0};
+        halley_status status = shell_expand(s, &path, word, 0);
+        const bool known = status == HALLEY_OK && !path.failed && path.n > 0 &&
+                           find_known_folder(strbuf_str(&path), keep, &folder);
+        if (known)
+            status = append_shell_text(s, out, folder);
+        strbuf_fini(&path);
+        if (known || status != HALLEY_OK)
+            return status;
+    }
     return append_unknown(s, out, s->expanding, SHELL_FROM_COMMAND);
 }
 

@@ -241,6 +241,16 @@ static halley_status doubt_named(runner *r, const shell_command *c)
     return HALLEY_OK;
 }
 
+/* printf -v NAME: what it writes is not followed. */
+static halley_status doubt_printed(runner *r, const shell_command *c)
+{
+    const str name = c->words.n > 2 ? c->words.at[2].raw : (str){"", 0};
+    if (!str_eq(c->words.at[1].raw, STR("-v")) || name.n == 0 ||
+        name_length(name) != name.n || get_mode(r) == SHELL_SKIP)
+        return HALLEY_OK;
+    return shell_variable_doubt(&r->s, name, SHELL_FROM_COMMAND, r->s.line);
+}
+
 /* ---- commands ---- */
 
 static halley_status expand_words(runner *r, strbuf *out, const shell_command *c,
@@ -338,13 +348,17 @@ static halley_status source_file(runner *r, const char *path)
     return status;
 }
 
-static halley_status follow_source(runner *r, const shell_command *c)
+/* source FILE, at place `at` of the words: assignments may stand before it. */
+static halley_status follow_source(runner *r, const shell_command *c, size_t at)
 {
-    if (get_mode(r) == SHELL_SKIP || c->words.n < 2)
+    if (get_mode(r) == SHELL_SKIP || c->words.n < at + 2)
         return HALLEY_OK;
+    for (size_t i = 0; i < at; i++)
+        TRY(assign_word(r, c->words.at[i].raw));
+    const str file = c->words.at[at + 1].raw;
     strbuf name = {0};
     char path[4096];
-    halley_status status = shell_expand(&r->s, &name, c->words.at[1].raw, 0);
+    halley_status status = shell_expand(&r->s, &name, file, 0);
     const bool found =
         status == HALLEY_OK && find_sourced(r, path, sizeof path, strbuf_str(&name));
     strbuf_fini(&name);
@@ -358,7 +372,7 @@ static halley_status follow_source(runner *r, const shell_command *c)
     import_note(r->s.options->import,
                 "Line %u: the file that is sourced (%.*s) does not lie beside the script "
                 "and is not read.",
-                r->s.line, STR_ARG(c->words.at[1].raw));
+                r->s.line, STR_ARG(file));
     return HALLEY_OK;
 }
 
@@ -383,8 +397,11 @@ static halley_status run_simple(runner *r, const shell_command *c)
     }
     if (IS_ONE_OF(first, changing))
         return doubt_named(r, c);
-    if (str_eq(first, STR("source")) || str_eq(first, STR(".")))
-        return follow_source(r, c);
+    if (str_eq(first, STR("printf")) && c->words.n > 1)
+        return doubt_printed(r, c);
+    const str command = c->words.at[n_assigned].raw;
+    if (str_eq(command, STR("source")) || str_eq(command, STR(".")))
+        return follow_source(r, c, n_assigned);
     TRY(note_command(r, c));
     return take_shell_document(r, c);
 }

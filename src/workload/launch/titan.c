@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NO_KEY = -1 };
 
@@ -29,13 +30,28 @@ static const launch_key keys[] = {
     READ("training.mixed-precision-reduce", "float32", "gradient-bytes"),
     READ("training.enable-cpu-offload", "no", "offload weights and optimizer"),
     READ("training.compile", "no", "kernels (older)"),
+    READ("training.fp8-linear", "none", "dtype fp8 (older)"),
+    READ("training.dtype", "float32", "gradient-memory and optimizer-memory"),
+    READ("training.data-parallel-type", "fsdp", "ddp: replicas only (older)"),
+    /* Degrees were keys of training and experimental until 2025. */
+    READ("training.data-parallel-degree", "-1: the rest", "fsdp (older)"),
+    READ("training.data-parallel-shard-degree", "-1: the rest", "fsdp (older)"),
+    READ("training.data-parallel-replicate-degree", "1", "copies (older)"),
+    READ("training.tensor-parallel-degree", "1", "tp (older)"),
+    READ("training.fsdp-reshard-after-forward", "default", "gather (older)"),
+    READ("experimental.pipeline-parallel-degree", "1", "pp (older)"),
+    READ("experimental.context-parallel-degree", "1", "cp (older)"),
+    READ("experimental.pipeline-parallel-schedule", "1F1B", "schedule (older)"),
+    READ("experimental.pipeline-parallel-microbatches", "pp", "micro-batch (older)"),
+    READ("experimental.enable-async-tensor-parallel", "no", "expose tp (older)"),
     READ("parallelism.data-parallel-shard-degree", "-1: the rest", "fsdp"),
     READ("parallelism.data-parallel-replicate-degree", "1", "copies of sharded weights"),
     READ("parallelism.tensor-parallel-degree", "1", "tp"),
     READ("parallelism.pipeline-parallel-degree", "1", "pp"),
     READ("parallelism.context-parallel-degree", "1", "cp"),
     READ("parallelism.expert-parallel-degree", "1", "ep"),
-    READ("parallelism.expert-tensor-parallel-degree", "tp", "etp"),
+    READ("parallelism.expert-tensor-parallel-degree", "1; tp without ep", "etp"),
+    READ("parallelism.expert-parallel-comm-backend", "standard", "dispatcher"),
     READ("parallelism.pipeline-parallel-schedule", "1F1B", "schedule"),
     READ("parallelism.pipeline-parallel-microbatch-size", "1", "micro-batch, with pp"),
     READ("parallelism.pipeline-parallel-layers-per-stage", NULL, "virtual"),
@@ -48,6 +64,7 @@ static const launch_key keys[] = {
     READ("activation-checkpoint.mode", "selective", "recompute"),
     READ("activation-checkpoint.selective-ac-option", "2", "op, or every n-th layer"),
     READ("compile.enable", "no", "kernels"),
+    READ("compile.components", "model, loss", "kernels, if it holds the model"),
     READ("quantize.linear.float8.recipe-name", "tensorwise", "fp8-recipe"),
     READ("float8.recipe-name", "tensorwise", "fp8-recipe"),
     READ("float8.enable-float8-linear", "no", "dtype fp8 (older)"),
@@ -56,6 +73,14 @@ static const launch_key keys[] = {
      "stages of its own"},
     {"parallelism.pipeline-parallel-schedule-csv", LAUNCH_REFUSED, NULL,
      "a schedule of its own"},
+    {"experimental.pipeline-parallel-split-points", LAUNCH_REFUSED, NULL,
+     "stages of its own"},
+    {"experimental.pipeline-parallel-schedule-csv", LAUNCH_REFUSED, NULL,
+     "a schedule of its own"},
+    {"optimizer.early-step-in-backward", LAUNCH_REFUSED, NULL,
+     "the optimizer runs within the backward pass"},
+    {"fault-tolerance.semi-sync-method", LAUNCH_REFUSED, NULL,
+     "replicas are synchronized less than once per step"},
     {"parallelism.*", LAUNCH_FREE, NULL, NULL},
     {"activation-checkpoint.*", LAUNCH_FREE, NULL, NULL},
     {"training.*", LAUNCH_FREE, NULL, NULL},
@@ -116,13 +141,21 @@ static uint32_t read_rest_number(launch_args *a, const char *name, uint32_t othe
 static void read_titan_sharding(launch_args *a, uint32_t cp)
 {
     halley_launch *l = a->launch;
-    const uint32_t shards =
-        read_rest_number(a, "parallelism.data-parallel-shard-degree", 0);
+    const uint32_t shards = read_rest_number(a,
+                                             "parallelism.data-parallel-shard-degree "
+                                             "training.data-parallel-shard-degree "
+                                             "training.data-parallel-degree",
+                                             0);
     const uint32_t copies =
-        launch_args_whole(a, "parallelism.data-parallel-replicate-degree", 1, NO_KEY);
+        launch_args_whole(a,
+                          "parallelism.data-parallel-replicate-degree "
+                          "training.data-parallel-replicate-degree",
+                          1, NO_KEY);
+    const str type =
+        launch_args_text(a, "training.data-parallel-type", STR("fsdp"), NO_KEY);
     l->replicas = copies > 0 ? copies : 1;
     launch_set(l, HALLEY_KEY_ZERO, "3");
-    if (copies > 1 && shards == 1) { /* DDP */
+    if ((copies > 1 && shards == 1) || str_eq(type, STR("ddp"))) { /* DDP */
         launch_set(l, HALLEY_KEY_ZERO, "0");
         l->replicas = 0;
     } else if (copies <= 1) {
@@ -139,10 +172,13 @@ static void read_schedule(launch_args *a, uint32_t pp)
         uint32_t chunks;
     } schedules[] = {{"1F1B", "1f1b", 1},
                      {"Interleaved1F1B", "1f1b", 2},
+                     {"interleaved_1f1b", "1f1b", 2},
                      {"GPipe", "gpipe", 1},
                      {"ZBVZeroBubble", "zbv", 1},
                      {"LoopedBFS", "breadth-first", 2}};
-    const str word = launch_args_text(a, "parallelism.pipeline-parallel-schedule",
+    const str word = launch_args_text(a,
+                                      "parallelism.pipeline-parallel-schedule "
+                                      "experimental.pipeline-parallel-schedule",
                                       STR("1F1B"), NO_KEY);
     const uint32_t of_stage =
         launch_args_whole(a, "parallelism.pipeline-parallel-layers-per-stage", 0, NO_KEY);
@@ -150,7 +186,8 @@ static void read_schedule(launch_args *a, uint32_t pp)
     if (pp == 1)
         return;
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
-        if (!str_eq(word, str_from(schedules[i].word)))
+        if (word.n != strlen(schedules[i].word) ||
+            strncasecmp(word.at, schedules[i].word, word.n) != 0)
             continue;
         uint32_t chunks = schedules[i].chunks;
         const uint32_t layers = a->launch->model.layers;
@@ -182,14 +219,30 @@ static void read_titan_stages(launch_args *a, uint32_t pp)
             first, last);
 }
 
+/* Sequences of a pipeline's micro-batch. Older versions state how many micro-batches
+ * there are, and have as many as stages otherwise. */
+static uint32_t read_titan_micro_batch(launch_args *a, uint32_t local, uint32_t pp)
+{
+    const char *const names = "experimental.pipeline-parallel-microbatches";
+    if (!launch_args_has(a, "experimental.pipeline-parallel-degree"))
+        return launch_args_whole(a, "parallelism.pipeline-parallel-microbatch-size", 1,
+                                 NO_KEY);
+    const uint32_t n = launch_args_whole(a, names, pp, NO_KEY);
+    if (pp > 1 && (n == 0 || local % n != 0))
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "training.batch_size %u is not a multiple of the %u "
+                         "micro-batches of the pipeline",
+                         local, n);
+    return n > 0 && local >= n ? local / n : 1;
+}
+
 static void read_titan_batch(launch_args *a, uint32_t pp)
 {
     halley_launch *l = a->launch;
     const uint32_t local =
         launch_args_whole(a, "training.local-batch-size training.batch-size", 8, NO_KEY);
     const uint32_t global = read_rest_number(a, "training.global-batch-size", 0);
-    const uint32_t micro =
-        launch_args_whole(a, "parallelism.pipeline-parallel-microbatch-size", 1, NO_KEY);
+    const uint32_t micro = read_titan_micro_batch(a, local, pp);
     if (!launch_args_has(a, "training.local-batch-size training.batch-size"))
         import_add_number(l->import, HALLEY_IMPORT_ASSUMED, STR("local_batch"), local);
     l->local_batch = local;
@@ -207,7 +260,8 @@ static void read_titan_precision(launch_args *a)
     } recipes[] = {{"rowwise", "row"}, {"tensorwise", "tensor"}, {"mx", "mx"}};
     halley_launch *l = a->launch;
     const str converters = launch_args_text(a, "model.converters", STR(""), NO_KEY);
-    const bool fp8 = str_contains(converters, STR("float8")) ||
+    const str linear = launch_args_text(a, "training.fp8-linear", STR(""), NO_KEY);
+    const bool fp8 = str_contains(converters, STR("float8")) || linear.n > 0 ||
                      launch_args_has(a, "float8.enable-float8-linear");
     const bool mx = str_contains(converters, STR("mx"));
     const str param =
@@ -219,6 +273,12 @@ static void read_titan_precision(launch_args *a)
                : str_contains(param, STR("bf")) ? "bf16"
                                                 : "fp32");
     launch_set(l, HALLEY_KEY_GRADIENT_BYTES, str_contains(reduce, STR("32")) ? "4" : "2");
+    const str whole = launch_args_text(a, "training.dtype", STR("float32"), NO_KEY);
+    if (str_contains(whole, STR("bf"))) { /* no copy of the weights in fp32 */
+        launch_set(l, HALLEY_KEY_DTYPE, fp8 || mx ? "fp8" : "bf16");
+        launch_set(l, HALLEY_KEY_GRADIENT_MEMORY, "2");
+        launch_set(l, HALLEY_KEY_OPTIMIZER_MEMORY, "4");
+    }
     const str recipe =
         launch_args_text(a, "quantize.linear.float8.recipe-name float8.recipe-name",
                          STR("tensorwise"), NO_KEY);
@@ -255,16 +315,33 @@ static void read_titan_recomputation(launch_args *a, uint32_t pp)
 static void read_titan_rest(launch_args *a, uint32_t tp, uint32_t pp)
 {
     halley_launch *l = a->launch;
-    const str reshard = launch_args_text(a, "parallelism.fsdp-reshard-after-forward",
+    const str reshard = launch_args_text(a,
+                                         "parallelism.fsdp-reshard-after-forward "
+                                         "training.fsdp-reshard-after-forward",
                                          STR("default"), NO_KEY);
+    const str backend = launch_args_text(a, "parallelism.expert-parallel-comm-backend",
+                                         STR("standard"), NO_KEY);
+    const str compiled =
+        launch_args_text(a, "compile.components", STR("model loss"), NO_KEY);
     if (str_eq(reshard, STR("never")) && pp == 1)
         launch_set(l, HALLEY_KEY_GATHER, "step");
     if (str_eq(reshard, STR("always")) && pp > 1)
         launch_set(l, HALLEY_KEY_GATHER, "micro-batch");
-    if (!launch_args_has(a, "parallelism.enable-async-tensor-parallel") && tp > 1)
+    if (!launch_args_has(a, "parallelism.enable-async-tensor-parallel "
+                            "experimental.enable-async-tensor-parallel") &&
+        tp > 1)
         launch_set(l, HALLEY_KEY_EXPOSE, "tp");
     launch_set(l, HALLEY_KEY_KERNELS,
-               launch_args_has(a, "compile.enable training.compile") ? "fused" : "eager");
+               launch_args_has(a, "compile.enable training.compile") &&
+                       str_contains(compiled, STR("model"))
+                   ? "fused"
+                   : "eager");
+    if (l->model.experts > 0 && str_eq(backend, STR("deepep")))
+        launch_set(l, HALLEY_KEY_DISPATCHER, "deepep");
+    else if (l->model.experts > 0 && !str_eq(backend, STR("standard")))
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "expert_parallel_comm_backend %.*s is not modelled",
+                         STR_ARG(backend));
     if (launch_args_has(a, "training.enable-cpu-offload"))
         launch_set(l, HALLEY_KEY_OFFLOAD, "optimizer+weights");
 }
@@ -276,17 +353,24 @@ void launch_titan_read(launch_args *outer, const conf_file *file)
     launch_tree_flatten(&a, file->root);
     if (a.status == HALLEY_OK)
         read_titan_model(&a);
-    const uint32_t tp =
-        read_titan_degree(&a, "parallelism.tensor-parallel-degree", HALLEY_KEY_TP);
-    const uint32_t pp =
-        read_titan_degree(&a, "parallelism.pipeline-parallel-degree", HALLEY_KEY_PP);
-    const uint32_t cp =
-        read_titan_degree(&a, "parallelism.context-parallel-degree", HALLEY_KEY_CP);
-    read_titan_degree(&a, "parallelism.expert-parallel-degree", HALLEY_KEY_EP);
+    const uint32_t tp = read_titan_degree(&a,
+                                          "parallelism.tensor-parallel-degree "
+                                          "training.tensor-parallel-degree",
+                                          HALLEY_KEY_TP);
+    const uint32_t pp = read_titan_degree(&a,
+                                          "parallelism.pipeline-parallel-degree "
+                                          "experimental.pipeline-parallel-degree",
+                                          HALLEY_KEY_PP);
+    const uint32_t cp = read_titan_degree(&a,
+                                          "parallelism.context-parallel-degree "
+                                          "experimental.context-parallel-degree",
+                                          HALLEY_KEY_CP);
+    const uint32_t ep =
+        read_titan_degree(&a, "parallelism.expert-parallel-degree", HALLEY_KEY_EP);
     const uint32_t etp = launch_args_whole(
-        &a, "parallelism.expert-tensor-parallel-degree", tp, HALLEY_KEY_ETP);
-    if (a.launch->model.experts > 0)
-        launch_set_number(a.launch, HALLEY_KEY_ETP, etp);
+        &a, "parallelism.expert-tensor-parallel-degree", 1, HALLEY_KEY_ETP);
+    if (a.launch->model.experts > 0) /* without ep, experts are split like all else */
+        launch_set_number(a.launch, HALLEY_KEY_ETP, ep > 1 ? etp : tp);
     if (a.status == HALLEY_OK) {
         launch_set(a.launch, HALLEY_KEY_SEQUENCE_PARALLEL, tp > 1 ? "yes" : "no");
         read_titan_sharding(&a, cp);

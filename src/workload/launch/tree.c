@@ -8,12 +8,14 @@
 
 enum { MAX_DEPTH = 16, MAX_PATH = 240 };
 
+/* The last one of a key counts, as in Python. */
 static const conf_node *find_tree_key(const conf_node *map, str key)
 {
+    const conf_node *found = NULL;
     for (uint32_t i = 0; map != NULL && map->kind == CONF_MAP && i < map->n; i++)
         if (str_eq(map->keys[i], key))
-            return map->items[i];
-    return NULL;
+            found = map->items[i];
+    return found;
 }
 
 static const conf_node *find_dotted(const conf_node *root, str path)
@@ -31,6 +33,7 @@ const conf_node *launch_tree_find(const conf_node *root, const char *path)
 
 typedef struct resolver {
     const conf_node *root, *parent;
+    const halley_launch_opts *opts; /* for --set */
     uint32_t depth;
     bool ok;
 } resolver;
@@ -82,9 +85,42 @@ static bool compute_function(resolver *r, str name, str rest, double *out)
     return true;
 }
 
+/* The value that the user gives a variable with --set; false: none. */
+static bool find_set_value(const resolver *r, str name, str *out)
+{
+    for (size_t i = 0; r->opts != NULL && i < r->opts->n_sets; i++) {
+        const str set = str_from(r->opts->sets[i]);
+        if (set.n <= name.n || set.at[name.n] != '=' || !str_starts(set, name))
+            continue;
+        *out = (str){set.at + name.n + 1, set.n - name.n - 1};
+        return true;
+    }
+    return false;
+}
+
+/* ${NAME} of the environment, and Hydra's ${oc.env:NAME,default}. */
+static bool resolve_variable(resolver *r, strbuf *out, str inside)
+{
+    static const str env = {"oc.env:", 7};
+    str rest = inside, name, value;
+    if (str_starts(rest, env))
+        rest = (str){rest.at + env.n, rest.n - env.n};
+    else if (memchr(inside.at, ':', inside.n) != NULL)
+        return false;
+    if (!str_next(&rest, ',', &name))
+        return false;
+    const bool is_set = find_set_value(r, str_trim(name), &value);
+    if (!is_set && (!str_starts(inside, env) || rest.n == 0))
+        return false;
+    strbuf_add(out, is_set ? value : str_trim(rest));
+    return true;
+}
+
 static void resolve_reference(resolver *r, strbuf *out, str inside)
 {
     const char *colon = memchr(inside.at, ':', inside.n);
+    if (find_reference(r, inside) == NULL && resolve_variable(r, out, inside))
+        return;
     if (colon != NULL) {
         const str name = {inside.at, (size_t)(colon - inside.at)};
         double value;
@@ -123,11 +159,11 @@ static void resolve_text(resolver *r, strbuf *out, str text)
     r->depth--;
 }
 
-static void add_tree_scalar(strbuf *out, const conf_node *root, const conf_node *parent,
-                            const conf_node *node)
+static void add_tree_scalar(const launch_args *a, strbuf *out, const conf_node *root,
+                            const conf_node *parent, const conf_node *node)
 {
     strbuf value = {0};
-    resolver r = {.root = root, .parent = parent, .ok = true};
+    resolver r = {.root = root, .parent = parent, .opts = a->opts, .ok = true};
     resolve_text(&r, &value, node->text);
     strbuf_add(out, r.ok && !value.failed ? strbuf_str(&value) : node->text);
     strbuf_fini(&value);
@@ -138,14 +174,14 @@ const char *launch_tree_text(launch_args *a, const conf_node *root,
 {
     strbuf text = {0};
     if (node->kind == CONF_SCALAR)
-        add_tree_scalar(&text, root, parent, node);
+        add_tree_scalar(a, &text, root, parent, node);
     else if (node->kind == CONF_NULL)
         strbuf_add(&text, STR("null"));
     for (uint32_t i = 0; node->kind == CONF_LIST && i < node->n; i++) {
         if (i > 0)
             strbuf_add_char(&text, ' ');
         if (node->items[i]->kind == CONF_SCALAR)
-            add_tree_scalar(&text, root, parent, node->items[i]);
+            add_tree_scalar(a, &text, root, parent, node->items[i]);
     }
     const char *copy =
         text.failed ? NULL : arena_copy(&a->launch->memory, strbuf_str(&text));

@@ -74,6 +74,51 @@ static void files_of_a_set_appear_together(void **state)
     assert_int_equal(count_files("."), 2);
 }
 
+/* A file, and a set of which one file is written through its temporary name. */
+static void write_file_and_set(void)
+{
+    const char *name = NULL;
+    assert_int_equal(write_file("a", "one", NULL), HALLEY_OK);
+    file_set *set = open_set();
+    put_text(set, "b", "two");
+    assert_int_equal(file_set_add(set, &name, "c", false, NULL), HALLEY_OK);
+    assert_int_equal(write_file(name, "three", NULL), HALLEY_OK);
+    assert_int_equal(file_set_commit(set, NULL), HALLEY_OK);
+}
+
+static void files_that_are_held_appear_at_the_end(void **state)
+{
+    (void)state;
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    write_file_and_set();
+    assert_int_equal(file_hold_end(HALLEY_OK, NULL), HALLEY_OK); /* the inner one */
+    assert_false(file_exists("a") || file_exists("b") || file_exists("c"));
+    assert_int_equal(file_hold_end(HALLEY_OK, NULL), HALLEY_OK);
+    expect_content("a", "one");
+    expect_content("b", "two");
+    expect_content("c", "three");
+    assert_int_equal(count_files("."), 3);
+    assert_int_equal(write_file("d", "four", NULL), HALLEY_OK);
+    expect_content("d", "four"); /* held no more */
+}
+
+static void a_call_that_fails_late_leaves_no_file(void **state)
+{
+    (void)state;
+    assert_int_equal(write_file("a", "old", NULL), HALLEY_OK);
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    write_file_and_set();
+    file_set *given_up = open_set();
+    const char *name = NULL;
+    assert_int_equal(file_set_add(given_up, &name, "d", false, NULL), HALLEY_OK);
+    assert_int_equal(write_file(name, "four", NULL), HALLEY_OK);
+    file_set_abort(given_up);
+    assert_int_equal(file_hold_end(HALLEY_ENOMEM, NULL), HALLEY_ENOMEM);
+    expect_content("a", "old");
+    assert_int_equal(count_files("."), 1);
+}
+
 static void what_was_announced_must_be_written_unless_it_may_miss(void **state)
 {
     (void)state;
@@ -338,6 +383,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(files_of_a_set_appear_together),
+        TEST(files_that_are_held_appear_at_the_end),
+        TEST(a_call_that_fails_late_leaves_no_file),
         TEST(what_was_announced_must_be_written_unless_it_may_miss),
         TEST(an_abandoned_set_leaves_the_old_files),
         TEST(a_replaced_file_of_a_set_keeps_its_mode_and_link),

@@ -40,7 +40,7 @@ static void make_sets(const char *name, const char *pattern, const char *paramet
 static void learn(const char *model, const char *from, uint32_t min_support)
 {
     halley_error err = {0};
-    const halley_learn_opts opts = {.min_support = min_support, .hold_out = UINT32_MAX};
+    const halley_learn_opts opts = {.min_support = min_support};
     if (halley_learn(model, &from, 1, &opts, NULL, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
 }
@@ -96,10 +96,8 @@ static void sets_that_laws_explain_are_not_told_apart(void **state)
 static void learn_net(const char *model, const char *from, uint32_t n_steps)
 {
     halley_error err = {0};
-    const halley_learn_opts opts = {.kind = HALLEY_LEARN_NEURAL,
-                                    .n_steps = n_steps,
-                                    .min_support = 1,
-                                    .hold_out = UINT32_MAX};
+    const halley_learn_opts opts = {
+        .kind = HALLEY_LEARN_NEURAL, .n_steps = n_steps, .min_support = 1};
     if (halley_learn(model, &from, 1, &opts, NULL, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
 }

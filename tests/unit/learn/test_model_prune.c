@@ -123,34 +123,6 @@ static void add_token(synth_model *m, uint32_t n)
     assert_true(array_push(&m->ops, op) && array_push(&m->tokens, token));
 }
 
-/* Nodes that are all off by as much, to either side: with few sets that may be chance. */
-static void histograms_of_few_sets_are_smoothed(void **state)
-{
-    (void)state;
-    static const uint32_t n_sets[] = {6, 6000};
-    for (uint32_t i = 0; i < 2; i++) {
-        synth_model from, m;
-        make(&from, &m, n_sets[i], 0.3, 5);
-        for (uint32_t k = 0; k < 1000; k++)
-            law_sum_deviation(&from.sums.at[0], k % 2 ? 1.05 : -1.05);
-        from.sums.at[0].within = 1000 * 1.05 * 1.05;
-        from.laws.at[0].general = MODEL_NONE;
-        from.head.at[0].n_sets = n_sets[i];
-        add_token(&from, 6);
-        synth_model_fini(&m);
-        assert_int_equal(model_prune(&m, &from, 5, true, NULL), HALLEY_OK);
-        assert_int_equal(m.laws.n, 1);
-        const float *hist = m.laws.at[0].hist;
-        float sum = 0;
-        for (uint32_t b = 0; b < MODEL_BUCKETS; b++)
-            sum += hist[b];
-        assert_true(fabsf(sum - 1) < 1e-3F);
-        const float middle = hist[MODEL_BUCKETS / 2];
-        assert_true(i == 0 ? middle > 0.005F : middle < 0.001F);
-        finish(&from, &m);
-    }
-}
-
 /* 30 numbers of two sets each, and one of twelve. */
 static void means_of_numbers_stand_for_more_sets_than_numbers_do(void **state)
 {
@@ -212,7 +184,6 @@ int main(void)
         cmocka_unit_test(where_sets_are_alike_nodes_keep_their_shape),
         cmocka_unit_test(exact_laws_stay_exact),
         cmocka_unit_test(means_of_numbers_stand_for_more_sets_than_numbers_do),
-        cmocka_unit_test(histograms_of_few_sets_are_smoothed),
         cmocka_unit_test(what_no_program_is_shared_of_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,11 +37,8 @@ static halley_status learn(const char *model, uint32_t n_steps, halley_error *er
 {
     const char *from = folder;
     halley_learn_report report;
-    const halley_learn_opts opts = {.kind = HALLEY_LEARN_NEURAL,
-                                    .seed = 7,
-                                    .n_steps = n_steps,
-                                    .min_support = 2,
-                                    .hold_out = UINT32_MAX};
+    const halley_learn_opts opts = {
+        .kind = HALLEY_LEARN_NEURAL, .seed = 7, .n_steps = n_steps, .min_support = 2};
     return halley_learn(model, &from, 1, &opts, &report, err);
 }
 

@@ -83,7 +83,7 @@ static void no_branch_says_anything_about_fewer_sets_than_asked_for(void **state
     synth_model_fini(&m);
 }
 
-static void a_branch_lists_no_finer_groups_than_its_question_tells(void **state)
+static void a_branch_lists_each_value_that_enough_sets_have(void **state)
 {
     (void)state;
     synth_model m;
@@ -96,11 +96,13 @@ static void a_branch_lists_no_finer_groups_than_its_question_tells(void **state)
     for (uint32_t large = 0; large < 2; large++) {
         const joint_row row = row_of(large, MODEL_NONE, MODEL_NONE);
         const model_branch *leaf = &m.branches.at[joint_leaf(&m, &m.roots.at[1], &row)];
-        assert_int_equal(leaf->n, 1);
-        const model_share *share = &m.shares.at[leaf->first];
-        assert_int_equal(share->first, 2 * large);
-        assert_int_equal(share->last, 2 * large + 1);
-        assert_int_equal(share->n_sets, 40);
+        assert_int_equal(leaf->n, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            const model_share *share = &m.shares.at[leaf->first + i];
+            assert_int_equal(share->first, 2 * large + i);
+            assert_int_equal(share->last, 2 * large + i);
+            assert_int_equal(share->n_sets, 20);
+        }
         assert_true(fabs(joint_share(&m, &m.roots.at[1], &row, 2 * large) - 0.5) < 1e-9);
     }
     synth_model_fini(&m);
@@ -167,7 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_never_goes_together_is_not_drawn_together),
         cmocka_unit_test(no_branch_says_anything_about_fewer_sets_than_asked_for),
-        cmocka_unit_test(a_branch_lists_no_finer_groups_than_its_question_tells),
+        cmocka_unit_test(a_branch_lists_each_value_that_enough_sets_have),
         cmocka_unit_test(probabilities_of_all_values_add_up),
         cmocka_unit_test(
             means_of_few_nodes_that_differ_by_chance_are_no_difference_of_sets),

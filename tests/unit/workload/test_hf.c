@@ -205,9 +205,78 @@ static void what_cannot_be_read_is_refused_by_name(void **state)
     }
 }
 
+#define MOE                                                                              \
+    "{\"model_type\":\"deepseek_v3\",\"hidden_size\":64,\"num_hidden_layers\":4,"        \
+    "\"n_routed_experts\":16,\"n_group\":8,\"topk_group\":"
+
+static void what_changes_time_without_weights_is_read(void **state)
+{
+    (void)state;
+    outcome o = read_text(MOE "4}");
+    assert_int_equal(o.status, HALLEY_OK);
+    assert_int_equal(o.model.router_groups, 8);
+    assert_int_equal(o.model.router_top_groups, 4);
+    halley_import_free(o.import);
+    o = read_text(MOE "8}"); /* every group: no limit */
+    assert_int_equal(o.status, HALLEY_OK);
+    assert_int_equal(o.model.router_groups, 0);
+    halley_import_free(o.import);
+    o = read_text("{\"model_type\":\"gpt_oss\"}");
+    assert_int_equal(o.status, HALLEY_OK);
+    assert_true(o.model.sinks);
+    halley_import_free(o.import);
+    static const struct {
+        const char *text;
+        bool parallel;
+    } cases[] = {{"{\"model_type\":\"gptj\"}", true},
+                 {"{\"model_type\":\"gpt_neox\"}", true},
+                 {"{\"model_type\":\"gpt_neox\",\"use_parallel_residual\":false}", false},
+                 {"{\"model_type\":\"cohere2\"}", true},
+                 {"{\"model_type\":\"llama\"}", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        o = read_text(cases[i].text);
+        assert_int_equal(o.status, HALLEY_OK);
+        assert_int_equal(o.model.parallel_block, cases[i].parallel);
+        halley_import_free(o.import);
+    }
+}
+
+static void one_number_per_layer_must_be_one_number(void **state)
+{
+    (void)state;
+    const double h = 64, layer = 2 * h + 4 * h * h + 2 * 16 + 5 * 3 * h * 32 + 4 * h;
+    expect_params("{\"model_type\":\"hunyuan_v1_moe\",\"hidden_size\":64,"
+                  "\"num_hidden_layers\":2,\"num_attention_heads\":4,\"vocab_size\":100,"
+                  "\"intermediate_size\":32,\"num_experts\":4,\"moe_topk\":[2,2],"
+                  "\"moe_intermediate_size\":[32,32],\"tie_word_embeddings\":true}",
+                  100 * h + h + 2 * layer, 100 * h + h + 2 * (layer - 2 * 3 * h * 32));
+    outcome o = read_text("{\"model_type\":\"hunyuan_v1_moe\",\"num_experts\":4,"
+                          "\"moe_topk\":[2,1]}");
+    assert_int_not_equal(o.status, HALLEY_OK);
+    assert_non_null(strstr(o.err.text, "moe_topk differs between layers"));
+    halley_import_free(o.import);
+}
+
+static void a_list_of_layers_says_how_many_there_are(void **state)
+{
+    (void)state;
+    outcome o = read_text("{\"model_type\":\"nemotron_h\",\"layers_block_type\":"
+                          "[\"mamba\",\"moe\",\"attention\"]}");
+    assert_int_equal(o.status, HALLEY_OK);
+    assert_int_equal(o.model.layers, 3);
+    halley_import_free(o.import);
+    o = read_text("{\"model_type\":\"glm_moe_dsa\",\"num_hidden_layers\":2,"
+                  "\"layer_types\":[\"deepseek_sparse_attention\",\"full_attention\"]}");
+    assert_int_equal(o.status, HALLEY_OK);
+    halley_import_free(o.import);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_changes_time_without_weights_is_read),
+        cmocka_unit_test(one_number_per_layer_must_be_one_number),
+        cmocka_unit_test(a_list_of_layers_says_how_many_there_are),
         cmocka_unit_test(counts_are_those_of_the_published_weights),
         cmocka_unit_test(absent_takes_the_default_and_null_means_none),
         cmocka_unit_test(keys_without_influence_change_nothing),

@@ -1,4 +1,7 @@
-/* hw/graph/export/node_link.c - node-link JSON of networkx, one line per node and edge.
+/*
+ * hw/graph/export/node_link.c - node-link JSON of networkx, one line per node and edge.
+ * In a directed graph the two edges of a cable have its number, "cable", so that they are
+ * one cable when they are read again.
  */
 #include "base/hash.h"
 #include "hw/graph/export/export.h"
@@ -19,7 +22,8 @@ static bool has_parallel(const hw_graph *g, bool *failed)
     return found;
 }
 
-static void write_edge(strbuf *to, const hw_graph *g, uint32_t link, bool *is_first)
+static void write_edge(strbuf *to, const hw_graph *g, uint32_t link, bool directed,
+                       bool *is_first)
 {
     char name[200];
     strbuf_add(to, *is_first ? STR("\n") : STR(",\n"));
@@ -36,6 +40,8 @@ static void write_edge(strbuf *to, const hw_graph *g, uint32_t link, bool *is_fi
         strbuf_add(to, STR(", \"latency_ns\": "));
         hw_add_ns(to, g->link_latency_s[link]);
     }
+    if (directed && link < 2 * g->n_cables)
+        strbuf_printf(to, ", \"cable\": %u", link / 2);
     strbuf_add_char(to, '}');
 }
 
@@ -64,7 +70,7 @@ static halley_status write_node_link(strbuf *to, const hw_graph *g,
     }
     strbuf_add(to, STR("\n], \"edges\": ["));
     for (uint32_t i = 0; i < g->n_links; i += directed ? 1 : 2)
-        write_edge(to, g, i, &is_first);
+        write_edge(to, g, i, directed, &is_first);
     strbuf_add(to, STR("\n]}\n"));
     return HALLEY_OK;
 }

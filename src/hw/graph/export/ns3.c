@@ -139,6 +139,8 @@ static halley_status write_placed(strbuf *to, const hw_graph *g, const ns3_place
             status = write_ns3_link(&lines, g, p, i, taken, err);
             n++;
         }
+    if (status == HALLEY_OK && n == 0)
+        status = hw_refuse_export(err, "ns-3 text cannot hold a network without links");
     if (status == HALLEY_OK) {
         strbuf_printf(to, "%u %u %u\n", p->n_npus + p->n_switches, p->n_switches, n);
         for (uint32_t i = 0; i < p->n_switches; i++)

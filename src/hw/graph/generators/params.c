@@ -460,7 +460,9 @@ halley_status hw_generator_read(hw_generator_params *out, arena *memory,
     conf_node copy;
     if (map->kind != CONF_MAP)
         return conf_error(file, map, err, HALLEY_EFORMAT,
-                          "a network must be a map, such as {topology: ring, n: 8}");
+                          "a network must be a map, such as {topology: ring, n: 8}; "
+                          "halley topology convert --help lists the formats of other "
+                          "tools that are read");
     TRY(normalise_keys(&copy, memory, map, err));
     TRY(conf_read(&raw, file, &copy, fields, N_FIELDS, true, NULL, err));
     if (raw.p.topology.n == 0 && hw_generator_is_short(&copy))

@@ -12,8 +12,10 @@
 enum { MOST_WARNINGS = 20 };
 
 static halley_status write_failure(hw_draft *d, uint32_t line, const char *code,
-                                   const char *text)
+                                   const char *format, va_list args)
 {
+    char text[600];
+    vsnprintf(text, sizeof text, format, args);
     const halley_status status = error_set(d->err, HALLEY_EFORMAT, "%s [%s]", text, code);
     error_at_file(d->err, d->path);
     if (line > 0)
@@ -24,23 +26,22 @@ static halley_status write_failure(hw_draft *d, uint32_t line, const char *code,
 halley_status hw_draft_fail(hw_draft *d, uint32_t line, const char *code,
                             const char *format, ...)
 {
-    char text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const halley_status status = write_failure(d, line, code, format, args);
     va_end(args);
-    return write_failure(d, line, code, text);
+    return status;
 }
 
 halley_status hw_draft_fail_at(hw_draft *d, const conf_node *at, const char *code,
                                const char *format, ...)
 {
-    char text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const halley_status status =
+        write_failure(d, at == NULL ? 0 : at->line, code, format, args);
     va_end(args);
-    return write_failure(d, at == NULL ? 0 : at->line, code, text);
+    return status;
 }
 
 void hw_draft_warn(hw_draft *d, const char *format, ...)
@@ -113,14 +114,14 @@ halley_status hw_draft_add_link(hw_draft *d, const hw_draft_link *link, uint32_t
     if (link->bw_Bps != HW_UNKNOWN && !(link->bw_Bps > 0 && link->bw_Bps <= 1e18))
         return hw_draft_fail(d, line, "bad-rate",
                              "the link %.*s - %.*s has the rate %s Gb/s; rates must be "
-                             "positive",
+                             "positive and at most 8e9 Gb/s",
                              STR_ARG(hw_draft_name(d, link->from)),
                              STR_ARG(hw_draft_name(d, link->to)),
                              number_digits(link->bw_Bps * 8e-9, 6).at);
     if (link->latency_s != HW_UNKNOWN && !(link->latency_s >= 0 && link->latency_s < 1e6))
         return hw_draft_fail(d, line, "bad-delay",
                              "the link %.*s - %.*s has the latency %s s; latencies must "
-                             "not be negative",
+                             "not be negative and must be below 1e6 s",
                              STR_ARG(hw_draft_name(d, link->from)),
                              STR_ARG(hw_draft_name(d, link->to)),
                              number_digits(link->latency_s, 6).at);

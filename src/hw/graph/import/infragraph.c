@@ -353,7 +353,8 @@ static halley_status check_root(infra *f)
     return HALLEY_OK;
 }
 
-halley_status infra_read(infra *f)
+/* Devices, links and instances of the file, checked. */
+static halley_status read_infra_parts(infra *f)
 {
     TRY(check_root(f));
     TRY(read_infragraph_devices(f));
@@ -379,7 +380,7 @@ static halley_status read_infragraph(hw_draft *d)
         file.root->kind == CONF_MAP ? conf_find(file.root, "infrastructure") : NULL;
     if (inner != NULL)
         f.root = inner;
-    halley_status status = infra_read(&f);
+    halley_status status = read_infra_parts(&f);
     if (status == HALLEY_OK)
         status = infra_build(&f);
     free_infra(&f);

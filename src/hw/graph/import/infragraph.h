@@ -71,22 +71,13 @@ typedef struct infra {
     uint32_t n_instances;
 } infra;
 
-/* Devices, links and instances of the file, checked. */
-halley_status infra_read(infra *f);
 /* The pairs of an edge between two lists of nodes. */
 typedef ARRAY(uint64_t) infra_nodes;
-halley_status infra_expand_path(infra_nodes *out, infra *f, uint32_t device, str path,
-                                const char *where);
 /* The indexes that "name[a:b:c]" means of `count`. */
 typedef struct infra_slice {
     str name;
     int64_t first, end, step;
 } infra_slice;
-halley_status infra_read_slice(infra_slice *out, infra *f, str text, uint32_t count,
-                               const char *where);
-halley_status infra_join(infra_pairs *out, infra *f, const conf_node *edge,
-                         const infra_nodes *ends, const infra_link *link,
-                         const char *where);
 const infra_link *infra_find_link(const infra_links *links, const conf_node *name);
 /* Everything as devices and links of the draft. */
 halley_status infra_build(infra *f);

@@ -46,8 +46,8 @@ static bool read_bounds(infra_slice *out, str inside, uint32_t count)
            (n < 3 || read_bound(parts[2], 1, &out->step));
 }
 
-halley_status infra_read_slice(infra_slice *out, infra *f, str text, uint32_t count,
-                               const char *where)
+static halley_status read_infra_slice(infra_slice *out, infra *f, str text,
+                                      uint32_t count, const char *where)
 {
     const char *open = memchr(text.at, '[', text.n);
     *out = (infra_slice){text, 0, count, 1};
@@ -95,8 +95,8 @@ static halley_status multiply_nodes(infra_nodes *nodes, infra *f,
     return ok ? HALLEY_OK : error_nomem(f->d->err);
 }
 
-halley_status infra_expand_path(infra_nodes *out, infra *f, uint32_t device, str path,
-                                const char *where)
+static halley_status expand_path(infra_nodes *out, infra *f, uint32_t device, str path,
+                                 const char *where)
 {
     str rest = path, part;
     if (!array_push(out, 0))
@@ -112,7 +112,7 @@ halley_status infra_expand_path(infra_nodes *out, infra *f, uint32_t device, str
             return hw_draft_fail(f->d, 0, "dangling-id",
                                  "%s: the device %.*s has no component \"%.*s\"", where,
                                  STR_ARG(f->devices[device].name), STR_ARG(part));
-        TRY(infra_read_slice(&slice, f, part, c->count, where));
+        TRY(read_infra_slice(&slice, f, part, c->count, where));
         TRY(multiply_nodes(out, f, c, &slice));
         device = c->device;
     }
@@ -148,9 +148,9 @@ static halley_status join_ring(infra_pairs *out, infra *f, const infra_nodes *no
     return HALLEY_OK;
 }
 
-halley_status infra_join(infra_pairs *out, infra *f, const conf_node *edge,
-                         const infra_nodes *ends, const infra_link *link,
-                         const char *where)
+static halley_status join_endpoints(infra_pairs *out, infra *f, const conf_node *edge,
+                                    const infra_nodes *ends, const infra_link *link,
+                                    const char *where)
 {
     const conf_node *node = conf_find(edge, "scheme");
     const str scheme =
@@ -195,12 +195,12 @@ static halley_status expand_inner_end(infra_nodes *out, infra *f, uint32_t devic
     const conf_node *inner = conf_find(end, "device");
     const str component = conf_find(end, "component")->text;
     if (inner == NULL || inner->kind != CONF_SCALAR || inner->text.n == 0)
-        return infra_expand_path(out, f, device, component, where);
+        return expand_path(out, f, device, component, where);
     const char *path =
         arena_printf(&f->memory, "%.*s.%.*s", STR_ARG(inner->text), STR_ARG(component));
     if (path == NULL)
         return error_nomem(f->d->err);
-    return infra_expand_path(out, f, device, str_from(path), where);
+    return expand_path(out, f, device, str_from(path), where);
 }
 
 /* ep {instance, component} at the top. */
@@ -223,10 +223,10 @@ static halley_status expand_outer_end(infra_nodes *out, infra *f, const conf_nod
                                 "%s: the instance %.*s does not exist", where,
                                 STR_ARG(name));
     infra_slice slice;
-    TRY(infra_read_slice(&slice, f, text->text, instance->count, where));
+    TRY(read_infra_slice(&slice, f, text->text, instance->count, where));
     infra_nodes inner = {0};
-    halley_status status = infra_expand_path(&inner, f, instance->device,
-                                             conf_find(end, "component")->text, where);
+    halley_status status = expand_path(&inner, f, instance->device,
+                                       conf_find(end, "component")->text, where);
     const uint64_t size = f->devices[instance->device].size;
     for (int64_t i = slice.first; status == HALLEY_OK && i < slice.end; i += slice.step)
         for (size_t k = 0; status == HALLEY_OK && k < inner.n; k++)
@@ -258,7 +258,7 @@ static halley_status expand_edge(infra_pairs *out, infra *f, uint32_t device,
             STR_ARG(name != NULL && name->kind == CONF_SCALAR ? name->text
                                                               : STR("(none)")));
     if (status == HALLEY_OK)
-        status = infra_join(out, f, edge, nodes, link, where);
+        status = join_endpoints(out, f, edge, nodes, link, where);
     array_fini(&nodes[0]);
     array_fini(&nodes[1]);
     return status;

@@ -14,7 +14,8 @@
 typedef struct node_link_reader {
     hw_draft *d;
     bool directed, multigraph;
-    map64 seen; /* pairs with an edge */
+    map64 seen;   /* pairs with an edge */
+    map64 cables; /* by number: its link of the draft, in directed graphs */
 } node_link_reader;
 
 static const struct kind_word {
@@ -167,6 +168,29 @@ static halley_status find_end(uint32_t *out, hw_draft *d, strbuf *room,
     return HALLEY_OK;
 }
 
+/* Is the edge the way back of a cable whose other way was read? Then both are one. */
+static bool is_way_back(node_link_reader *r, const hw_draft_link *link,
+                        const conf_node *edge, halley_status *status)
+{
+    const conf_node *cable = r->directed ? conf_find(edge, "cable") : NULL;
+    uint64_t number;
+    if (cable == NULL || cable->kind != CONF_SCALAR || !str_to_u64(cable->text, &number))
+        return false;
+    uint32_t at = (uint32_t)r->d->links.n;
+    bool fresh;
+    if (!map64_put(&r->cables, number, &at, &fresh)) {
+        *status = error_nomem(r->d->err);
+        return false;
+    }
+    hw_draft_link *there = fresh ? NULL : &r->d->links.at[at];
+    if (there == NULL || !there->one_way || there->from != link->to ||
+        there->to != link->from || there->bw_Bps != link->bw_Bps ||
+        there->latency_s != link->latency_s)
+        return false;
+    there->one_way = false;
+    return true;
+}
+
 static halley_status add_node_link_edge(node_link_reader *r, strbuf *room,
                                         const conf_node *edge)
 {
@@ -194,6 +218,9 @@ static halley_status add_node_link_edge(node_link_reader *r, strbuf *room,
                                     STR_ARG(hw_draft_name(r->d, link.to)));
     }
     TRY(read_edge_delay(&link.latency_s, r->d, edge));
+    halley_status status = HALLEY_OK;
+    if (is_way_back(r, &link, edge, &status) || status != HALLEY_OK)
+        return status;
     return hw_draft_add_link(r->d, &link, edge->line);
 }
 
@@ -233,6 +260,7 @@ static halley_status read_node_link(hw_draft *d)
     const halley_status status = read_node_link_root(&r, &room, file.root);
     strbuf_fini(&room);
     map64_fini(&r.seen);
+    map64_fini(&r.cables);
     conf_fini(&file);
     return status;
 }

@@ -10,7 +10,7 @@
 
 typedef struct simgrid_link {
     double bw_Bps, latency_s;
-    bool is_shared, used;
+    bool is_shared, is_fat_pipe, used;
 } simgrid_link;
 
 typedef struct simgrid_reader {
@@ -18,7 +18,9 @@ typedef struct simgrid_reader {
     arena memory;
     intern names;
     ARRAY(simgrid_link) links;
-    uint32_t n_half_duplex, n_long_routes;
+    uint32_t n_half_duplex, n_long_routes, n_loopbacks;
+    uint32_t n_unread; /* elements with links or routes of a form that is not read */
+    str first_unread;
 } simgrid_reader;
 
 static halley_status get_attribute(str *out, simgrid_reader *r, const hw_xml *e,
@@ -59,7 +61,35 @@ static halley_status read_simgrid_link(simgrid_reader *r, const hw_xml *e)
                              STR_ARG(delay));
     hw_xml_attribute(e, "sharing_policy", &policy);
     link.is_shared = str_eq(policy, STR("SHARED"));
+    link.is_fat_pipe = str_eq(policy, STR("FATPIPE"));
     return array_push(&r->links, link) ? HALLEY_OK : error_nomem(r->d->err);
+}
+
+static bool is_one_of(str name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (str_eq(name, str_from(*names)))
+            return true;
+    return false;
+}
+
+/* Short forms of many hosts or links that SimGrid expands: without them there would be no
+ * network. Other elements hold part of the wiring, and are counted. */
+static halley_status check_form(simgrid_reader *r, const hw_xml *e)
+{
+    static const char *const short_forms[] = {"cluster", "cabinet", "peer", "include",
+                                              NULL};
+    static const char *const wiring[] = {
+        "zoneRoute",     "ASroute",   "bypassRoute", "bypassZoneRoute",
+        "bypassASroute", "host_link", "backbone",    NULL};
+    if (is_one_of(e->name, short_forms))
+        return hw_draft_fail(r->d, e->line, "unsupported",
+                             "<%.*s> is not read; use zones with hosts, routers and "
+                             "routes",
+                             STR_ARG(e->name));
+    if (is_one_of(e->name, wiring) && r->n_unread++ == 0)
+        r->first_unread = e->name;
+    return HALLEY_OK;
 }
 
 /* Devices and links of all zones. */
@@ -68,11 +98,7 @@ static halley_status read_declared(simgrid_reader *r, const hw_xml *e)
     str id;
     for (const hw_xml *c = e->first; c != NULL; c = c->next) {
         const bool is_host = str_eq(c->name, STR("host"));
-        if (str_eq(c->name, STR("cluster")))
-            return hw_draft_fail(
-                r->d, c->line, "unsupported",
-                "<cluster> is not read; use zones with hosts, routers and "
-                "routes");
+        TRY(check_form(r, c));
         if (is_host || str_eq(c->name, STR("router"))) {
             TRY(get_attribute(&id, r, c, "id"));
             TRY(hw_draft_add_device(
@@ -115,15 +141,19 @@ static halley_status read_simgrid_route(simgrid_reader *r, const hw_xml *e)
                              "a route uses the link %.*s, which does not exist",
                              STR_ARG(id));
     simgrid_link *used = &r->links.at[at];
-    if (used->used)
+    TRY(find_route_end(&link.from, r, e, "src"));
+    TRY(find_route_end(&link.to, r, e, "dst"));
+    if (link.from == link.to && used->is_fat_pipe) {
+        r->n_loopbacks++; /* how fast a host copies to itself: no cable */
+        return HALLEY_OK;
+    }
+    if (used->used && !used->is_fat_pipe)
         return hw_draft_fail(r->d, e->line, "duplicate-id",
                              "the link %.*s is used by two routes", STR_ARG(id));
     used->used = true;
     hw_xml_attribute(e, "symmetrical", &symmetrical);
     link.one_way = symmetrical.n == 2 && strncasecmp(symmetrical.at, "NO", 2) == 0;
     r->n_half_duplex += used->is_shared && !link.one_way;
-    TRY(find_route_end(&link.from, r, e, "src"));
-    TRY(find_route_end(&link.to, r, e, "dst"));
     link.bw_Bps = used->bw_Bps;
     link.latency_s = used->latency_s;
     return hw_draft_add_link(r->d, &link, e->line);
@@ -155,6 +185,14 @@ static halley_status read_platform(simgrid_reader *r, const hw_xml *root)
         hw_draft_warn(r->d,
                       "%u routes over several links are not cables and are left out",
                       r->n_long_routes);
+    if (r->n_loopbacks > 0)
+        hw_draft_warn(r->d, "%u loopbacks of hosts are not cables and are left out",
+                      r->n_loopbacks);
+    if (r->n_unread > 0)
+        hw_draft_warn(r->d,
+                      "%u elements with links or routes are not read, the first <%.*s>: "
+                      "cables are missing",
+                      r->n_unread, STR_ARG(r->first_unread));
     return HALLEY_OK;
 }
 

@@ -417,6 +417,19 @@ static halley_status read_slurm_sizes(slurm_file *f, str text, uint32_t line)
     return HALLEY_OK;
 }
 
+/* Add a row that was read with this status, or free it. */
+static halley_status keep_slurm_row(slurm_rows *rows, slurm_file *f, slurm_row *row,
+                                    halley_status status)
+{
+    if (status == HALLEY_OK)
+        status = add_slurm_row(rows, f, row);
+    if (status != HALLEY_OK) {
+        array_fini(&row->nodes);
+        array_fini(&row->switches);
+    }
+    return status;
+}
+
 static halley_status read_conf_line(slurm_file *f, str line, uint32_t number,
                                     bool is_last)
 {
@@ -444,13 +457,7 @@ static halley_status read_conf_line(slurm_file *f, str line, uint32_t number,
         status = read_hostlist(&row.nodes, f, values[NODES], number);
     if (status == HALLEY_OK && is_switch)
         status = read_hostlist(&row.switches, f, values[SWITCHES], number);
-    if (status == HALLEY_OK)
-        status = add_slurm_row(rows, f, &row);
-    if (status != HALLEY_OK) {
-        array_fini(&row.nodes);
-        array_fini(&row.switches);
-    }
-    return status;
+    return keep_slurm_row(rows, f, &row, status);
 }
 
 static str cut_comment(str line)
@@ -597,13 +604,7 @@ static halley_status read_yaml_rows(slurm_file *f, slurm_rows *rows,
         if (status == HALLEY_OK)
             status = read_hostlist(&row.switches, f, get_yaml_text(map, "children"),
                                    map->line);
-        if (status == HALLEY_OK)
-            status = add_slurm_row(rows, f, &row);
-        if (status != HALLEY_OK) {
-            array_fini(&row.nodes);
-            array_fini(&row.switches);
-            return status;
-        }
+        TRY(keep_slurm_row(rows, f, &row, status));
     }
     return HALLEY_OK;
 }

@@ -1,0 +1,31 @@
+/*
+ * ingest/job_info.h - what a Kineto trace says about its job: "distributedInfo" with this
+ * rank, the number of ranks, and the process groups.
+ */
+#ifndef INGEST_JOB_INFO_H
+#define INGEST_JOB_INFO_H
+
+#include "base/array.h"
+#include "ingest/pull.h"
+
+typedef struct job_group {
+    uint32_t name, desc;     /* interned; HASH_NONE = absent */
+    uint32_t first, n_ranks; /* in job_info.ranks */
+} job_group;
+
+typedef struct job_info {
+    uint64_t rank, world; /* PULL_NONE = the trace does not say */
+    ARRAY(job_group) groups;
+    ARRAY(uint64_t) ranks; /* of the groups, one group after the other */
+} job_info;
+
+#define JOB_INFO_UNKNOWN                                                                 \
+    {                                                                                    \
+        .rank = PULL_NONE, .world = PULL_NONE                                            \
+    }
+
+/* The object after its opening bracket; texts are interned in `p`. */
+halley_status job_info_read(job_info *info, pull_reader *p, halley_error *err);
+void job_info_fini(job_info *info);
+
+#endif
