@@ -39,9 +39,19 @@ def measure_single():
         for _ in range(n):
             hl.estimate("llama3-70b", "dgx-h100:64", **PLAN)
 
-    library, package = best_of(150, call_library, call_package)
-    print(f"hl.estimate: {1e6 * package / n:.0f} us, of which the C call {1e6 * library / n:.0f}; "
-          f"over it {1e6 * (package - library) / n:.0f} us (bar: 50)")
+    def call_and_read():
+        for _ in range(n):
+            hl.estimate("llama3-70b", "dgx-h100:64", **PLAN).step_s
+
+    def call_and_decode():
+        for _ in range(n):
+            hl.estimate("llama3-70b", "dgx-h100:64", **PLAN).to_dict()
+
+    library, package, read, decoded = [1e6 * t / n for t in best_of(
+        150, call_library, call_package, call_and_read, call_and_decode)]
+    print(f"hl.estimate: {package:.0f} us, of which the C call {library:.0f}; over it "
+          f"{package - library:.0f} us (bar: 50), {read - library:.0f} with step_s read, "
+          f"{decoded - library:.0f} with every value decoded")
 
 
 def grid(**axes):
@@ -63,6 +73,9 @@ def measure_many():
                                                  seq=list(range(1024, 2048, 64))),
         "8 stages in 1 to 12 chunks": grid(**common, pp=[8], virtual=[1, 2, 3, 4, 6, 12],
                                            seq=list(range(1024, 2048, 256))),
+        "8 stages in 2 to 12 chunks, none refused":
+            grid(**{**common, "tp": [2, 4, 8], "micro_batch": [1, 2]}, pp=[8],
+                 virtual=[2, 3, 4, 6, 12], seq=list(range(1024, 2048, 256))),
     }
     for name, columns in spaces.items():
         columns = {key: numpy.array(values) for key, values in columns.items()}

@@ -11,11 +11,11 @@ from ._cluster import Cluster
 from ._errors import Cancelled, Error, Infeasible, LibraryError
 from ._many import Batch, estimate_many
 from ._native import VERSION as __version__
+from ._record import record
 from ._result import Estimate, Exploration, Plans, Result, Simulation
 from ._trace import Nodes, Rank, Trace, TraceBuilder
 from ._verbs import (calibrate, estimate, explore, kernels, link, plan, presets, request, results,
                      score, sim, topology)
-from .record import record
 
 __all__ = ["Batch", "Cancelled", "Cluster", "Error", "Estimate", "Exploration", "Infeasible",
            "LibraryError", "Nodes", "Plans", "Rank", "Result", "Simulation", "Trace",

@@ -37,6 +37,16 @@ def _columns_of(designs: Any) -> Dict[str, List[Any]]:
     return {name: [row[name] for row in designs] for name in names}
 
 
+def _check_names(columns: Dict[str, Any], metrics: Any) -> None:
+    for name in columns:
+        if not isinstance(name, str):
+            raise Error(f"a column is named by a key of the plan, not by {name!r}", "bad-value")
+    if isinstance(metrics, str) or not isinstance(metrics, (list, tuple)) or \
+            not all(isinstance(name, str) for name in metrics):
+        raise Error(f"metrics are a list of names, such as {METRICS[:2]}, not {metrics!r}",
+                    "bad-value")
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "yes" if value else "no"
@@ -133,6 +143,7 @@ class Batch:
         """Columns of the metrics and "refused": None, or why that design has no estimate."""
         native = _native.lib()
         columns = _columns_of(designs)
+        _check_names(columns, metrics)
         n = len(next(iter(columns.values()))) if columns else 0
         coded: List[Tuple[List[str], Any]] = []
         for name, values in columns.items():

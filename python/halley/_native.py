@@ -244,7 +244,8 @@ def _plain(value: Any) -> Any:
 
 # Made once: json.dumps with options makes an encoder for every call.
 _encode = json.JSONEncoder(default=_plain, allow_nan=False).encode
-_decode = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
+_decode, _scan = _decoder.decode, _decoder.raw_decode
 
 
 def encode(request: Dict[str, Any]) -> bytes:
@@ -302,9 +303,31 @@ def call_in_thread(text: bytes, watch: Watch) -> bytes:
     return value
 
 
+_GOOD = b'{"ok": true, "result": '  # how every reply of halley_request with a result begins
+
+
+def check_reply(reply: bytes) -> bytes:
+    """The reply itself, which has a result; raises its "error"."""
+    if not reply.startswith(_GOOD):
+        raise from_reply(_decode(reply.decode())["error"])
+    return reply
+
+
 def result_of(reply: bytes) -> Dict[str, Any]:
     """The "result" of a reply; raises its "error"."""
-    document = _decode(reply.decode())
-    if not document["ok"]:
-        raise from_reply(document["error"])
-    return document["result"]
+    return _scan(check_reply(reply).decode(), len(_GOOD))[0]
+
+
+def member_of(reply: bytes, name: str) -> Any:
+    """One member of the "result" of a good reply, without decoding the others.
+
+    Texts of JSON hold no line breaks, so a line that is indented by two blanks is a member of the
+    result itself. KeyError when there is no such line; the result may still have the member.
+    """
+    head = f'\n  "{name}": '.encode()
+    at = reply.find(head)
+    if at < 0:
+        raise KeyError(name)
+    at += len(head)
+    end = reply.find(b'\n  "', at)
+    return _scan(reply[at:end if end >= 0 else None].decode(), 0)[0]

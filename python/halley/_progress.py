@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any, Optional, Union
 
+from ._errors import Error
 from ._native import Look
 
 
@@ -83,4 +84,7 @@ def look_of(progress: Progress) -> Optional[Look]:
         return None
     if progress is True:
         return Bar()
+    if not callable(progress):
+        raise Error(f"progress is True, or a function of (what, done, total, noun), not "
+                    f"{progress!r}", "usage")
     return progress

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from typing import Any, Dict, Iterator, List, Optional
 
 from . import _html
 from ._errors import Error
 from ._frame import frame
+from ._native import member_of, result_of
 
 
 def wrap(value: Any) -> Any:
@@ -31,17 +35,39 @@ class Result(Mapping):
     True
     """
 
+    _data: Dict[str, Any]
+    _reply: bytes
+
     def __init__(self, data: Dict[str, Any]) -> None:
         self._data = data
 
-    def __getitem__(self, key: str) -> Any:
+    @classmethod
+    def _of_reply(cls, reply: bytes) -> Any:
+        """The result of a reply that is known to have one; it is decoded when first looked at."""
+        made = cls.__new__(cls)
+        made._reply = reply
+        return made
+
+    def _member(self, key: str) -> Any:
+        """One value; a reply that is not decoded yet is asked for this value alone."""
+        if "_data" not in self.__dict__ and isinstance(key, str) and key.isidentifier():
+            try:
+                return wrap(member_of(self._reply, key))
+            except KeyError:
+                pass
         return wrap(self._data[key])
 
+    def __getitem__(self, key: str) -> Any:
+        return self._member(key)
+
     def __getattr__(self, name: str) -> Any:
+        if name == "_data":  # of _of_reply; from now on it is an attribute like any other
+            self._data = result_of(self._reply)
+            return self._data
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return wrap(self._data[name])
+            return self._member(name)
         except KeyError:
             raise AttributeError(f"{type(self).__name__} has no \"{name}\"; it has "
                                  f"{', '.join(self._data)}") from None
@@ -178,12 +204,63 @@ class Plans(Result):
 
 
 class Simulation(Result):
-    """One simulated step: when every rank is done, what the links carried, and why."""
+    """One simulated step: when every rank is done, what the links carried, and why.
+
+    What the simulation did not keep (rows of ranks, timeline, heat) is simulated again when it is
+    asked for.
+
+    >>> import halley as hl
+    >>> run = hl.sim(model="llama3-8b", cluster="dgx-h100:8", tp=2, global_batch=16)
+    >>> len(run.ranks), run["ranks"]
+    (8, 8)
+    """
+
+    def __init__(self, data: Dict[str, Any], request: Optional[Dict[str, Any]] = None,
+                 keep: Any = None) -> None:
+        super().__init__(data)
+        self._request: Dict[str, Any] = request or {}
+        self._keep = keep  # whose files the request names
+        self._rank_rows: Optional[List[Dict[str, Any]]] = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {"_data": self._data, "_request": self._request, "_keep": self._keep,
+                "_rank_rows": self._rank_rows}
+
+    def _again(self, **more: Any) -> Dict[str, Any]:
+        from ._verbs import request
+
+        if not self._request:
+            raise Error("this simulation was not made by hl.sim, which could repeat it", "usage")
+        return request("sim", **{**self._request, **more})
 
     @property
     def ranks(self) -> Any:
         """One row per rank. A DataFrame with pandas."""
-        return frame(self._data.get("ranks") or [])
+        if self._rank_rows is None:
+            rows = self._data.get("rank_rows", self._data.get("ranks"))
+            if not isinstance(rows, list):  # of a plan: how many there are
+                rows = self._again(per_rank=True)["rank_rows"]
+            self._rank_rows = rows
+        return frame(self._rank_rows)
+
+    def timeline(self, path: str, **keys: Any) -> None:
+        """Write a timeline for Perfetto to ``path``. It shows one rank of each symmetry class,
+        and those that ``expand`` names."""
+        self._again(timeline=path, **keys)
+
+    def heat(self, path: Optional[str] = None) -> Any:
+        """How busy the links are over time: a DataFrame with pandas. With ``path`` it is written
+        there instead: as CSV, or as a picture where the name ends in .svg."""
+        if path is not None:
+            self._again(heat=path)
+            return None
+        with tempfile.TemporaryDirectory(prefix="halley-") as folder:
+            file = os.path.join(folder, "heat.csv")
+            self._again(heat=file)
+            with open(file, encoding="utf-8", newline="") as lines:
+                rows = [{key: float(value) if key.endswith(("_s", "use")) else int(value)
+                         for key, value in row.items()} for row in csv.DictReader(lines)]
+        return frame(rows)
 
     @property
     def links(self) -> Any:

@@ -45,11 +45,7 @@ def request(do: str, *, progress: Progress = None, **keys: Any) -> Dict[str, Any
     >>> hl.request("version")["api"]
     1
     """
-    document = {"do": do}
-    for key, value in keys.items():
-        if value is not None:
-            document[key] = plain(value)
-    text = _native.encode(document)
+    text = _encode(do, **keys)
     look = look_of(progress)
     if look is None and do in _QUICK:
         return _native.result_of(_native.call(text))
@@ -59,6 +55,15 @@ def request(do: str, *, progress: Progress = None, **keys: Any) -> Dict[str, Any
     finally:
         if isinstance(look, Bar):
             look.close()
+
+
+def _encode(do: str, **keys: Any) -> bytes:
+    """The text of a request without the keys that are None."""
+    document: Dict[str, Any] = {"do": do}
+    for key, value in keys.items():
+        if value is not None:
+            document[key] = value if type(value) in _AS_THEY_ARE else plain(value)
+    return _native.encode(document)
 
 
 # Verbs that take milliseconds: no thread of their own.
@@ -78,8 +83,11 @@ def estimate(model: Document, cluster: Document, *, stack: Optional[Document] = 
     >>> e.fits and 0.3 < e.mfu < 0.7
     True
     """
-    return Estimate(request("estimate", model=model, cluster=cluster, stack=stack, plan=plan,
-                            **keys))
+    if "progress" in keys:
+        return Estimate(request("estimate", model=model, cluster=cluster, stack=stack, plan=plan,
+                                **keys))
+    text = _encode("estimate", model=model, cluster=cluster, stack=stack, plan=plan, **keys)
+    return Estimate._of_reply(_native.check_reply(_native.call(text)))
 
 
 def plan(model: Document, cluster: Document, *, progress: Progress = None, **keys: Any) -> Plans:
@@ -147,8 +155,8 @@ def sim(trace: Any = None, cluster: Optional[Document] = None, *,
     if trace is None and model is None:
         raise Error("sim needs a trace, or a model with its plan", "usage")
     paths = None if trace is None else _trace_paths(trace)
-    return Simulation(request("sim", progress=progress, trace=paths, cluster=cluster, model=model,
-                              **keys))
+    given = {"trace": paths, "cluster": cluster, "model": model, **keys}
+    return Simulation(request("sim", progress=progress, **given), plain(given), (trace, cluster))
 
 
 def score(files: Union[str, Sequence[str], None] = None, *, progress: Progress = None,

@@ -19,21 +19,29 @@ PROTOCOL = "2024-11-05"
 READING = ("estimate", "plan", "explore", "results", "sim", "score", "presets", "topology.show",
            "topology.check", "topology.compare", "topology.flows", "trace.info", "trace.check",
            "trace.diff", "version")
+# Keys of such verbs that write a file where the schema does not say so (trace.check --fix works in
+# place), or run code of a file.
+UNSAFE = ("fix", "plugin")
 
 
 def _tool_name(verb: str) -> str:
     return verb.replace(".", "_")
 
 
+def is_safe(name: str, schema: Dict[str, Any]) -> bool:
+    """Does a key with this schema only read?"""
+    return name not in UNSAFE and not schema.get("x-writes", False)
+
+
 def tools(verbs: Dict[str, Any], writing: bool) -> List[Dict[str, Any]]:
-    """The tools for a client: one per verb."""
+    """The tools for a client: one per verb, without the keys that the client may not give."""
     out = []
     for verb, schema in verbs.items():
         if verb == "schema" or not (writing or verb in READING):
             continue
+        properties = {k: v for k, v in schema["properties"].items() if writing or is_safe(k, v)}
         out.append({"name": _tool_name(verb), "description": schema.get("description", verb),
-                    "inputSchema": {"type": "object",
-                                    "properties": schema.get("properties", {}),
+                    "inputSchema": {"type": "object", "properties": properties,
                                     "required": schema.get("required", [])}})
     return out
 
@@ -46,6 +54,11 @@ def verbs_of(schema: Dict[str, Any]) -> Dict[str, Any]:
         out[verb] = {"description": entry.get("description", ""), "properties": properties,
                      "required": [k for k in entry.get("required", []) if k != "do"]}
     return out
+
+
+def _as_keys(arguments: Dict[str, Any]) -> List[str]:
+    """The names of arguments as the schema spells them: halley takes - for _, too."""
+    return [name.replace("-", "_") for name in arguments]
 
 
 class Server:
@@ -83,11 +96,10 @@ class Server:
         arguments = params.get("arguments") or {}
         if not isinstance(arguments, dict) or "do" in arguments or "progress" in arguments:
             return _failure(number, -32602, "the arguments are an object of the tool's own keys")
-        if not self.writing:
-            for key in ("store", "report", "out", "output", "trace_out", "timeline", "heat"):
-                if key in arguments and verb != "results":
-                    return _failure(number, -32602,
-                                    f"\"{key}\" writes a file; start the server with --write")
+        for key, schema in self.verbs[verb]["properties"].items():
+            if not self.writing and key in _as_keys(arguments) and not is_safe(key, schema):
+                return _failure(number, -32602, f"\"{key}\" writes a file or runs its code; start "
+                                "the server with --write")
         try:
             text, failed = json.dumps(request(verb, **arguments)), False
         except Error as problem:

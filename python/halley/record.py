@@ -17,115 +17,22 @@ import argparse
 import os
 import runpy
 import sys
+import types
 from typing import Any, List, Optional, Sequence
 
 from ._errors import Error
+from ._record import Recording, record
 
 
-class Recording:
-    """What ``record`` writes: ``trace`` and ``kernels()`` once the block has ended."""
+class _Callable(types.ModuleType):
+    """``import halley.record`` puts this module in the place of ``hl.record``: it may be called,
+    too."""
 
-    def __init__(self, folder: str, recorder: Any) -> None:
-        self.folder = folder
-        self._recorder = recorder
-        self._trace: Any = None
-        self._linked = False
-
-    def step(self) -> None:
-        """Call at the end of every training step."""
-        self._recorder.step()
-
-    @property
-    def files(self) -> List[str]:
-        """The files that the profilers wrote."""
-        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder)
-                      if name.startswith(("host.", "device.")) and name.endswith(".json"))
-
-    @property
-    def trace(self) -> Any:
-        """The linked recording, a Trace."""
-        if self._trace is None:
-            from ._trace import Trace
-
-            if not self._linked:
-                raise Error("the recording has not been linked: rank 0 links it when its block "
-                            "has ended", "usage")
-            self._trace = Trace(os.path.join(self.folder, "linked"))
-        return self._trace
-
-    def kernels(self, **keys: Any) -> Any:
-        """Where the device's time goes: classes, idle causes, verdict."""
-        from ._verbs import kernels
-
-        devices = [f for f in self.files if os.path.basename(f).startswith("device.")]
-        if not devices:
-            raise Error("this PyTorch wrote no device trace (it was built without Kineto)",
-                        "unsupported")
-        return kernels(devices[0], **keys)
-
-    def finish(self) -> None:
-        """All ranks have written their files: link them (rank 0)."""
-        if not self._recorder.recorded:
-            raise Error("nothing was recorded: the block ended before the steps to record began",
-                        "bad-value", self.folder)
-        _meet()
-        if self._recorder.rank == 0:
-            link_folder(self.folder)
-        _meet()
-        self._linked = True
+    def __call__(self, folder: str, **keys: Any) -> record:
+        return record(folder, **keys)
 
 
-def _meet() -> None:
-    """Wait for the other ranks, where there are any."""
-    dist = sys.modules.get("torch.distributed")
-    if dist is not None and dist.is_available() and dist.is_initialized():
-        dist.barrier()
-
-
-def link_folder(folder: str) -> Any:
-    """Link host.R.json and device.R.json of a folder into the set ``linked``."""
-    from ._verbs import request
-
-    names = os.listdir(folder)
-    ranks = sorted(int(n.split(".")[1]) for n in names
-                   if n.startswith("host.") and n.endswith(".json"))
-    if not ranks:
-        raise Error("there is no host.RANK.json to link", "not-found", folder)
-    out = os.path.join(folder, "linked")
-    files = [os.path.join(folder, "host.%d.json")]
-    if f"device.{ranks[0]}.json" in names:
-        files.append(os.path.join(folder, "device.%d.json"))
-    if len(ranks) > 1:
-        return request("trace.link", recording=files, ranks=True, out=out)
-    return request("trace.link", recording=[f % ranks[0] for f in files], out=out + ".0.et")
-
-
-class record:
-    """Record ``steps`` steps of a training loop into ``folder``, after ``wait`` steps that are not
-    recorded and ``warmup`` steps of profiling that are thrown away.
-
-    Without calls of ``step`` the whole block is one step. Under torchrun every rank records;
-    rank 0 links the set when all have left the block.
-    """
-
-    def __init__(self, folder: str, *, steps: int = 1, wait: int = 0, warmup: int = 0) -> None:
-        from .collect import Recorder
-
-        try:
-            import torch  # noqa: F401
-        except ImportError:
-            raise Error("record needs PyTorch, which is not installed", "unsupported") from None
-        self._recorder = Recorder(folder, wait=wait, warmup=warmup, active=steps)
-        self._recording = Recording(folder, self._recorder)
-
-    def __enter__(self) -> Recording:
-        self._recorder.__enter__()
-        return self._recording
-
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        self._recorder.__exit__(kind, value, traceback)
-        if kind is None:
-            self._recording.finish()
+sys.modules[__name__].__class__ = _Callable
 
 
 def _count_optimizer_steps(recording: Recording) -> None:

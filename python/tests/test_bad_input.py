@@ -50,6 +50,12 @@ def built():
     (lambda: hl.estimate_many({"tp": 5}, "llama3-8b", "dgx-h100:8"), "column"),
     (lambda: hl.estimate_many({"tp": [[1, 2], [3]]}, "llama3-8b", "dgx-h100:8"), "one value"),
     (lambda: hl.estimate_many({"tp": [None]}, "llama3-8b", "dgx-h100:8"), "None"),
+    (lambda: hl.estimate_many({5: [1]}, "llama3-8b", "dgx-h100:8"), "not by 5"),
+    (lambda: hl.estimate_many({"tp": [1]}, "llama3-8b", "dgx-h100:8", metrics=None), "not None"),
+    (lambda: hl.estimate_many({"tp": [1]}, "llama3-8b", "dgx-h100:8", metrics="mfu"), "a list"),
+    (lambda: hl.estimate("llama3-8b", "dgx-h100:8", progress=5), "not 5"),
+    (lambda: hl.plan("llama3-8b", "dgx-h100:8", progress="yes"), "not 'yes'"),
+    (lambda: hl.Simulation({"step_s": 1}).ranks, "not made by hl.sim"),
     # units
     (lambda: hl.estimate("llama3-8b", with_bandwidth("900 GB")), "900 GB/s"),
     (lambda: hl.estimate("llama3-8b", with_bandwidth(900)), "needs a unit"),

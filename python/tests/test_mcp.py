@@ -38,6 +38,29 @@ def test_a_client_lists_and_calls_tools():
     assert not called["result"]["isError"]
 
 
+def test_a_reading_server_writes_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hl.request("trace.gen", pattern="all-reduce", npus=2, out="t")
+    step = {"model": "llama3-8b", "cluster": "dgx-h100:8", "tp": 2, "global_batch": 16}
+    tries = [("estimate", {**step, "trace": "w"}), ("estimate", {**step, "report": "w.html"}),
+             ("trace_check", {"trace": "t", "fix": True}),
+             ("topology_show", {"topology": "dgx-h100:8", "picture": "w.svg"}),
+             ("topology_show", {"topology": "dgx-h100:8", "plugin": "w.so"}),
+             ("explore", {"study": "s", "plots": "w"})]
+    tries += [("sim", {**step, key: "w.csv"})
+              for key in ("per_node", "per-node", "columns", "links", "memory", "write_cluster",
+                          "timeline", "heat", "report", "logging_folder")]
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    answers = talk(*[message(i, "tools/call", name=name, arguments=arguments)
+                     for i, (name, arguments) in enumerate(tries)])
+    assert ["--write" in answer.get("error", {}).get("message", "") for answer in answers] == \
+        [True] * len(tries)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    listed = talk(message(1, "tools/list"))[0]["result"]["tools"]
+    sim = next(tool for tool in listed if tool["name"] == "sim")["inputSchema"]["properties"]
+    assert "tp" in sim and not {"heat", "columns", "report"} & set(sim)
+
+
 def test_failures_are_answers():
     refused, unknown, garbage, writes = talk(
         message(1, "tools/call", name="estimate", arguments={"model": "x", "cluster": "y:8"}),

@@ -2,63 +2,107 @@
 
 import json
 import os
+import pickle
 import random
+import shutil
+import subprocess
 
 import pytest
 
 import halley as hl
+from conftest import BUILD
+from draw_requests import Draw, ask_package, make_folder, words_of
 
-MODELS = ["llama3-8b", "llama3-70b", "gpt3-175b", "mixtral-8x7b", "qwen3-30b-a3b", "bert-large"]
-CLUSTERS = ["dgx-h100", "dgx-a100", "dgx-b200", "gb200-nvl72", "tpu-v5p", "mi300x"]
+PROGRAM = str(BUILD / "halley")
+
 CASES = int(os.environ.get("HALLEY_REQUESTS", "40"))
 
 
-def draw_request(rng):
-    """A random request: the verb's words for the program, and keys for the package."""
-    n = rng.choice([8, 16, 32, 64, 72])
-    keys = {"tp": rng.choice([1, 2, 4, 8, 3]), "pp": rng.choice([1, 2, 4]),
-            "global_batch": rng.choice([8, 32, 128]), "micro_batch": rng.choice([1, 2]),
-            "recompute": rng.choice(["none", "selective", "full"]),
-            "zero": rng.choice([0, 1, 2]), "tokens": rng.choice([1e9, 1e12])}
-    if rng.random() < 0.2:
-        keys["dtype"] = rng.choice(["fp8", "fp16", "bf16"])
-    if rng.random() < 0.3:
-        keys["explain"] = True
-    for key in rng.sample(sorted(keys), rng.randrange(len(keys))):
-        del keys[key]
-    return rng.choice(MODELS), f"{rng.choice(CLUSTERS)}:{n}", keys
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, root):
+    """Two folders with the same files: the program works in one, the package in the other."""
+    one, other = tmp_path_factory.mktemp("program"), tmp_path_factory.mktemp("package")
+    make_folder(one, root, PROGRAM)
+    shutil.copytree(one, other, dirs_exist_ok=True)
+    return one, other
 
 
-def words_of(model, cluster, keys):
-    words = ["estimate", "-m", model, "-c", cluster, "--json"]
-    for key, value in keys.items():
-        words.append("--" + key.replace("_", "-"))
-        if value is not True:
-            words.append(str(int(value)) if isinstance(value, float) else str(value))
-    return words
+def run_program(folder, words, text=None):
+    return subprocess.run([PROGRAM, *words], cwd=folder, input=text, capture_output=True, text=True)
 
 
-def test_random_requests_equal_the_program(program):
-    import subprocess
-    rng = random.Random(7)
-    good = 0
-    for _ in range(CASES):
-        model, cluster, keys = draw_request(rng)
+def unify(text):
+    """A command line says --micro-batch where a request says micro_batch."""
+    return text.replace("--", "").replace("_", "-")
+
+
+def check_failure(folder, verb, keys, problem, ran):
+    """The program fails with the same sentence; as a request it replies with the same error."""
+    assert ran.returncode in (1, 2) and unify(problem.message) in unify(ran.stderr)
+    ran = run_program(folder, ["request"], json.dumps({"do": verb, **keys}))
+    error = json.loads(ran.stdout)["error"]
+    assert error == {name: getattr(problem, name) for name in error}
+
+
+def remove_new(folder, known):
+    """The next request finds the folder as the first one did."""
+    for path in folder.iterdir():
+        if path.name not in known:
+            path.unlink() if path.is_file() else shutil.rmtree(path)
+
+
+def check_request(folders, verb, keys):
+    """Whether it has a result; that of the package is that of the program, or so is its error."""
+    ran = run_program(folders[0], words_of(verb, keys))
+    try:
+        found = ask_package(verb, keys)
+    except hl.Error as problem:
+        check_failure(folders[0], verb, keys, problem, ran)
+        return False
+    assert json.dumps(found) == json.dumps(json.loads(ran.stdout)), ran.stderr
+    for path in folders[0].iterdir():  # and so is what they wrote
+        assert path.is_dir() or path.read_bytes() == (folders[1] / path.name).read_bytes(), path
+    return True
+
+
+def test_random_requests_equal_the_program(folders, monkeypatch):
+    monkeypatch.chdir(folders[1])
+    known = {path.name for path in folders[0].iterdir()}
+    draw, results = Draw(random.Random(7)), []
+    for case in range(CASES):
+        verb, keys = draw.draw()
         try:
-            printed = program(*words_of(model, cluster, keys))
-        except subprocess.CalledProcessError as refused:
-            with pytest.raises(hl.Error) as caught:
-                hl.estimate(model, cluster, **keys)
-            assert caught.value.message in refused.stderr
-            continue
-        good += 1
-        assert hl.estimate(model, cluster, **keys).to_dict() == json.loads(printed)
-    assert good >= CASES // 3
+            results += [verb] * check_request(folders, verb, keys)
+        except Exception as problem:
+            raise AssertionError(f"case {case}: {verb} {keys}") from problem
+        for folder in folders:
+            remove_new(folder, known)
+    assert len(results) >= CASES // 3
+    assert CASES < 1000 or len(set(results)) >= 24
 
 
 def test_sim_equals_the_program(program, step):
     printed = json.loads(program("sim", step, "-c", "dgx-h100:8", "--json"))
     assert hl.sim(hl.Trace(step), hl.Cluster("dgx-h100:8")).to_dict() == printed
+
+
+def test_a_simulation_shows_its_ranks_timeline_and_heat(program, step, tmp_path):
+    for run, words in ((hl.sim(hl.Trace(step), "dgx-h100:8"), [step]),
+                       (hl.sim(model="gpt-3.6b", cluster="dgx-h100:8", tp=2, global_batch=16),
+                        ["-m", "gpt-3.6b", "--tp", 2, "--global-batch", 16])):
+        words = ["sim", *words, "-c", "dgx-h100:8"]
+        printed = json.loads(program(*words, "--per-rank", "--json"))
+        rows = printed.get("rank_rows", printed["ranks"])
+        assert pickle.loads(pickle.dumps(run)).ranks.to_dict("records") == rows and len(rows) == 8
+        run.timeline(str(tmp_path / "a.json"))
+        program(*words, "--timeline", tmp_path / "b.json")
+        program(*words, "--heat", tmp_path / "b.csv")
+        assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+        heat = run.heat()
+        assert len(heat) == len((tmp_path / "b.csv").read_text().splitlines()) - 1 > 0
+        assert 0 < heat.use.max() <= 1 and (heat.end_s > heat.begin_s).all()
+        run.heat(str(tmp_path / "a.svg"))
+        assert (tmp_path / "a.svg").read_text().startswith(("<svg", "<?xml"))
 
 
 def test_plan_rows_feed_back(program):

@@ -1,5 +1,6 @@
 """Results, errors, wrong input, threads, progress, pickling."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -210,3 +211,41 @@ def test_declarations_are_those_of_the_headers(root, tmp_path):
     done = subprocess.run(["cc", "-std=c17", "-fsyntax-only", "-I", str(root / "include"),
                            str(source)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+ODD = "{\n  \"mfu\": 7, \"x\": \"\\\n  \"step_s\": 5"
+
+
+def named(name):
+    """A model with that name."""
+    text = hl.presets("llama3-8b").presets[0].text
+    return "\n".join(line for line in text.splitlines() if not line.startswith("name:")) + \
+        "\nname: " + json.dumps(name, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize("keys", [{"explain": True}, {"tokens": 1e12}, {"tp": 8, "pp": 1}, {}])
+@pytest.mark.parametrize("name", ["plain", ODD, "\u00e9\u4e2d\U0001f600"])
+def test_a_value_that_is_read_alone_is_that_of_the_whole(name, keys):
+    model = named(name)
+
+    def ask():
+        return hl.estimate(model, "dgx-h100:8", global_batch=16, **keys)
+
+    whole = ask().to_dict()
+    for name, value in whole.items():
+        alone = ask()
+        item, attribute = alone[name], getattr(alone, name)
+        assert "_data" not in vars(alone)
+        assert item == attribute == value and alone.to_dict() == whole
+    for name in ("steps", "x", 5, None, "", "tp", "step_s\": 5", "model\": \"llama3-8b\",\n  \"mfu"):
+        with pytest.raises(KeyError):
+            ask()[name]
+    assert "step_s" in ask() and "steps" not in ask() and len(ask()) == len(whole)
+    assert list(ask()) == list(whole) and dict(pickle.loads(pickle.dumps(ask()))) == dict(ask())
+
+
+def test_errors_are_raised_by_the_call():
+    with pytest.raises(hl.Infeasible):
+        hl.estimate("llama3-8b", "dgx-h100:8", tp=3)
+    with pytest.raises(TypeError):
+        hl.estimate("llama3-8b", "dgx-h100:8", do="version")

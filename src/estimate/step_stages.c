@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Layers at the two ends of the model that stay in bf16. */
 static double count_wide(const step *s, const workload_stage *st)
@@ -188,23 +189,35 @@ static bool is_same_stage(const workload_stage *a, const workload_stage *b)
            a->first == b->first && a->last == b->last;
 }
 
+/* The passes of the chunks of stage i. */
+static void list_stage_chunks(workload_pass_times *passes, const step *s,
+                              const workload_schedule *schedule, uint32_t i)
+{
+    const uint32_t n = schedule->chunks;
+    const double parts = workload_schedule_is_bidirectional(schedule->kind) ? 1 : n;
+    workload_stage last = {0};
+    for (uint32_t j = 0; j < n; j++) {
+        const workload_stage st = workload_chunk_make(s->c.model, s->c.plan, i, j);
+        if (j > 0 && is_same_stage(&st, &last)) {
+            passes[j] = passes[j - 1];
+            continue;
+        }
+        const stage_cost cost = step_stage_make(s, &st);
+        passes[j] = pass_times(s, &cost, parts);
+        last = st;
+    }
+}
+
 /* The passes of every chunk, for the walk; NULL when memory ran out. */
 static workload_pass_times *list_chunks(const step *s, const stage_list *l)
 {
     const uint32_t n = l->schedule.chunks, p = l->schedule.stages;
-    const double parts = workload_schedule_is_bidirectional(l->schedule.kind) ? 1 : n;
-    workload_pass_times *passes = mem_array_zero((size_t)p * n, sizeof *passes);
-    workload_stage last = {0};
-    workload_pass_times last_times = {0}; /* of a chunk like the one before */
-    for (uint32_t i = 0; i < p * n && passes != NULL; i++) {
-        const workload_stage st =
-            workload_chunk_make(s->c.model, s->c.plan, i / n, i % n);
-        if (i == 0 || !is_same_stage(&st, &last)) {
-            const stage_cost cost = step_stage_make(s, &st);
-            last_times = pass_times(s, &cost, parts);
-            last = st;
-        }
-        passes[i] = last_times;
+    workload_pass_times *passes = mem_array((size_t)p * n, sizeof *passes);
+    for (uint32_t i = 0, next, times; i < p && passes != NULL; i = next) {
+        next = workload_stage_next(s->c.model, s->c.plan, i, &times);
+        list_stage_chunks(passes + i * n, s, &l->schedule, i);
+        for (uint32_t j = i + 1; j < next; j++) /* alike, chunk by chunk */
+            memcpy(passes + j * n, passes + i * n, n * sizeof *passes);
     }
     return passes;
 }
@@ -219,11 +232,11 @@ static bool walk_stages(const step *s, const stage_list *l, double blocked,
         if (chunks == NULL)
             return false;
     }
-    workload_schedule_times t = {.passes = chunks != NULL ? chunks : l->stages,
-                                 .blocked = blocked};
-    bool done = workload_schedule_walk(without_s, &l->schedule, &t, NULL) == HALLEY_OK;
-    t.hops_s = l->hops_s;
-    done = done && workload_schedule_walk(with_s, &l->schedule, &t, NULL) == HALLEY_OK;
+    const workload_schedule_times t = {.passes = chunks != NULL ? chunks : l->stages,
+                                       .hops_s = l->hops_s,
+                                       .blocked = blocked};
+    const bool done =
+        workload_schedule_walk(with_s, without_s, &l->schedule, &t, NULL) == HALLEY_OK;
     free(chunks);
     return done;
 }

@@ -94,12 +94,15 @@ typedef struct workload_schedule_times {
 /*
  * From the first pass to the last, every stage running its list: a pass starts when its
  * stage is free and its input has arrived. Schedules of very many micro-batches are
- * extended from a shorter walk by the period of their rounds. HALLEY_EINVAL when stages
- * wait for each other for ever (a list that breaks its rule), HALLEY_ENOMEM.
+ * extended from a shorter walk by the period of their rounds. *with_s has the hops,
+ * *without_s has none. HALLEY_EINVAL when stages wait for each other for ever (a list
+ * that breaks its rule), HALLEY_ENOMEM.
  */
-halley_status workload_schedule_walk(double *out_s, const workload_schedule *s,
+halley_status workload_schedule_walk(double *with_s, double *without_s,
+                                     const workload_schedule *s,
                                      const workload_schedule_times *t, halley_error *err);
-/* The same by the lists of all passes, none of them extended: the slow way, for tests. */
+/* The same (with hops) by the lists of all passes, none of them extended: the slow way,
+ * for tests. */
 halley_status workload_schedule_walk_lists(double *out_s, const workload_schedule *s,
                                            const workload_schedule_times *t,
                                            halley_error *err);

@@ -172,13 +172,20 @@ halley_status workload_schedule_walk_lists(double *out_s, const workload_schedul
     return status;
 }
 
-static halley_status walk_all(double *out_s, const workload_schedule *s,
+static halley_status walk_all(double *with_s, double *without_s,
+                              const workload_schedule *s,
                               const workload_schedule_times *t, halley_error *err)
 {
-    if (!workload_schedule_is_wave(s))
-        return workload_schedule_walk_lists(out_s, s, t, err);
-    *out_s = workload_schedule_wave(s, t);
-    return HALLEY_OK;
+    if (workload_schedule_is_wave(s))
+        return workload_schedule_wave(with_s, without_s, s, t, err);
+    workload_schedule_times no_hops = *t;
+    no_hops.hops_s = NULL;
+    const halley_status status = workload_schedule_walk_lists(with_s, s, t, err);
+    if (status != HALLEY_OK || t->hops_s == NULL) {
+        *without_s = *with_s;
+        return status;
+    }
+    return workload_schedule_walk_lists(without_s, s, &no_hops, err);
 }
 
 /* Micro-batches of a walk that stands for a longer one: whole rounds less. */
@@ -194,28 +201,31 @@ static uint32_t cut_micro_batches(const workload_schedule *s)
     return s->micro_batches - (uint32_t)((s->micro_batches - most + p - 1) / p) * p;
 }
 
-halley_status workload_schedule_walk(double *out_s, const workload_schedule *s,
+halley_status workload_schedule_walk(double *with_s, double *without_s,
+                                     const workload_schedule *s,
                                      const workload_schedule_times *t, halley_error *err)
 {
     assert(s->stages > 0 && s->chunks > 0 && s->micro_batches > 0);
     assert(t->blocked >= 0 && t->blocked <= 1 && t->joint >= 0);
     const uint32_t cut = cut_micro_batches(s), p = s->stages;
-    double whole_s;
+    double with, without;
     workload_schedule part = *s;
     part.micro_batches = cut;
-    halley_status status = walk_all(&whole_s, &part, t, err);
+    halley_status status = walk_all(&with, &without, &part, t, err);
     if (status != HALLEY_OK)
         return status;
     if (cut < s->micro_batches) {
-        double before_s;
+        double before_with, before_without;
         const uint32_t n_more = (s->micro_batches - cut) / p;
         assert(cut > p && (s->micro_batches - cut) % p == 0);
         part.micro_batches = cut - p;
-        status = walk_all(&before_s, &part, t, err);
+        status = walk_all(&before_with, &before_without, &part, t, err);
         if (status != HALLEY_OK)
             return status;
-        whole_s += (whole_s - before_s) * n_more;
+        with += (with - before_with) * n_more;
+        without += (without - before_without) * n_more;
     }
-    *out_s = whole_s;
+    *with_s = with;
+    *without_s = without;
     return HALLEY_OK;
 }

@@ -1,148 +1,334 @@
 /*
- * The walk of 1F1B in waves, without its lists: the same times, pass for pass, some ten
- * times faster.
+ * The walk of 1F1B in waves, without its lists: the same times, pass for pass, up to a
+ * hundred times faster.
  *
- * In wave t stage i runs its forward pass t - i, then a backward pass: t - (p - 1) where
- * there is one chunk, t + i - (v + 1) p + 2 where v chunks interleave. That is the order
- * of the lists (schedule.c), and all that a pass waits for was made in the wave before,
- * or, with one chunk, by the next stage in this wave.
+ * In wave t stage i runs its forward pass t - i, then a backward pass. Its number is
+ * t - (p - 1) where there is one chunk, and t + i - (v + 1) p + 2 where v chunks
+ * interleave. That is the order of the lists (schedule.c). All that a pass waits for was
+ * made in the wave before, or, with one chunk, by the next stage in this wave.
  *
- * While all stages run both passes a wave does the same to the times of the last one as
- * every wave a period before it (one wave, or p v of them): additions and maxima, which
- * commute with adding a constant. So when all times have grown by the same amount since
- * an earlier wave, they do so for ever, and whole spans of waves are skipped. The earlier
- * wave is chosen as in Brent's search for cycles: some schedules come back only after
- * several periods. A schedule that never comes back is walked to its end.
+ * Every schedule is walked twice at once, with the messages between stages and without:
+ * two lanes that differ in nothing but the hops. Stages of a wave of interleaved passes
+ * do not depend on each other, so that compilers make vector instructions of both.
+ *
+ * A wave does to the times of the last one additions and maxima, which commute with
+ * adding a constant. So when a wave has made all times grow by the same amount, the next
+ * one does so, too, as long as it has the same passes. It has them if the same stages
+ * run, and if the chunk that a stage begins has the times of the one before it. Such
+ * waves are skipped (skip_equal). Most are, because in models only the first and the last
+ * chunk differ from the others.
+ *
+ * Times also grow by the same amount over a period, which is one wave or the p v waves of
+ * a round. Then whole rounds are skipped (skip_rounds). The earlier wave is chosen as in
+ * Brent's search for cycles: some schedules come back only after several periods. A
+ * schedule that never comes back is walked to its end.
  */
 #include "workload/schedule_wave.h"
 
+#include "base/array.h"
+#include "base/error.h"
+
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Times are the same when they differ by less than this share of the time passed. */
 static const double same_share = 1e-12;
 
-/* By stage: when it is free, when its last forward and backward passes ended. */
+enum { LANES = 2 }; /* with hops and without */
+
+/* When a stage is free, when its last forward and backward passes ended. */
+typedef struct wave_stage {
+    double free_s[LANES], forward_s[LANES], backward_s[LANES];
+} wave_stage;
+
+/* Stages from 1 on; [0] has the forward pass of the last one, [p + 1] the backward pass
+ * of the first. */
 typedef struct wave_times {
-    double free_s[HALLEY_MAX_STAGES];
-    double forward_s[HALLEY_MAX_STAGES];
-    double backward_s[HALLEY_MAX_STAGES];
+    wave_stage stage[HALLEY_MAX_STAGES + 2];
 } wave_times;
 
+/* The pass that a stage runs next in one direction. */
+typedef struct wave_pass {
+    double arrive_s[LANES]; /* of its input after it was made; -INFINITY = at hand */
+    double pass_s[LANES];
+    double wait_s[LANES]; /* of its sender */
+} wave_pass;
+
+typedef struct wave_passes {
+    wave_pass forward, backward;
+} wave_passes;
+
+/* In waves t with t % (p v) = phase a stage begins a chunk that is not like the last. */
+typedef struct wave_change {
+    uint32_t phase, stage, chunk;
+    bool backward;
+} wave_change;
+
+/* Waves in which the same stages run the same passes, and what grows in them. */
+typedef struct wave_region {
+    uint32_t end; /* the wave after the last */
+    bool forward, backward;
+} wave_region;
+
 typedef struct wave_walk {
-    const workload_pass_times *passes;
+    const workload_schedule_times *t;
     uint32_t p, v;
     uint32_t n;    /* forward passes of a stage */
     uint32_t back; /* the backward pass of wave t on stage 0 is number t - back */
-    double hop_s[HALLEY_MAX_STAGES]; /* from i to i + 1, the last one to the first */
-    double blocked;
-    wave_times now;
+    wave_passes passes[HALLEY_MAX_STAGES];
+    wave_times times[2]; /* of this wave and of the last one, in turn */
+    wave_times *now, *last;
+    wave_change *changes;         /* by phase */
+    uint32_t n_changes, next;     /* the one that comes next */
+    uint32_t round_at, change_at; /* the wave at which its round begins; its own */
 } wave_walk;
 
-/* One pass: when its input is there, how long it takes, how long its sender waits. */
-static double run_wave_pass(double *free_s, double input_s, double pass_s, double wait_s)
+static double get_hop(const wave_walk *w, uint32_t i)
 {
-    const double start = *free_s > input_s ? *free_s : input_s;
-    *free_s = start + pass_s + wait_s;
-    return start + pass_s;
+    if (w->t->hops_s == NULL || w->p == 1)
+        return 0;
+    return w->t->hops_s[w->p == 2 ? 0 : i]; /* of two, the way back is the way there */
 }
 
-/* Forward pass t - i of every stage; each reads what the stage before it made in the last
- * wave. */
-static void run_forward(wave_walk *w, uint32_t t)
+/* From stage i on to the next one, or back to the one before it, around the ring. */
+static double get_next_hop(const wave_walk *w, uint32_t i, bool backward)
 {
-    const uint32_t p = w->p, v = w->v;
-    assert(p > 0 && v > 0);
-    const uint32_t at = t % (p * v);
-    const uint32_t low = t + 1 > w->n ? t + 1 - w->n : 0, high = t < p - 1 ? t : p - 1;
-    wave_times *now = &w->now;
-    const double last_s = now->forward_s[p - 1];
-    for (uint32_t i = high + 1; i-- > low;) {
-        const uint32_t chunk = (at >= i ? at - i : at + p * v - i) / p;
-        double input_s = 0, wait_s = w->blocked * w->hop_s[i];
-        if (i > 0)
-            input_s = now->forward_s[i - 1] + w->hop_s[i - 1];
-        else if (chunk > 0)
-            input_s = last_s + w->hop_s[p - 1];
-        if (i == p - 1 && chunk == v - 1)
-            wait_s = 0;
-        now->forward_s[i] = run_wave_pass(&now->free_s[i], input_s,
-                                          w->passes[i * v + chunk].forward_s, wait_s);
+    return get_hop(w, !backward ? i : i > 0 ? i - 1 : w->p - 1);
+}
+
+static double get_pass_time(const wave_walk *w, uint32_t i, uint32_t chunk, bool backward)
+{
+    const workload_pass_times *x = &w->t->passes[i * w->v + chunk];
+    return backward ? x->input_s + x->weight_s : x->forward_s;
+}
+
+/* Is a chunk of a stage where micro-batches enter in this direction, or leave? */
+static bool is_entry(const wave_walk *w, uint32_t i, uint32_t chunk, bool backward)
+{
+    return backward ? i == w->p - 1 && chunk == w->v - 1 : i == 0 && chunk == 0;
+}
+
+static bool is_exit(const wave_walk *w, uint32_t i, uint32_t chunk, bool backward)
+{
+    return is_entry(w, i, chunk, !backward);
+}
+
+/* Stage i begins a chunk. */
+static void set_chunk(wave_walk *w, uint32_t i, uint32_t chunk, bool backward)
+{
+    assert(i < w->p && chunk < w->v);
+    wave_pass *to = backward ? &w->passes[i].backward : &w->passes[i].forward;
+    const double pass_s = get_pass_time(w, i, chunk, backward);
+    const double arrive_s = get_next_hop(w, i, !backward);
+    const double wait_s = w->t->blocked * get_next_hop(w, i, backward);
+    const bool enters = is_entry(w, i, chunk, backward);
+    const bool leaves = is_exit(w, i, chunk, backward);
+    for (int lane = 0; lane < LANES; lane++) {
+        to->pass_s[lane] = pass_s;
+        to->arrive_s[lane] = enters ? -INFINITY : lane == 0 ? arrive_s : 0;
+        to->wait_s[lane] = leaves || lane > 0 ? 0 : wait_s;
     }
 }
 
-static double get_backward_s(const wave_walk *w, uint32_t i, uint32_t chunk)
+/* One pass: when it has ended, from when its stage is free and its input was made. Both
+ * lanes are computed before one is written: that makes them one vector. */
+static inline void run_pass(double end_s[LANES], double next_s[LANES], const wave_pass *x,
+                            const double free_s[LANES], const double made_s[LANES])
 {
-    const workload_pass_times *x = &w->passes[i * w->v + chunk];
-    return x->input_s + x->weight_s;
+    double end[LANES], next[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        const double input_s = made_s[lane] + x->arrive_s[lane];
+        const double start_s = free_s[lane] > input_s ? free_s[lane] : input_s;
+        end[lane] = start_s + x->pass_s[lane];
+        next[lane] = end[lane] + x->wait_s[lane];
+    }
+    memcpy(end_s, end, sizeof end);
+    memcpy(next_s, next, sizeof next);
 }
 
-/* One chunk: backward pass t - (p - 1) through all stages. */
-static void run_backward(wave_walk *w, uint32_t t)
+/* Both passes of all stages, whose inputs were made in the last wave. */
+static void run_both(const wave_passes *restrict x, wave_stage *restrict now,
+                     const wave_stage *restrict last, uint32_t p)
 {
-    if (t < w->back || t - w->back >= w->n)
-        return;
-    wave_times *now = &w->now;
-    double input_s = 0;
-    for (uint32_t i = w->p; i-- > 0;) {
-        const double hop_s = i > 0 ? w->hop_s[i - 1] : 0;
-        const double end_s = run_wave_pass(&now->free_s[i], input_s,
-                                           get_backward_s(w, i, 0), w->blocked * hop_s);
-        input_s = end_s + hop_s;
+    for (size_t i = 1; i <= p; i++, x++) {
+        double between_s[LANES];
+        run_pass(now[i].forward_s, between_s, &x->forward, last[i].free_s,
+                 last[i - 1].forward_s);
+        run_pass(now[i].backward_s, now[i].free_s, &x->backward, between_s,
+                 last[i + 1].backward_s);
     }
 }
 
-/* Several chunks: backward pass t + i - back of every stage; each reads what the stage
- * after it made in the last wave. */
-static void run_interleaved(wave_walk *w, uint32_t t)
+/* One pass of all stages: those of the other direction have not begun, or are over. */
+static void run_forward(const wave_passes *restrict x, wave_stage *restrict now,
+                        const wave_stage *restrict last, uint32_t p)
 {
-    const uint32_t p = w->p, v = w->v;
-    const uint32_t low = t < w->back ? w->back - t : 0;
-    wave_times *now = &w->now;
-    const double first_s = now->backward_s[0];
-    for (uint32_t i = low; i < p && t + i - w->back < w->n; i++) {
-        const uint32_t chunk = v - 1 - (t + i - w->back) % (p * v) / p;
-        double input_s = 0, wait_s = 0;
-        if (i + 1 < p)
-            input_s = now->backward_s[i + 1] + w->hop_s[i];
-        else if (chunk + 1 < v)
-            input_s = first_s + w->hop_s[p - 1];
-        if (i > 0 || chunk > 0)
-            wait_s = w->blocked * w->hop_s[i > 0 ? i - 1 : p - 1];
-        now->backward_s[i] =
-            run_wave_pass(&now->free_s[i], input_s, get_backward_s(w, i, chunk), wait_s);
-    }
+    for (size_t i = 1; i <= p; i++, x++)
+        run_pass(now[i].forward_s, now[i].free_s, &x->forward, last[i].free_s,
+                 last[i - 1].forward_s);
 }
 
-/* Have all times grown by the same amount since then? */
-static bool find_growth(double *out_s, const wave_walk *w, const wave_times *then)
+static void run_backward(const wave_passes *restrict x, wave_stage *restrict now,
+                         const wave_stage *restrict last, uint32_t p)
 {
-    const wave_times *now = &w->now;
+    for (size_t i = 1; i <= p; i++, x++)
+        run_pass(now[i].backward_s, now[i].free_s, &x->backward, last[i].free_s,
+                 last[i + 1].backward_s);
+}
+
+/* The same of the stages that run in wave t, in place: each reads what its neighbour made
+ * before the neighbour runs. */
+static void run_some(wave_walk *w, uint32_t t)
+{
+    const uint32_t p = w->p, n = w->n, back = w->back;
+    const uint32_t low = t + 1 > n ? t + 1 - n : 0, high = t < p ? t + 1 : p;
+    const uint32_t first = t < back ? back - t : 0;
+    const uint32_t end = t + p > back + n ? back + n - t : p;
+    wave_stage *now = w->now->stage;
+    for (uint32_t i = high; i > low; i--)
+        run_pass(now[i].forward_s, now[i].free_s, &w->passes[i - 1].forward,
+                 now[i].free_s, now[i - 1].forward_s);
+    for (uint32_t i = first + 1; i <= end; i++)
+        run_pass(now[i].backward_s, now[i].free_s, &w->passes[i - 1].backward,
+                 now[i].free_s, now[i + 1].backward_s);
+}
+
+/* One chunk: forward passes, then a backward pass through all stages, each of which
+ * waits for the next one's. */
+static void run_one_chunk(wave_walk *w, uint32_t t)
+{
+    const uint32_t p = w->p, n = w->n;
+    const uint32_t low = t + 1 > n ? t + 1 - n : 0, high = t < p ? t + 1 : p;
+    wave_stage *now = w->now->stage;
+    for (uint32_t i = high; i > low; i--)
+        run_pass(now[i].forward_s, now[i].free_s, &w->passes[i - 1].forward,
+                 now[i].free_s, now[i - 1].forward_s);
+    for (uint32_t i = p; t >= w->back && i > 0; i--)
+        run_pass(now[i].backward_s, now[i].free_s, &w->passes[i - 1].backward,
+                 now[i].free_s, now[i + 1].backward_s);
+}
+
+static void copy_stages(wave_times *to, const wave_times *from, uint32_t p)
+{
+    memcpy(to->stage, from->stage, (p + 2) * sizeof *to->stage);
+}
+
+/* Run wave t; w->last has the times before it where it is part of a region. */
+static void run_wave(wave_walk *w, uint32_t t, const wave_region *r)
+{
     const uint32_t p = w->p;
-    double least = INFINITY, most = 0, end = 0;
-    for (uint32_t i = 0; i < p; i++) {
-        const double a = now->free_s[i] - then->free_s[i];
-        const double b = now->forward_s[i] - then->forward_s[i];
-        const double c = w->v > 1 ? now->backward_s[i] - then->backward_s[i] : a;
-        least = fmin(least, fmin(a, fmin(b, c)));
-        most = fmax(most, fmax(a, fmax(b, c)));
-        end = fmax(end, now->free_s[i]);
+    wave_times *last = w->now, *now = w->last;
+    memcpy(last->stage[0].forward_s, last->stage[p].forward_s, sizeof(double[LANES]));
+    memcpy(last->stage[p + 1].backward_s, last->stage[1].backward_s,
+           sizeof(double[LANES]));
+    if (r->end == 0) {
+        run_some(w, t);
+        return;
     }
-    *out_s = most;
-    return most - least <= same_share * end;
+    if (r->forward && r->backward)
+        run_both(w->passes, now->stage, last->stage, p);
+    else if (r->forward)
+        run_forward(w->passes, now->stage, last->stage, p);
+    else
+        run_backward(w->passes, now->stage, last->stage, p);
+    w->now = now;
+    w->last = last;
 }
 
-static void add_growth(wave_walk *w, double growth_s)
+/* Have times of each lane grown by growth_s since then? */
+static bool is_growth(const double growth_s[LANES], const double slack_s[LANES],
+                      const double now_s[LANES], const double then_s[LANES])
 {
-    for (uint32_t i = 0; i < w->p; i++) {
-        w->now.free_s[i] += growth_s;
-        w->now.forward_s[i] += growth_s;
-        w->now.backward_s[i] += growth_s;
+    bool is = true;
+    for (int lane = 0; lane < LANES; lane++)
+        is &= fabs(now_s[lane] - then_s[lane] - growth_s[lane]) <= slack_s[lane];
+    return is;
+}
+
+/* Have all times of a region grown by the same amount since then? */
+static bool find_growth(double out_s[LANES], const wave_walk *w, const wave_times *then,
+                        const wave_region *r)
+{
+    const wave_stage *a = &w->now->stage[1], *b = &then->stage[1];
+    double slack_s[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        out_s[lane] = a->free_s[lane] - b->free_s[lane];
+        slack_s[lane] = same_share * a->free_s[lane];
+    }
+    const uint32_t end = w->p - 1; /* most differ in the last stage, if in any */
+    if (!is_growth(out_s, slack_s, a[end].free_s, b[end].free_s))
+        return false;
+    for (uint32_t i = 0; i < w->p; i++, a++, b++)
+        if (!is_growth(out_s, slack_s, a->free_s, b->free_s) ||
+            (r->forward && !is_growth(out_s, slack_s, a->forward_s, b->forward_s)) ||
+            (r->backward && !is_growth(out_s, slack_s, a->backward_s, b->backward_s)))
+            return false;
+    return true;
+}
+
+/* All times of a region grow by `n` times as much. */
+static void add_growth(wave_walk *w, const double growth_s[LANES], uint32_t n,
+                       const wave_region *r)
+{
+    for (uint32_t i = 1; i <= w->p; i++)
+        for (int lane = 0; lane < LANES; lane++) {
+            wave_stage *now = &w->now->stage[i];
+            const double more_s = growth_s[lane] * n;
+            now->free_s[lane] += more_s;
+            now->forward_s[lane] += r->forward ? more_s : 0;
+            now->backward_s[lane] += r->backward ? more_s : 0;
+        }
+}
+
+/* The waves around wave t in which the same stages run; `end` is 0 where none do. */
+static wave_region find_region(const wave_walk *w, uint32_t t)
+{
+    const uint32_t p = w->p, n = w->n, back = w->back;
+    if (t + 1 >= p && t + p <= back)
+        return (wave_region){.end = back - p + 1, .forward = true};
+    if (t >= back && t < n)
+        return (wave_region){.end = n, .forward = true, .backward = true};
+    if (t + 1 >= n + p && t + p <= back + n)
+        return (wave_region){.end = back + n - p + 1, .backward = true};
+    return (wave_region){0};
+}
+
+static void find_change(wave_walk *w)
+{
+    w->change_at =
+        w->n_changes > 0 ? w->round_at + w->changes[w->next].phase : UINT32_MAX;
+}
+
+/* Begin the chunks of wave t. */
+static void apply_changes(wave_walk *w, uint32_t t)
+{
+    while (w->change_at == t) {
+        const wave_change *c = &w->changes[w->next++];
+        set_chunk(w, c->stage, c->chunk, c->backward);
+        if (w->next == w->n_changes) {
+            w->next = 0;
+            w->round_at += w->p * w->v;
+        }
+        find_change(w);
     }
 }
 
-/* The search for a wave whose times come back. */
+/* After wave t, but not to wave `stop`: the number of the wave whose times `w` has now.
+ */
+static uint32_t skip_equal(wave_walk *w, const wave_region *r, uint32_t t, uint32_t stop)
+{
+    double growth_s[LANES];
+    uint32_t end = r->end < w->change_at ? r->end : w->change_at;
+    end = end < stop ? end : stop;
+    if (end <= t + 1 || !find_growth(growth_s, w, w->last, r))
+        return t;
+    add_growth(w, growth_s, end - 1 - t, r);
+    return end - 1;
+}
+
+/* The search for a wave whose times come back a number of periods later. */
 typedef struct wave_search {
     wave_times then;
     uint32_t at;    /* the wave of `then` */
@@ -151,26 +337,21 @@ typedef struct wave_search {
     bool over;
 } wave_search;
 
-static void copy_times(wave_times *to, const wave_times *from, uint32_t p)
+/* The same at the end of a period. */
+static uint32_t skip_rounds(wave_walk *w, wave_search *s, uint32_t t)
 {
-    memcpy(to->free_s, from->free_s, p * sizeof *to->free_s);
-    memcpy(to->forward_s, from->forward_s, p * sizeof *to->forward_s);
-    memcpy(to->backward_s, from->backward_s, p * sizeof *to->backward_s);
-}
-
-/* After wave t, the last with all passes being `last`: the number of the wave whose times
- * `w` has now. */
-static uint32_t skip_waves(wave_walk *w, wave_search *s, uint32_t t, uint32_t last)
-{
-    double growth_s;
-    if (s->most > 0 && find_growth(&growth_s, w, &s->then)) {
-        const uint32_t span = t - s->at, n = (last - t) / span;
-        add_growth(w, growth_s * n);
+    double growth_s[LANES];
+    const wave_region all = {.forward = true, .backward = w->v > 1};
+    if (s->most > 0 && find_growth(growth_s, w, &s->then, &all)) {
+        const uint32_t span = t - s->at, n = (w->n - 1 - t) / span;
+        add_growth(w, growth_s, n, &all);
+        w->round_at += n * span;
+        find_change(w);
         s->over = true;
         return t + n * span;
     }
     if (s->most == 0 || ++s->tried >= s->most) {
-        copy_times(&s->then, &w->now, w->p);
+        copy_stages(&s->then, w->now, w->p);
         s->at = t;
         s->tried = 0;
         s->most = s->most == 0 ? 1 : 2 * s->most;
@@ -178,21 +359,96 @@ static uint32_t skip_waves(wave_walk *w, wave_search *s, uint32_t t, uint32_t la
     return t;
 }
 
-static void run_waves(wave_walk *w)
+static void run_one_chunk_waves(wave_walk *w)
 {
-    const uint32_t period = w->v > 1 ? w->p * w->v : 1;
-    const uint32_t n_waves = w->back + w->n, last = w->n - 1;
     wave_search search;
     search.most = 0;
     search.over = false;
-    for (uint32_t t = 0; t < n_waves; t++) {
-        run_forward(w, t);
-        if (w->v > 1)
-            run_interleaved(w, t);
-        else
-            run_backward(w, t);
-        if (!search.over && t >= w->back && t < last && (t - w->back) % period == 0)
-            t = skip_waves(w, &search, t, last);
+    for (uint32_t t = 0; t < w->back + w->n; t++) {
+        run_one_chunk(w, t);
+        if (!search.over && t >= w->back && t + 1 < w->n)
+            t = skip_rounds(w, &search, t);
+    }
+}
+
+static void run_interleaved_waves(wave_walk *w)
+{
+    uint32_t round = w->back; /* the wave that ends the next period */
+    wave_search search;
+    search.most = 0;
+    search.over = false;
+    for (uint32_t t = 0; t < w->back + w->n; t++) {
+        const wave_region r = find_region(w, t);
+        apply_changes(w, t);
+        run_wave(w, t, &r);
+        if (t != round) {
+            t = skip_equal(w, &r, t, t < round ? round : UINT32_MAX);
+        } else if (t + 1 < w->n) {
+            t = skip_rounds(w, &search, t);
+            round = search.over ? 0 : t + w->p * w->v;
+        }
+    }
+}
+
+/* Does a chunk of a stage differ from the one that it runs before it? */
+static bool is_change(const wave_walk *w, const wave_change *c)
+{
+    const uint32_t i = c->stage, a = c->chunk, last = w->v - 1;
+    const uint32_t b = c->backward ? (a < last ? a + 1 : 0) : (a > 0 ? a - 1 : last);
+    if (get_pass_time(w, i, a, c->backward) != get_pass_time(w, i, b, c->backward))
+        return true;
+    if (i > 0 && i + 1 < w->p)
+        return false;
+    return is_entry(w, i, a, c->backward) || is_entry(w, i, b, c->backward) ||
+           is_exit(w, i, a, c->backward) || is_exit(w, i, b, c->backward);
+}
+
+static void add_change(wave_walk *w, wave_change c)
+{
+    if (is_change(w, &c))
+        w->changes[w->n_changes++] = c;
+}
+
+/* Are all chunks of a stage alike? Those of the first and last are not: micro-batches
+ * enter and leave there. */
+static bool is_even_stage(const wave_walk *w, uint32_t i)
+{
+    const workload_pass_times *x = &w->t->passes[i * w->v];
+    return i > 0 && i + 1 < w->p && memcmp(x, x + 1, (w->v - 1) * sizeof *x) == 0;
+}
+
+/* Several chunks: in every wave one stage begins a chunk forward; in the next wave the
+ * stage after it does. Backward, the stage before it does. */
+static void list_changes(wave_walk *w)
+{
+    const uint32_t p = w->p, v = w->v;
+    const uint32_t ahead = 2 * p * v - w->back; /* whole rounds before wave 0 */
+    uint32_t stage = (p - ahead % p) % p;
+    uint32_t back_chunk = v - 1 - (stage + ahead) / p % v;
+    bool even[HALLEY_MAX_STAGES];
+    for (uint32_t i = 0; i < p; i++)
+        even[i] = is_even_stage(w, i);
+    for (uint32_t chunk = 0, phase = 0; chunk < v; chunk++)
+        for (uint32_t i = 0; i < p; i++, phase++) {
+            if (!even[i])
+                add_change(w, (wave_change){phase, i, chunk, false});
+            if (!even[stage])
+                add_change(w, (wave_change){phase, stage, back_chunk, true});
+            if (stage-- > 0)
+                continue;
+            stage = p - 1;
+            back_chunk = back_chunk > 0 ? back_chunk - 1 : v - 1;
+        }
+    find_change(w);
+}
+
+/* The chunks that the stages would be in at wave 0, had the rounds begun long before. */
+static void set_chunks(wave_walk *w)
+{
+    const uint32_t p = w->p, v = w->v, long_before = 2 * p * v;
+    for (uint32_t i = 0; i < p; i++) {
+        set_chunk(w, i, (long_before - i) / p % v, false);
+        set_chunk(w, i, v - 1 - (long_before - w->back + i) / p % v, true);
     }
 }
 
@@ -200,30 +456,48 @@ bool workload_schedule_is_wave(const workload_schedule *s)
 {
     return s->kind == HALLEY_SCHEDULE_1F1B && s->stages <= HALLEY_MAX_STAGES &&
            (s->chunks == 1 || s->micro_batches % s->stages == 0) &&
+           (uint64_t)s->stages * s->chunks < UINT32_MAX / 16 &&
            (uint64_t)s->micro_batches * s->chunks < UINT32_MAX / 4;
 }
 
-double workload_schedule_wave(const workload_schedule *s,
-                              const workload_schedule_times *t)
+static void begin_times(wave_walk *w)
+{
+    w->now = &w->times[0];
+    w->last = &w->times[1];
+    for (int i = 0; i < 2; i++)
+        memset(w->times[i].stage, 0, (w->p + 2) * sizeof *w->now->stage);
+}
+
+halley_status workload_schedule_wave(double *with_s, double *without_s,
+                                     const workload_schedule *s,
+                                     const workload_schedule_times *t, halley_error *err)
 {
     assert(workload_schedule_is_wave(s));
     const uint32_t p = s->stages > 0 ? s->stages : 1, v = s->chunks > 0 ? s->chunks : 1;
-    wave_walk w = {.passes = t->passes,
-                   .p = p,
-                   .v = v,
-                   .n = s->micro_batches * v,
-                   .back = v > 1 ? (v + 1) * p - 2 : p - 1,
-                   .blocked = t->blocked};
-    for (uint32_t i = 0; i < p && t->hops_s != NULL; i++)
-        w.hop_s[i] = t->hops_s[i];
-    if (p == 2) /* the way back is the way there */
-        w.hop_s[1] = w.hop_s[0];
-    if (p == 1)
-        w.hop_s[0] = 0;
-    run_waves(&w);
-    double end_s = 0;
-    for (uint32_t i = 0; i < p; i++)
-        end_s = fmax(end_s, w.now.free_s[i]);
-    assert(end_s >= 0);
-    return end_s;
+    wave_walk w; /* large: only what the stages need is set */
+    w.t = t;
+    w.p = p;
+    w.v = v;
+    w.n = s->micro_batches * v;
+    w.back = v > 1 ? (v + 1) * p - 2 : p - 1;
+    w.n_changes = w.next = w.round_at = 0;
+    w.changes = v > 1 ? mem_array((size_t)2 * p * v, sizeof *w.changes) : NULL;
+    if (v > 1 && w.changes == NULL)
+        return error_nomem(err);
+    begin_times(&w);
+    set_chunks(&w);
+    if (v > 1) {
+        list_changes(&w);
+        run_interleaved_waves(&w);
+    } else {
+        run_one_chunk_waves(&w);
+    }
+    free(w.changes);
+    *with_s = *without_s = 0;
+    for (uint32_t i = 0; i < p; i++) {
+        *with_s = fmax(*with_s, w.now->stage[i + 1].free_s[0]);
+        *without_s = fmax(*without_s, w.now->stage[i + 1].free_s[1]);
+    }
+    assert(*without_s >= 0);
+    return HALLEY_OK;
 }

@@ -6,8 +6,9 @@
 
 /* Can the schedule be walked in waves? 1F1B whose rounds are whole can. */
 bool workload_schedule_is_wave(const workload_schedule *s);
-/* workload_schedule_walk of such a schedule. */
-double workload_schedule_wave(const workload_schedule *s,
-                              const workload_schedule_times *t);
+/* workload_schedule_walk of such a schedule; HALLEY_ENOMEM. */
+halley_status workload_schedule_wave(double *with_s, double *without_s,
+                                     const workload_schedule *s,
+                                     const workload_schedule_times *t, halley_error *err);
 
 #endif

@@ -12,9 +12,9 @@
 
 #include <assert.h>
 
-static uint32_t block_start(uint32_t units, uint32_t n, uint32_t i)
+/* Where block i of n begins; `extra` blocks are longer than `base` by one. */
+static uint32_t block_start(uint32_t base, uint32_t extra, uint32_t i)
 {
-    const uint32_t base = units / n, extra = units % n;
     return i * base + (i < extra ? i : extra);
 }
 
@@ -86,8 +86,9 @@ static void count_place(workload_stage *out, const halley_model *model,
     } else {
         const uint32_t shift = plan->embeddings_as_layers ? 1 : 0;
         const uint32_t units = model->layers + 2 * shift;
-        uint32_t from = block_start(units, n, place),
-                 to = block_start(units, n, place + 1);
+        const uint32_t base = units / n, extra = units - base * n;
+        uint32_t from = block_start(base, extra, place),
+                 to = block_start(base, extra, place + 1);
         from = from < shift ? 0 : from - shift;
         to = to < shift ? 0 : to - shift;
         count_layers(out, model, from, to > model->layers ? model->layers : to);

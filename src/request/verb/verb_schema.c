@@ -130,6 +130,8 @@ static void write_option(report_json *j, const request_option *o, bool with_plan
         report_json_text(j, "x-letter", (str){&o->letter, 1});
     if (o->is_document)
         report_json_bool(j, "x-document", true);
+    if (o->writes)
+        report_json_bool(j, "x-writes", true);
     report_json_end(j);
 }
 

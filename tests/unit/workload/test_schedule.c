@@ -25,9 +25,9 @@ static workload_schedule_times make_equal(workload_pass_times passes[MOST],
 
 static double walk_of(const workload_schedule *s, const workload_schedule_times *t)
 {
-    double out = -1;
+    double out = -1, without = -1;
     halley_error err = {0};
-    const halley_status status = workload_schedule_walk(&out, s, t, &err);
+    const halley_status status = workload_schedule_walk(&out, &without, s, t, &err);
     if (status != HALLEY_OK)
         fail_msg("%s", err.text);
     return out;
@@ -315,42 +315,86 @@ static void many_micro_batches_extend_a_walk(void **state)
     assert_true(fabs(walk_of(&s, &t) / (3 * 80000 + 10.5) - 1) < 1e-9);
 }
 
-/* Stages as models have them, mostly equal, or with any times; hops of any length. */
+/* Chunks as models have them, equal but for the ends and perhaps one, or with any times;
+ * hops of any length. */
 static void draw_times(rng *r, workload_pass_times *passes, double *hops_s,
                        const workload_schedule *s)
 {
-    const uint32_t n = s->stages * s->chunks;
-    const bool equal = rng_unit(r) < 0.5;
+    const uint32_t p = s->stages, v = s->chunks, n = p * v;
+    const bool equal = rng_unit(r) < 0.6;
+    const uint32_t odd = rng_unit(r) < 0.3 ? (uint32_t)(rng_unit(r) * n) : 0;
     for (uint32_t i = 0; i < n; i++) {
-        const double slow = equal && i > 0 && i + 1 < n ? 1 : 0.5 + rng_unit(r);
+        const bool end = i == 0 || i == n - 1 || i == odd;
+        const double slow = equal && !end ? 1 : 0.5 + rng_unit(r);
         passes[i] = (workload_pass_times){slow, slow * 1.1, slow * 0.9};
     }
     const double hop_s = rng_unit(r) < 0.3 ? 2 : 0.05;
-    for (uint32_t i = 0; i < s->stages; i++)
+    for (uint32_t i = 0; i < p; i++)
         hops_s[i] = equal ? hop_s : hop_s * rng_unit(r);
 }
 
-/* Waves skip what repeats; the lists, pass by pass, give the same time. */
+static workload_schedule draw_wave(rng *r)
+{
+    workload_schedule s = {HALLEY_SCHEDULE_1F1B, 1 + (uint32_t)(rng_unit(r) * 12), 1, 1};
+    const uint32_t most = rng_unit(r) < 0.5 ? 4 : 16;
+    s.chunks = 1 + (uint32_t)(rng_unit(r) * most);
+    s.micro_batches = s.chunks > 1 ? s.stages * (1 + (uint32_t)(rng_unit(r) * 20))
+                                   : 1 + (uint32_t)(rng_unit(r) * 200);
+    return s;
+}
+
+static void check_lists(const workload_schedule *s, const workload_schedule_times *t,
+                        double walk_s, uint32_t i)
+{
+    double whole_s = -1;
+    assert_int_equal(workload_schedule_walk_lists(&whole_s, s, t, NULL), HALLEY_OK);
+    if (!(fabs(walk_s / whole_s - 1) < 1e-9))
+        fail_msg("case %u: p %u, v %u, m %u: %.17g, by lists %.17g", i, s->stages,
+                 s->chunks, s->micro_batches, walk_s, whole_s);
+}
+
+/* Waves skip what repeats; the lists, pass by pass, give the same time, with hops and
+ * without. */
 static void waves_take_as_long_as_the_lists(void **state)
 {
     (void)state;
     rng r = rng_seed(5);
     for (uint32_t i = 0; i < cases_count(4000); i++) {
-        workload_schedule s = {HALLEY_SCHEDULE_1F1B, 1 + (uint32_t)(rng_unit(&r) * 12),
-                               1 + (uint32_t)(rng_unit(&r) * 4), 1};
-        s.micro_batches = s.chunks > 1 ? s.stages * (1 + (uint32_t)(rng_unit(&r) * 20))
-                                       : 1 + (uint32_t)(rng_unit(&r) * 200);
-        workload_pass_times passes[MOST];
-        double hops_s[MOST], whole_s;
+        const workload_schedule s = draw_wave(&r);
+        workload_pass_times passes[12 * 16];
+        double hops_s[12], with_s = -1, without_s = -1;
         draw_times(&r, passes, hops_s, &s);
-        const workload_schedule_times t = {.passes = passes,
-                                           .hops_s = rng_unit(&r) < 0.5 ? hops_s : NULL,
-                                           .blocked = rng_unit(&r)};
-        assert_int_equal(workload_schedule_walk_lists(&whole_s, &s, &t, NULL), HALLEY_OK);
-        const double walk_s = walk_of(&s, &t);
-        if (!(fabs(walk_s / whole_s - 1) < 1e-9))
-            fail_msg("case %u: p %u, v %u, m %u: %.17g, by lists %.17g", i, s.stages,
-                     s.chunks, s.micro_batches, walk_s, whole_s);
+        workload_schedule_times t = {.passes = passes,
+                                     .hops_s = rng_unit(&r) < 0.7 ? hops_s : NULL,
+                                     .blocked = rng_unit(&r) < 0.3 ? 1 : rng_unit(&r)};
+        assert_int_equal(workload_schedule_walk(&with_s, &without_s, &s, &t, NULL),
+                         HALLEY_OK);
+        check_lists(&s, &t, with_s, i);
+        t.hops_s = NULL;
+        check_lists(&s, &t, without_s, i);
+    }
+}
+
+/* Schedules that are walked by their lists are walked with hops and without, too. */
+static void every_walk_has_hops_and_none(void **state)
+{
+    (void)state;
+    rng r = rng_seed(6);
+    for (int kind = 0; kind < HALLEY_N_SCHEDULES; kind++) {
+        const bool two = kind == HALLEY_SCHEDULE_ZBV ||
+                         kind == HALLEY_SCHEDULE_DUALPIPE ||
+                         kind == HALLEY_SCHEDULE_BREADTH_FIRST;
+        const workload_schedule s = {(halley_schedule)kind, 4, two ? 2 : 1, 16};
+        workload_pass_times passes[MOST];
+        double hops_s[4], with_s = -1, without_s = -1;
+        draw_times(&r, passes, hops_s, &s);
+        workload_schedule_times t = {.passes = passes, .hops_s = hops_s, .blocked = 0.5};
+        assert_int_equal(workload_schedule_walk(&with_s, &without_s, &s, &t, NULL),
+                         HALLEY_OK);
+        assert_true(with_s > without_s);
+        check_lists(&s, &t, with_s, (uint32_t)kind);
+        t.hops_s = NULL;
+        check_lists(&s, &t, without_s, (uint32_t)kind);
     }
 }
 
@@ -365,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_broken_rule_is_a_deadlock_and_is_refused),
         cmocka_unit_test(many_micro_batches_extend_a_walk),
         cmocka_unit_test(waves_take_as_long_as_the_lists),
+        cmocka_unit_test(every_walk_has_hops_and_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
