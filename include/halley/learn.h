@@ -49,7 +49,7 @@ typedef struct halley_learn_report {
     uint32_t n_steps;         /* of training until the network was best; 0 = no network */
     uint32_t n_resumed_steps; /* of training by an earlier run */
     double loss, op_loss; /* of held-out programs, nats an item: in all, of operators */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM + 6]; /* for members to come; 0 */
 } halley_learn_report;
 
 /*

@@ -215,9 +215,9 @@ static workload_pass_times *list_chunks(const step *s, const stage_list *l)
     workload_pass_times *passes = mem_array((size_t)p * n, sizeof *passes);
     for (uint32_t i = 0, next, times; i < p && passes != NULL; i = next) {
         next = workload_stage_next(s->c.model, s->c.plan, i, &times);
-        list_stage_chunks(passes + i * n, s, &l->schedule, i);
+        list_stage_chunks(passes + (size_t)i * n, s, &l->schedule, i);
         for (uint32_t j = i + 1; j < next; j++) /* alike, chunk by chunk */
-            memcpy(passes + j * n, passes + i * n, n * sizeof *passes);
+            memcpy(passes + (size_t)j * n, passes + (size_t)i * n, n * sizeof *passes);
     }
     return passes;
 }

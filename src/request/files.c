@@ -6,6 +6,7 @@
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/str.h"
+#include "halley/plan_keys.h"
 #include "request/mention.h"
 
 #include <dirent.h>
@@ -148,6 +149,15 @@ static bool is_path(const char *text)
            strcmp(text, "-") != 0 && strchr(text, '\n') == NULL;
 }
 
+/* Values of a plan, such as 2 of --tp 2, name no files. */
+static bool is_plan_key(const request_option *o)
+{
+    for (int key = 0; key < HALLEY_N_PLAN_KEYS; key++)
+        if (strcmp(halley_plan_key_name((halley_plan_key)key), o->name) == 0)
+            return true;
+    return false;
+}
+
 static bool collect_options(const request_call *call, targets *outputs, targets *sources)
 {
     bool ok = true;
@@ -155,7 +165,7 @@ static bool collect_options(const request_call *call, targets *outputs, targets 
          ok && o != NULL && o->name != NULL; o++) {
         const char *one = NULL;
         const request_texts texts = read_texts(call, o, &one);
-        for (size_t i = 0; ok && i < texts.n; i++) {
+        for (size_t i = 0; ok && i < texts.n && !is_plan_key(o); i++) {
             const target words = {o->name, texts.at[i],
                                   o->writes ? find_ending(call) : NULL};
             if (!is_path(words.path))

@@ -2,8 +2,8 @@
  * request/mention.h - does a file name another one?
  *
  * A study, a cluster file or a launch script may name files that the call reads, too. It
- * is read as words: whatever in it, outside of comments, is the path of that file (as it
- * is, or from the folder of the file that names it) counts.
+ * is read as words, without comments. A word that is the path of that file counts, as it
+ * is or from the folder of the file that names it.
  */
 #ifndef REQUEST_MENTION_H
 #define REQUEST_MENTION_H

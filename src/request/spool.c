@@ -17,7 +17,7 @@ static bool is_pipe(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
-/* *path, if it names a pipe, becomes the path of a copy of at most so many bytes; 0 = as
+/* *path, if it names a pipe, becomes the path of a copy of at most `most` bytes; 0 = as
  * many as the limit of memory. */
 static halley_status spool_path(request_spool *spool, const char **path, uint64_t most,
                                 halley_error *err)

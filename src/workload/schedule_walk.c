@@ -180,12 +180,11 @@ static halley_status walk_all(double *with_s, double *without_s,
         return workload_schedule_wave(with_s, without_s, s, t, err);
     workload_schedule_times no_hops = *t;
     no_hops.hops_s = NULL;
-    const halley_status status = workload_schedule_walk_lists(with_s, s, t, err);
-    if (status != HALLEY_OK || t->hops_s == NULL) {
-        *without_s = *with_s;
-        return status;
-    }
-    return workload_schedule_walk_lists(without_s, s, &no_hops, err);
+    TRY(workload_schedule_walk_lists(with_s, s, t, err));
+    if (t->hops_s != NULL)
+        return workload_schedule_walk_lists(without_s, s, &no_hops, err);
+    *without_s = *with_s;
+    return HALLEY_OK;
 }
 
 /* Micro-batches of a walk that stands for a longer one: whole rounds less. */

@@ -413,7 +413,7 @@ static void add_change(wave_walk *w, wave_change c)
  * enter and leave there. */
 static bool is_even_stage(const wave_walk *w, uint32_t i)
 {
-    const workload_pass_times *x = &w->t->passes[i * w->v];
+    const workload_pass_times *x = &w->t->passes[(size_t)i * w->v];
     return i > 0 && i + 1 < w->p && memcmp(x, x + 1, (w->v - 1) * sizeof *x) == 0;
 }
 

@@ -243,7 +243,7 @@ $ halley sim ar -c dgx-h10:8
 ! halley: no cluster "dgx-h10"; did you mean dgx-h100?
 ? 1
 $ halley sim ar -c dgx-h100:0
-! halley: cluster "dgx-h100:0": the number of accelerators must be between 1 and 100000000
+! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
 ? 1
 $ halley sim ar -c dgx-h100:many
 ! halley: cluster "dgx-h100:many": expected a positive number of accelerators after ':', for example dgx-h100:64

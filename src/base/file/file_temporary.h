@@ -29,9 +29,9 @@ int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
 /* It has its final name or is removed: take it off the list. NULL does nothing. */
 void file_temporary_free(file_temporary *t);
 
-/* Keep a finished file back for file_hold_end (base/file/file.h): 0, and it owns both; or
- * ENOENT when it takes its name at once (there is no hold, or the file is written for a
- * set, which is held as a whole), or ENOMEM. */
+/* Keep a finished file back for file_hold_end (base/file/file.h): 0, and it owns both, or
+ * ENOMEM. ENOENT: the file takes its name at once. Then there is no hold, or the file is
+ * written for a set, which is held as a whole. */
 int file_hold_one(char **path, file_temporary **temporary);
 
 /*

@@ -7,8 +7,8 @@
  * by key is made once, when all rows are there. The fingerprint is made of the results of
  * a few designs: a store written by another estimator, or with other presets, has
  * another. One process writes: it holds an flock on the file, which, unlike SQLite's own
- * locks, lets readers look at any time. store_audit.c says when a resumed store is
- * checked, and store_state.c what makes going on cheap.
+ * locks, lets readers look at any time. A resumed store is checked in store_audit.c; what
+ * makes resuming cheap is in store_state.c.
  */
 #include "explore/store/store.h"
 
@@ -594,9 +594,9 @@ static bool has_index(explore_store *st)
     return has;
 }
 
-/* The index takes a second per million rows and cannot be continued. A run that was
- * killed while it made one is followed by one that does without, so that the answer is
- * given however short the runs are; the next but one tries again. */
+/* The index takes a second per million rows and cannot be continued. After a
+ * run that was killed while it made one, the next run does without. So an answer is given
+ * however short the runs are. The run after that tries again. */
 static halley_status make_index(explore_store *st, halley_error *err)
 {
     if (has_index(st))

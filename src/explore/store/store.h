@@ -1,11 +1,11 @@
 /*
  * explore/store/store.h - an exploration on disk: SQLite in WAL mode, one writer.
  *
- * Table `design` holds every feasible design, `refusal` counts the others by reason,
- * `state` what the run keeps of them in memory, `meta` says which study and version wrote
- * it and how far it came. A wave of designs is one transaction together with the state,
- * the counts and the place reached, so that after a kill the store is exactly some
- * earlier wave.
+ * Table `design` holds every feasible design, and `refusal` counts the others by reason.
+ * `state` holds what the run keeps of them in memory. `meta` says which study and version
+ * wrote the store, and how far it came. A wave of designs is one transaction together
+ * with the state, the counts and the place reached, so that after a kill the store is
+ * exactly some earlier wave.
  */
 #ifndef EXPLORE_STORE_H
 #define EXPLORE_STORE_H

@@ -5,13 +5,13 @@
  * ends them after half a second would never get beyond it. A run therefore goes on after
  * checks whose cost does not depend on the number of rows (store_audit_begin), from the
  * state that was stored with the last wave (store_state.c). All rows are checked later,
- * but before anything is answered: rows that were there are read next to the evaluation,
- * once it has lasted for a second, and what is left when it ends. Until then rows are
+ * but before anything is answered. Rows that were there are read during the evaluation,
+ * once it has lasted for a second; the rest is read when it ends. Until then rows are
  * only added, none is replaced, so that nothing hides what is damaged.
  *
  * The check, too, goes on where a killed one was. When all rows are in the file itself
- * (the log is empty) and none is written any more, `meta` records how far the check came,
- * in the log, together with the identity of the file: inode, size, and the times of its
+ * (the log is empty) and none is written any more, `meta` records how far the check came.
+ * It does so in the log, with the identity of the file: inode, size, and the times of its
  * last change. The kernel sets the latter, so a file that has the same identity holds the
  * rows that were checked; in any other file the check starts anew. A record is made only
  * when the file is older than the clock's tick, as a change within one tick would not

@@ -1,9 +1,9 @@
 /*
  * explore/store/store_check.h - is a store what halley wrote?
  *
- * Stores are believed for years and copied between machines, so every row of `design`
- * carries a checksum of its other columns, `meta` one of itself, of `refusal` and of
- * `state`, and the number of rows is stated. Whoever reads a store checks all of them
+ * Stores are believed for years and copied between machines. So every row of `design`
+ * carries a checksum of its other columns. `meta` has one of itself, of `refusal` and of
+ * `state`, and states the number of rows. Whoever reads a store checks all of them
  * before anything is shown: one flipped bit, a deleted row or an edited number is named
  * instead.
  */

@@ -1,7 +1,7 @@
 /*
- * Study files. Each part of the file is a row of one schema table; what varies, what is
- * fixed, the plan, the search and what is asked are read by study_axis.c, study_fixed.c,
- * study_plan.c, study_search.c, study_question.c and expr.c.
+ * Study files. Each part of the file is a row of one schema table. What varies is read
+ * by study_axis.c, what is fixed by study_fixed.c, and the plan by study_plan.c. The
+ * search is read by study_search.c, and what is asked by study_question.c and expr.c.
  */
 #include "explore/study/study.h"
 

@@ -237,7 +237,6 @@ halley_status hw_file_read(halley_cluster *c, conf_file *file, uint32_t n_npus,
     return read_parts(&r, &t, n_npus);
 }
 
-/* Takes over `file`. */
 /* Files of others that are handed over as a cluster. */
 static halley_status refuse_stranger(const conf_file *file, halley_error *err)
 {
@@ -276,7 +275,7 @@ static halley_status make_from(halley_cluster **out, conf_file *file, uint32_t n
 halley_status halley_cluster_parse(halley_cluster **out, const char *text, size_t length,
                                    const char *name, halley_error *err)
 {
-    conf_file file;
+    conf_file file = {0};
     TRY(conf_parse(&file, (str){text, length}, name, err));
     return make_from(out, &file, 0, err);
 }
@@ -292,10 +291,11 @@ static uint64_t multiply_count(str text)
     return a * b;
 }
 
-static bool is_whole_number(const char *text)
+/* A whole number above 0, however large. */
+static bool is_positive_number(const char *text)
 {
     const size_t n = strspn(text, "0123456789");
-    return n > 0 && text[n] == '\0';
+    return n > strspn(text, "0") && text[n] == '\0';
 }
 
 static halley_status refuse_count(const char *name, const char *colon, halley_error *err)
@@ -305,7 +305,7 @@ static halley_status refuse_count(const char *name, const char *colon, halley_er
     if (product > 0)
         return error_set(err, HALLEY_EINVAL, "cluster \"%s\": did you mean %.*s:%llu?",
                          name, length, name, (unsigned long long)product);
-    if (is_whole_number(colon + 1))
+    if (is_positive_number(colon + 1))
         return error_set(err, HALLEY_EINVAL,
                          "cluster \"%s\": the number of accelerators must be between 1 "
                          "and %d",
@@ -339,7 +339,7 @@ static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
 static bool holds_network(str text, const char *path)
 {
     const hw_import_format *const format = hw_import_detect(text, path);
-    conf_file file;
+    conf_file file = {0};
     if (format != &hw_import_node_link && format != &hw_import_infragraph)
         return format != NULL;
     if (conf_parse(&file, text, path, NULL) != HALLEY_OK)
@@ -386,7 +386,7 @@ halley_status halley_cluster_load(halley_cluster **out, const char *name,
 {
     char front[4096];
     uint32_t n_npus = 0;
-    conf_file file;
+    conf_file file = {0};
     TRY(split_count(front, sizeof front, &n_npus, name, err));
     if (strcmp(front, "-") == 0 || (file_exists(front) && !file_is_folder(front)))
         TRY(load_cluster_file(&file, front, err));

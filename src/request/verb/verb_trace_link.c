@@ -322,12 +322,13 @@ static void warn_of_losses(const request_call *call, const halley_link_report *r
     const double off =
         r->recorded_ns > 0 ? (double)r->replayed_ns / (double)r->recorded_ns - 1 : 0;
     if (100 * dropped > all)
-        request_note(call,
-                     "rank %u: %llu of %llu kernels, copies and sets (%s %%) were "
-                     "launched by no operator of the execution trace and are left out; "
-                     "were both recorded over the same steps?",
-                     rank, (unsigned long long)dropped, (unsigned long long)all,
-                     number_fixed(100 * (double)dropped / (double)all, 0).at);
+        request_note(
+            call,
+            "rank %u: %llu of %llu kernels, copies and sets (%s %%) are left out: "
+            "no operator of the execution trace launched them. Were both "
+            "recorded over the same steps?",
+            rank, (unsigned long long)dropped, (unsigned long long)all,
+            number_fixed(100 * (double)dropped / (double)all, 0).at);
     if (fabs(off) > 0.03)
         request_note(call, "rank %u: the replay takes %s %% %s than the recording", rank,
                      number_fixed(100 * fabs(off), 0).at, off > 0 ? "longer" : "less");

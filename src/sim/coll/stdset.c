@@ -56,7 +56,7 @@ static bool grow_buckets(stdset *s)
 {
     const uint32_t n_buckets = stdset_count_buckets(s->n + 1);
     assert(n_buckets >= s->n_buckets && s->n == s->n_buckets);
-    uint32_t *buckets = mem_array(n_buckets, sizeof *buckets);
+    uint32_t *buckets = n_buckets > 0 ? mem_array(n_buckets, sizeof *buckets) : NULL;
     if (buckets == NULL)
         return false;
     free(s->buckets);

@@ -2,12 +2,12 @@
  * sim/load/compile.h - the parts of the compiler from traces to programs: what they share
  * and how they call each other.
  *
- *   program.c           nodes in their order, and what kind of node each is
- *   compile_attrs.c     numbers and durations in the attributes of a node
- *   compile_compute.c   how long a compute node takes
- *   compile_comm.c      messages and collectives, and what they name
- *   compile_lanes.c     what a node occupies under the native rules
- *   compile_children.c  who waits for whom
+ *   program.c           nodes in their order, and what kind of node each is.
+ *   compile_attrs.c     numbers and durations in the attributes of a node.
+ *   compile_compute.c   how long a compute node takes.
+ *   compile_comm.c      messages and collectives, and what they name.
+ *   compile_lanes.c     what a node occupies under the native rules.
+ *   compile_children.c  who waits for whom.
  */
 #ifndef SIM_COMPILE_H
 #define SIM_COMPILE_H
@@ -45,7 +45,7 @@ static inline bool sim_compile_find_attr(halley_attr *out, const sim_compiler *c
     assert(index < c->p->n && name < SIM_N_ATTRS);
     return trace_slots_find(out, &c->slots, index, name);
 }
-/* A whole number attribute; `found` tells whether the node has it. */
+/* A whole number attribute; `found` says whether the node has it. */
 halley_status sim_compile_read_number(uint64_t *out, bool *found, const sim_compiler *c,
                                       uint32_t index, sim_attr name);
 halley_status sim_compile_read_needed(uint64_t *out, const sim_compiler *c,

@@ -164,7 +164,7 @@ static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
     return find_name(&n->self, c, (sim_name){SIM_NAME_ROOT, n->a}, (uint32_t)rank);
 }
 
-/* Logical dimensions of a collective: the reference looks at so many entries. */
+/* Logical dimensions of a collective: the number of entries that ASTRA-sim looks at. */
 static uint32_t count_logical_dims(const sim_compiler *c, uint64_t type)
 {
     static const cluster_coll colls[HALLEY_N_COLL_TYPES] = {

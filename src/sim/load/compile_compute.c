@@ -1,8 +1,9 @@
 /*
- * sim/load/compile_compute.c - how long a compute node takes: its recorded duration (when
- * there is none: ASTRA-sim's rules 1 ns, native ones the model of the NPU), the
- * roofline's operations / min(peak, memory bandwidth * operations / bytes), or that
- * model's (work.c).
+ * sim/load/compile_compute.c - how long a compute node takes.
+ *
+ * That is its recorded duration, the roofline's operations / min(peak, memory bandwidth *
+ * operations / bytes), or the time of the NPU's model (work.c). A node without a duration
+ * takes 1 ns by ASTRA-sim's rules, and the model's time by the native ones.
  */
 #include "sim/load/compile.h"
 #include "sim/work.h"

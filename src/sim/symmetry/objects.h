@@ -2,11 +2,11 @@
  * sim/symmetry/objects.h - how the objects of a run are found, step by step; for
  * objects.c and the files that it calls.
  *
- *   possible.c  may the run be folded at all?
- *   calls.c     what programs ask of the network
- *   objects.c   groups, channels and memories, and who is a member of them
- *   colours.c   what ranks, carriers and links are, apart from whom they act on
- *   shapes.c    which links carriers use
+ *   possible.c  whether the run can be folded.
+ *   calls.c     what programs ask of the network.
+ *   objects.c   groups, channels and memories, and who is a member of them.
+ *   colours.c   what ranks, carriers and links are, apart from whom they act on.
+ *   shapes.c    which links carriers use.
  */
 #ifndef SIM_SYMMETRY_OBJECTS_H
 #define SIM_SYMMETRY_OBJECTS_H

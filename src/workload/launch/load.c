@@ -561,7 +561,7 @@ static void read_launch_kind(launch_args *a, launch_kind kind, const conf_file *
 static halley_status read_text(halley_launch *l, str text, bool on_disk,
                                const halley_launch_opts *opts, halley_error *err)
 {
-    conf_file tree;
+    conf_file tree = {0};
     bool has_tree;
     text = drop_mark(text);
     const launch_kind kind = find_launch_kind(text, l->path, &tree, &has_tree);
@@ -627,7 +627,7 @@ halley_status halley_launch_parse(halley_launch **out, const char *text, size_t 
 
 bool launch_text_is(str text, const char *name)
 {
-    conf_file tree;
+    conf_file tree = {0};
     bool has_tree;
     const launch_kind kind = find_launch_kind(drop_mark(text), name, &tree, &has_tree);
     if (has_tree)
