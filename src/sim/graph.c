@@ -62,8 +62,8 @@ static bool only_computes(const sim_program *p)
 
 /*
  * ASTRA-sim's log needs to know which node is the first in a hash table of the issued
- * ones. When no two share a bucket, that is the last one issued. So it is with ids that are
- * counted up from 0 or 1; for others the order of all issues matters.
+ * ones. When no two share a bucket, that is the last one issued. So it is with ids that
+ * are counted up from 0 or 1; for others the order of all issues matters.
  */
 static void init_journal(sim_rank_journal *j, halley_journal level, const sim_program *p)
 {
