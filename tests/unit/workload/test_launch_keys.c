@@ -382,11 +382,12 @@ static void a_script_knows_its_own_folder(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/run.sh", folder);
     snprintf(other, sizeof other, "%s/common.sh", folder);
+    static const char nested[] = "A=1 source \"$(dirname -- \"$(readlink -f -- "
+                                 "\"${BASH_SOURCE[0]}\")\")/common.sh\"\n";
     static const char *const ways[] = {
         "P=\"${BASH_SOURCE[0]}\"\nsource $(dirname $P)/common.sh\n",
         "D=\"$( cd \"$( dirname \"$0\" )\" > /dev/null && pwd )\"\n. $D/common.sh\n",
-        "A=1 source \"$(dirname -- \"$(readlink -f -- "
-        "\"${BASH_SOURCE[0]}\")\")/common.sh\"\n"};
+        nested};
     FILE *f = fopen(other, "w");
     assert_non_null(f);
     fputs("PP=2\n", f);
