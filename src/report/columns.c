@@ -195,8 +195,12 @@ static uint8_t add_box_kind(report_columns *c, str kind)
 
 uint32_t report_columns_add(report_columns *c, const report_columns_box *b)
 {
-    assert(c->ranks.n > 0 && b->end_s >= b->start_s);
-    const uint32_t row_id = add_box_row(c, b), id = (uint32_t)c->boxes.n;
+    assert(b->end_s >= b->start_s);
+    const uint32_t id = (uint32_t)c->boxes.n;
+    if (c->failed) /* perhaps there is no rank that it would belong to */
+        return id;
+    assert(c->ranks.n > 0);
+    const uint32_t row_id = add_box_row(c, b);
     if (row_id == UINT32_MAX)
         return id;
     const box made = {.start_s = b->start_s,

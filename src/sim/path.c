@@ -60,6 +60,14 @@ static uint32_t count_nodes(const walker *w, uint32_t rank)
     return w->s->ranks[rank].program->n;
 }
 
+static void free_waits(waits *of)
+{
+    free(of->place);
+    free(of->at);
+    free(of->on);
+    *of = (waits){0};
+}
+
 /* Lists of whom nodes wait for, from those of who waits for them: count, sum up, fill. */
 static bool list_waits(waits *out, const sim_program *p)
 {
@@ -67,8 +75,10 @@ static bool list_waits(waits *out, const sim_program *p)
     out->place = mem_array(p->n, sizeof *out->place);
     out->at = mem_array_zero((size_t)p->n + 2, sizeof *out->at);
     out->on = mem_array(n_edges, sizeof *out->on);
-    if (out->place == NULL || out->at == NULL || out->on == NULL)
+    if (out->place == NULL || out->at == NULL || out->on == NULL) {
+        free_waits(out); /* who asks again must not find a part of it */
         return false;
+    }
     for (uint32_t i = 0; i < n_edges; i++)
         out->at[p->children[i] + 2]++;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -349,11 +359,8 @@ static void free_walker(walker *w)
 {
     for (uint32_t i = 0; w->by_end != NULL && i < w->s->n_ranks; i++)
         free(w->by_end[i]);
-    for (size_t i = 0; w->waits != NULL && i < w->s->instance.programs.n; i++) {
-        free(w->waits[i].place);
-        free(w->waits[i].at);
-        free(w->waits[i].on);
-    }
+    for (size_t i = 0; w->waits != NULL && i < w->s->instance.programs.n; i++)
+        free_waits(&w->waits[i]);
     free(w->by_end);
     free(w->waits);
     map64_fini(&w->last);
