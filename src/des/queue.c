@@ -107,6 +107,8 @@ bool des_queue_advance_(des_queue *q, des_event *out, bool *is_timer)
 {
     assert(!des_queue_has_now(q));
     *is_timer = false;
+    if (q->failed) /* an event is lost: what is left means nothing */
+        return false;
     if (q->flush != NULL && q->flush(q->flush_context))
         return true;
     const bool has_events = q->occupied != 0;
