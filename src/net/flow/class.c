@@ -436,14 +436,16 @@ uint32_t net_flow_advance(net_flow *f, uint64_t to_tick, const net_flow_end **en
     f->now = to_tick;
     f->ends.n = 0;
     *ends = NULL;
-    if (!flow_event_collect(f, to_tick))
-        return 0; /* no memory: the flows end when there is some */
+    f->failed |= !flow_event_collect(f, to_tick);
+    if (f->failed) /* they would end at this tick for ever */
+        return 0;
     for (size_t i = 0; i < f->due.n; i++) {
         const uint32_t class_id = f->due.at[i];
         if (flow_event_tick(f, class_id) != to_tick)
             continue;
-        if (!array_reserve(&f->ends, f->classes.at[class_id].n) ||
-            !mark_dirty(f, class_id))
+        f->failed |= !array_reserve(&f->ends, f->classes.at[class_id].n) ||
+                     !mark_dirty(f, class_id);
+        if (f->failed)
             break;
         end_flows(f, class_id);
     }

@@ -263,6 +263,8 @@ static bool apply_all(net_flow *f, uint64_t *base)
 bool net_flow_settle(net_flow *f)
 {
     uint64_t base = UINT64_MAX;
+    if (f->failed)
+        return false;
     if (f->dirty.n == 0 && f->changes.n == 0)
         return true;
     f->stamp++;

@@ -132,6 +132,7 @@ struct net_flow {
     } last;
     uint32_t stamp; /* number of the settle */
     uint64_t n_settles;
+    bool failed; /* memory ran out when flows ended; it settles no more */
 };
 
 /* routes.c: room for n routes in all; false: no memory. */
