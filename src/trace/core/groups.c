@@ -63,10 +63,19 @@ static halley_status add_all(trace_groups *g, json_t *root, halley_error *err)
     return HALLEY_OK;
 }
 
+/* jansson calls a string for which there is no memory an invalid token: only what fails
+ * twice is wrong. */
+static json_t *parse_groups(const char *at, size_t n, size_t flags, json_error_t *why)
+{
+    json_t *const root = json_loadb(at, n, flags, why);
+    return root != NULL ? root : json_loadb(at, n, flags, why);
+}
+
 static halley_status load_text(trace_groups *g, const file_input *in, halley_error *err)
 {
     json_error_t why;
-    json_t *root = json_loadb((const char *)in->at, in->n, JSON_REJECT_DUPLICATES, &why);
+    json_t *root =
+        parse_groups((const char *)in->at, in->n, JSON_REJECT_DUPLICATES, &why);
     if (root == NULL) {
         error_set(err, HALLEY_EFORMAT, "not JSON: %s", why.text);
         if (why.line > 0)
@@ -102,9 +111,7 @@ static json_t *find_inner(halley_bytes values, size_t *before, size_t *after)
         return NULL;
     *before = (size_t)(at - values.at);
     json_error_t why;
-    json_t *root = json_loadb(at, values.n - *before, JSON_DISABLE_EOF_CHECK, &why);
-    if (root == NULL) /* jansson calls a string without memory an invalid token: again */
-        root = json_loadb(at, values.n - *before, JSON_DISABLE_EOF_CHECK, &why);
+    json_t *root = parse_groups(at, values.n - *before, JSON_DISABLE_EOF_CHECK, &why);
     if (root == NULL)
         return NULL;
     *after = *before + (size_t)why.position;
