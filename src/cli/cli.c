@@ -332,8 +332,13 @@ static int run_command(request_call *call, arena *memory, const char *const *wor
         return wrong_usage(call->program, call->verb->name, &err);
     }
     if (help) {
+        const uint64_t n_failures = mem_failure_count();
         cli_help_command(stdout, call->program, call->verb);
-        return REQUEST_DONE;
+        if (n_failures == mem_failure_count())
+            return REQUEST_DONE;
+        error_nomem(&err); /* a part of the help is missing */
+        print_error_line(call->program, &err);
+        return REQUEST_FAILED;
     }
     set_resume_words(call);
     halley_status status = apply_memory_limit(call, &err);
