@@ -124,6 +124,8 @@ static bool push_text(text_table *t, str text)
 /* The number of a text; a hash that another text has already gives the next key. */
 static uint32_t add_column_text(report_columns *c, text_table *t, str text)
 {
+    if (c->failed) /* perhaps a key has a number, but no text */
+        return 0;
     for (uint64_t key = hash_bytes(text.at, text.n, 0);; key++) {
         uint32_t id = (uint32_t)t->texts.n;
         bool fresh = false;

@@ -335,8 +335,8 @@ static bool run_rounds(refiner *f)
         before = (uint64_t)f->ranks->n + f->carriers->n + f->links->n;
         f->round++;
         colour_links(f);
-        if (!colour_carriers(f))
-            return false;
+        if (f->failed || !colour_carriers(f) || f->failed)
+            return false; /* a colour may be missing that the next step looks up */
         colour_ranks(f);
         if (f->failed)
             return false;
