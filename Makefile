@@ -6,7 +6,7 @@
 #   make check      format, layers, names, linkage, words, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make tsan-threads  of these, the tests in which threads share something
-#   make torture    every call fails once, kill -9, bombs (hours); the tests run a sample
+#   make torture    every call site fails, kill -9, bombs (about an hour); TORTURE=--all: every call
 #   make soak       the web server under abuse, SOAK_SECONDS=600 (an hour at most)
 #   make sbom       what it is linked with: versions, licences (build/halley.spdx.json)
 #   make coverage   what the tests reach             make bench     speed and memory
@@ -71,7 +71,7 @@ fuzz: build-fuzz/build.ninja
 
 torture: build-test/build.ninja
 	$(call build,build-test)
-	@tools/abuse/torture build-test/halley build-test/tests/torture/fault.so
+	@tools/abuse/torture build-test/halley build-test/tests/torture/fault.so $(TORTURE)
 	@tools/abuse/kill9 build-test/halley 500
 	@tools/abuse/bombs build-test/halley --verbose
 

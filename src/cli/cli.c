@@ -246,7 +246,8 @@ static halley_status run_into_stdout(request_call *call, halley_error *err)
     if ((fclose(call->out) != 0 || text.failed) && status == HALLEY_OK)
         status = error_nomem(err);
     call->out = stdout;
-    if (text.n > 0 && (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
+    if (text.n > 0 && !text.failed &&
+        (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
         fwrite(text.at, 1, text.n, stdout);
     strbuf_fini(&text);
     return status;

@@ -114,10 +114,14 @@ static halley_status refuse_two_forms(request_call *call, halley_error *err)
                : HALLEY_OK;
 }
 
-/* Memory that ran out anywhere on the way fails the call: something may be missing. */
+/* Memory that ran out anywhere on the way fails the call: something may be missing. The
+ * reply is in memory, too, and complete before files are kept. */
 static halley_status run_verb(request_call *call, uint64_t n_failures, halley_error *err)
 {
-    TRY(call->verb->run(call, err));
+    const halley_status status = call->verb->run(call, err);
+    if (call->out != stdout)
+        (void)fflush(call->out);
+    TRY(status);
     const bool lost = (call->warnings != NULL && call->warnings->failed) ||
                       (call->assumed != NULL && call->assumed->failed) ||
                       n_failures != mem_failure_count();

@@ -1,12 +1,19 @@
 /*
- * A library to preload: it fails the n-th call of one kind that the program makes, as a
- * machine without memory, with a full disk or a broken one would.
+ * A library to preload: it fails the n-th call of one kind that the program makes, or all
+ * from the n-th on, as a machine without memory, with a full disk or a broken one would.
  *
  *   FAULT_CALL   malloc (with calloc, realloc), write, read, open, fsync, rename, close
  *   FAULT_AT     which call fails, from 1 on; 0 = none
- *   FAULT_COUNT  a file: how many calls of each kind there were is appended at the end
- *   FAULT_TRACE  any text: the addresses of the functions that made the failing call are
- *                printed (addr2line -e PROGRAM)
+ *   FAULT_LASTS  any text: all later calls of this kind fail, too
+ *   FAULT_COUNT  a file: how many calls of each kind there were is appended at the end,
+ *                and the CPU seconds
+ *   FAULT_SITES  a file: where the calls came from is appended at the end, a line for
+ *                each kind and chain of callers in the program: the kind, a hash of the
+ *                chain, the numbers of its first, second (0 = none) and last call
+ *   FAULT_UNDER  pairs of numbers in hexadecimal, the places in the program where
+ * functions begin and end: only calls of these functions, and of those that they call,
+ * are in FAULT_SITES FAULT_TRACE  any text: the addresses of the functions that made the
+ * failing call are printed (addr2line -e PROGRAM)
  *
  * Calls are counted from the start of main() on; calls inside the C library (the loader,
  * stdio's own buffers) are not seen, as it does not call itself through its symbols.
@@ -15,12 +22,15 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -41,19 +51,128 @@ static int failing = -1;
 static long fail_at;
 static atomic_bool is_counting;
 
+enum { N_FRAMES = 64, N_SITES = 1 << 16 };
+
+/* The calls that one chain of callers made: the numbers of three of them, 0 = none. */
+typedef struct {
+    uint64_t hash; /* of the chain; 0: no site */
+    int kind;
+    long first, second, last;
+} site;
+
+static site sites[N_SITES]; /* open addressing */
+static atomic_flag sites_lock = ATOMIC_FLAG_INIT;
+static bool has_sites, lasts;
+static uintptr_t program_begin, program_end;
+
+enum { MOST_CALLERS = 32 };
+static uintptr_t callers[MOST_CALLERS][2];
+static int n_callers;
+
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *at, size_t n);
 
-static void write_counts(void)
+static int open_result(const char *variable)
 {
-    const char *const path = getenv("FAULT_COUNT");
+    const char *const path = getenv(variable);
+    return path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
+                        : -1;
+}
+
+static void write_results(void)
+{
     atomic_store(&is_counting, false);
-    if (path == NULL)
+    const int counted = open_result("FAULT_COUNT"), found = open_result("FAULT_SITES");
+    for (int i = 0; counted >= 0 && i < N_FAULTS; i++)
+        dprintf(counted, "%s %ld\n", fault_names[i], atomic_load(&counts[i]));
+    if (counted >= 0)
+        dprintf(counted, "seconds %.3f\n", (double)clock() / CLOCKS_PER_SEC);
+    for (const site *s = sites; found >= 0 && s < sites + N_SITES; s++)
+        if (s->hash != 0)
+            dprintf(found, "%s %llx %ld %ld %ld\n", fault_names[s->kind],
+                    (unsigned long long)s->hash, s->first, s->second, s->last);
+}
+
+/* Where the program is in memory; its own entry is the first of the list. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    (void)context;
+    program_begin = UINTPTR_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        if (begin < program_begin)
+            program_begin = begin;
+        if (begin + info->dlpi_phdr[i].p_memsz > program_end)
+            program_end = begin + info->dlpi_phdr[i].p_memsz;
+    }
+    return 1;
+}
+
+static void read_callers(void)
+{
+    const char *text = getenv("FAULT_UNDER");
+    char *end = NULL;
+    for (; text != NULL && n_callers < MOST_CALLERS; text = end, n_callers++) {
+        callers[n_callers][0] = strtoul(text, &end, 16);
+        if (end == text)
+            break;
+        callers[n_callers][1] = strtoul(end, &end, 16);
+    }
+}
+
+static bool is_wanted_caller(uintptr_t at)
+{
+    bool found = n_callers == 0;
+    for (int i = 0; i < n_callers && !found; i++)
+        found = at >= callers[i][0] && at < callers[i][1];
+    return found;
+}
+
+/* The chain of callers in the program; 0: none of them is wanted. How a library came to
+ * the call, and how deep a recursion is, makes no difference. */
+static uint64_t hash_callers(int kind)
+{
+    void *frames[N_FRAMES];
+    const int n = backtrace(frames, N_FRAMES);
+    uint64_t hash = (uint64_t)kind + 1;
+    bool is_wanted = false;
+    for (int i = 0; i < n; i++) {
+        const uintptr_t at = (uintptr_t)frames[i];
+        bool is_new = at >= program_begin && at < program_end;
+        for (int j = 0; j < i && is_new; j++)
+            is_new = frames[j] != frames[i];
+        if (!is_new)
+            continue;
+        is_wanted |= is_wanted_caller(at - program_begin);
+        hash = (hash ^ (at - program_begin)) * 0x9e3779b97f4a7c15 + (hash >> 29);
+    }
+    return is_wanted ? hash | 1 : 0;
+}
+
+/* The n-th call of this kind is one of its site. A full table loses what is new. */
+static void note_site(int kind, long n)
+{
+    const uint64_t hash = hash_callers(kind);
+    if (hash == 0)
         return;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    for (int i = 0; fd >= 0 && i < N_FAULTS; i++)
-        dprintf(fd, "%s %ld\n", fault_names[i], atomic_load(&counts[i]));
+    while (atomic_flag_test_and_set(&sites_lock))
+        continue;
+    for (uint64_t i = 0; i < N_SITES; i++) {
+        site *const s = &sites[(hash + i) % N_SITES];
+        if (s->hash == 0)
+            *s = (site){.hash = hash, .kind = kind, .first = n};
+        else if (s->hash != hash)
+            continue;
+        else if (s->second == 0)
+            s->second = n;
+        s->last = n;
+        break;
+    }
+    atomic_flag_clear(&sites_lock);
 }
 
 __attribute__((constructor)) static void start_counting(void)
@@ -63,7 +182,14 @@ __attribute__((constructor)) static void start_counting(void)
         if (strcmp(call, fault_names[i]) == 0)
             failing = i;
     fail_at = at != NULL ? strtol(at, NULL, 10) : 0;
-    atexit(write_counts);
+    lasts = getenv("FAULT_LASTS") != NULL;
+    has_sites = getenv("FAULT_SITES") != NULL;
+    if (has_sites) {
+        dl_iterate_phdr(find_program, NULL);
+        read_callers();
+        (void)hash_callers(FAULT_MALLOC); /* its first call loads a library */
+    }
+    atexit(write_results);
     atomic_store(&is_counting, true);
 }
 
@@ -82,9 +208,12 @@ static bool is_failing(int kind)
 {
     if (!atomic_load(&is_counting))
         return false;
+    const long n = atomic_fetch_add(&counts[kind], 1) + 1;
     const bool fails =
-        atomic_fetch_add(&counts[kind], 1) + 1 == fail_at && kind == failing;
-    if (fails)
+        kind == failing && fail_at > 0 && (lasts ? n >= fail_at : n == fail_at);
+    if (has_sites)
+        note_site(kind, n);
+    if (fails && n == fail_at)
         trace_fault();
     return fails;
 }

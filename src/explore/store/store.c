@@ -66,12 +66,14 @@ static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
                   types ? " TEXT" : "", types ? " INTEGER" : "", types ? " INTEGER" : "");
 }
 
-static uint64_t fingerprint_study(const halley_study *s)
+static halley_status fingerprint_study(uint64_t *out, const halley_study *s,
+                                       halley_error *err)
 {
+    const uint64_t n_failures = mem_failure_count();
     explore_worker *w = mem_array(1, sizeof *w);
     uint64_t h = 11;
     if (!w)
-        return 0;
+        return error_nomem(err);
     explore_worker_init(w, s);
     for (uint32_t i = 0; i < FINGERPRINTS; i++) {
         explore_row row = {0};
@@ -80,7 +82,8 @@ static uint64_t fingerprint_study(const halley_study *s)
             h = hash_bytes(row.metrics, sizeof row.metrics, h);
     }
     free(w);
-    return h;
+    *out = h;
+    return n_failures == mem_failure_count() ? HALLEY_OK : error_nomem(err);
 }
 
 halley_status store_set_meta(explore_store *st, const char *name, const char *text,
@@ -121,6 +124,8 @@ static halley_status create_tables(explore_store *st, halley_error *err)
 {
     assert(st->db != NULL);
     const halley_study *s = st->study;
+    uint64_t fingerprint;
+    TRY(fingerprint_study(&fingerprint, s, err));
     strbuf sql = {0};
     strbuf_printf(&sql,
                   "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
@@ -145,7 +150,7 @@ static halley_status create_tables(explore_store *st, halley_error *err)
     TRY(store_set_meta_u64(st, "axes", s->n_axes, err));
     TRY(store_set_meta_u64(st, "objectives", s->n_goals, err));
     TRY(store_set_meta_u64(st, "study_hash", s->hash, err));
-    TRY(store_set_meta_u64(st, "fingerprint", fingerprint_study(s), err));
+    TRY(store_set_meta_u64(st, "fingerprint", fingerprint, err));
     return store_set_sum(st, err);
 }
 
@@ -159,6 +164,8 @@ static halley_status refuse_store(explore_store *st, halley_error *err, const ch
 static halley_status check_same(explore_store *st, halley_error *err)
 {
     char text[256];
+    uint64_t fingerprint;
+    TRY(fingerprint_study(&fingerprint, st->study, err));
     store_meta(st->db, text, sizeof text, "version");
     if (strcmp(text, HALLEY_VERSION) != 0) {
         error_set(err, HALLEY_EINVAL,
@@ -179,7 +186,7 @@ static halley_status check_same(explore_store *st, halley_error *err)
         return refuse_store(st, err,
                             "the study has changed since the store was written: start "
                             "a new store, or give the old study back");
-    if (store_meta_u64(st->db, "fingerprint") != fingerprint_study(st->study))
+    if (store_meta_u64(st->db, "fingerprint") != fingerprint)
         return refuse_store(st, err,
                             "presets or estimator have changed since the store was "
                             "written: start a new one");
@@ -227,19 +234,25 @@ static halley_status read_reached(explore_store *st, explore_reached *out,
                                   halley_error *err)
 {
     assert(out != NULL);
+    const uint64_t n_failures = mem_failure_count();
     sqlite3_stmt *q = NULL;
     out->next = store_meta_u64(st->db, "next");
     out->pending = store_meta_u64(st->db, "pending");
     out->n_evaluated = store_meta_u64(st->db, "evaluated");
     out->n_feasible = store_meta_u64(st->db, "feasible");
+    if (n_failures != mem_failure_count())
+        return error_nomem(err);
     if (sqlite3_prepare_v2(st->db, "SELECT reason, designs FROM refusal ORDER BY reason",
                            -1, &q, NULL) != SQLITE_OK)
         return store_error(st, "read the store", err);
-    while (sqlite3_step(q) == SQLITE_ROW)
+    int code;
+    while ((code = sqlite3_step(q)) == SQLITE_ROW)
         explore_reasons_add(&out->reasons, database_text(q, 0),
                             (uint64_t)sqlite3_column_int64(q, 1));
+    const halley_status status =
+        code == SQLITE_DONE ? HALLEY_OK : store_error(st, "read the store", err);
     sqlite3_finalize(q);
-    return HALLEY_OK;
+    return status;
 }
 
 static halley_status prepare_insert(explore_store *st, halley_error *err)

@@ -31,6 +31,7 @@ typedef struct nsys_reader {
     map64 text_of; /* its id -> text */
     bool no_memory;
     bool has_graphs;
+    int failure; /* SQLite's code of the first question that it could not answer */
     halley_error *err;
 } nsys_reader;
 
@@ -43,46 +44,44 @@ static halley_status fail_nsys(nsys_reader *x, const char *doing)
                      sqlite3_errmsg(x->db));
 }
 
-static bool has_table(nsys_reader *x, const char *table)
+/* Has the query a row? A table that cannot be looked for is not one that is missing: the
+ * reader fails at the end. */
+static bool has_row(nsys_reader *x, const char *sql, const char *first,
+                    const char *second)
 {
     sqlite3_stmt *q = NULL;
-    bool found = false;
-    if (sqlite3_prepare_v2(x->db,
-                           "select 1 from sqlite_master where type in ('table', 'view') "
-                           "and name = ?1",
-                           -1, &q, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
-        found = sqlite3_step(q) == SQLITE_ROW;
-    }
+    int code = sqlite3_prepare_v2(x->db, sql, -1, &q, NULL);
+    if (code == SQLITE_OK && first != NULL)
+        code = sqlite3_bind_text(q, 1, first, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK && second != NULL)
+        code = sqlite3_bind_text(q, 2, second, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(q);
+    if (code != SQLITE_ROW && code != SQLITE_DONE && x->failure == SQLITE_OK)
+        x->failure = code;
     sqlite3_finalize(q);
-    return found;
+    return code == SQLITE_ROW;
+}
+
+static bool has_table(nsys_reader *x, const char *table)
+{
+    return has_row(x,
+                   "select 1 from sqlite_master where type in ('table', 'view') "
+                   "and name = ?1",
+                   table, NULL);
 }
 
 /* The default output of rocprofv3 since ROCm 7. Its tables end in an id of the run. */
 static bool is_rocpd(nsys_reader *x)
 {
-    sqlite3_stmt *q = NULL;
-    bool found = false;
-    if (sqlite3_prepare_v2(
-            x->db, "select 1 from sqlite_master where name like 'rocpd!_%' escape '!'",
-            -1, &q, NULL) == SQLITE_OK)
-        found = sqlite3_step(q) == SQLITE_ROW;
-    sqlite3_finalize(q);
-    return found;
+    return has_row(x, "select 1 from sqlite_master where name like 'rocpd!_%' escape '!'",
+                   NULL, NULL);
 }
 
 static bool has_column(nsys_reader *x, const char *table, const char *column)
 {
-    sqlite3_stmt *q = NULL;
-    bool found = false;
-    if (sqlite3_prepare_v2(x->db, "select 1 from pragma_table_info(?1) where name = ?2",
-                           -1, &q, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 2, column, -1, SQLITE_STATIC);
-        found = sqlite3_step(q) == SQLITE_ROW;
-    }
-    sqlite3_finalize(q);
-    return found;
+    return has_row(x, "select 1 from pragma_table_info(?1) where name = ?2", table,
+                   column);
 }
 
 /* "select a, b, null from table": a column that the version lacks is null. */
@@ -136,19 +135,27 @@ static uint64_t get_nsys_id(sqlite3_stmt *q, int column)
                : (uint64_t)sqlite3_column_int64(q, column);
 }
 
+static str read_nsys_text(nsys_reader *x, sqlite3_stmt *q, int column)
+{
+    const bool is_null = sqlite3_column_type(q, column) == SQLITE_NULL;
+    const char *const text = (const char *)sqlite3_column_text(q, column);
+    x->no_memory |= text == NULL && !is_null;
+    return str_from(text);
+}
+
 static void take_nsys_string(nsys_reader *x, sqlite3_stmt *q)
 {
-    const char *const text = (const char *)sqlite3_column_text(q, 1);
-    const uint32_t id = intern_add(&x->texts, str_from(text));
+    const str text = read_nsys_text(x, q, 1);
+    const uint32_t id = intern_add(&x->texts, text);
     x->no_memory |= id == HASH_NONE ||
                     !map64_set(&x->text_of, (uint64_t)sqlite3_column_int64(q, 0), id);
 }
 
 /* A text column: an id of StringIds, or the text itself. */
-static str get_nsys_text(const nsys_reader *x, sqlite3_stmt *q, int column)
+static str get_nsys_text(nsys_reader *x, sqlite3_stmt *q, int column)
 {
     if (sqlite3_column_type(q, column) == SQLITE_TEXT)
-        return str_from((const char *)sqlite3_column_text(q, column));
+        return read_nsys_text(x, q, column);
     if (sqlite3_column_type(q, column) != SQLITE_INTEGER)
         return STR("");
     const uint32_t id =
@@ -367,7 +374,8 @@ static halley_status find_processes(nsys_reader *x, uint64_t wanted)
         if (!has_table(x, tables[i]))
             continue;
         status = open_query(x, &q, tables[i], column, 1);
-        while (status == HALLEY_OK && sqlite3_step(q) == SQLITE_ROW) {
+        int code = SQLITE_DONE;
+        while (status == HALLEY_OK && (code = sqlite3_step(q)) == SQLITE_ROW) {
             const uint64_t global = get_nsys_id(q, 0);
             const uint64_t pid = global == REC_NO_ID ? REC_NO_ID : find_process(global);
             uint32_t value = 0;
@@ -377,6 +385,8 @@ static halley_status find_processes(nsys_reader *x, uint64_t wanted)
             if (!map64_put(&x->rank_of, pid, &value, &fresh) || !array_push(&pids, pid))
                 status = error_nomem(x->err);
         }
+        if (status == HALLEY_OK && code != SQLITE_DONE)
+            status = fail_nsys(x, "read the export");
         sqlite3_finalize(q);
     }
     mem_sort_u64(pids.at, pids.n);
@@ -401,8 +411,9 @@ static halley_status read_schema(nsys_reader *x)
                             "('EXPORT_SCHEMA_VERSION', 'EXPORT_SCHEMA_VERSION_MAJOR')";
     if (sqlite3_prepare_v2(x->db, sql, -1, &q, NULL) != SQLITE_OK)
         return fail_nsys(x, "read the version of the export");
-    if (sqlite3_step(q) == SQLITE_ROW) {
-        const str version = str_from((const char *)sqlite3_column_text(q, 0));
+    const int code = sqlite3_step(q);
+    if (code == SQLITE_ROW) {
+        const str version = read_nsys_text(x, q, 0);
         for (size_t i = 0; i < x->list->ranks.n; i++) {
             record *const r = &x->list->ranks.at[i];
             r->schema = intern_add(&r->texts, version);
@@ -414,8 +425,11 @@ static halley_status read_schema(nsys_reader *x)
                            STR_ARG(version), KNOWN_SCHEMA_MAJOR);
         }
     }
+    halley_status status = x->no_memory ? error_nomem(x->err) : HALLEY_OK;
+    if (status == HALLEY_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+        status = fail_nsys(x, "read the version of the export");
     sqlite3_finalize(q);
-    return x->no_memory ? error_nomem(x->err) : HALLEY_OK;
+    return status;
 }
 
 static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
@@ -496,6 +510,17 @@ static halley_status read_export(nsys_reader *x, uint64_t wanted)
     return HALLEY_OK;
 }
 
+static halley_status read_nsys(nsys_reader *x, uint64_t wanted)
+{
+    const halley_status status = read_export(x, wanted);
+    if (x->failure == SQLITE_OK)
+        return status;
+    if (x->failure == SQLITE_NOMEM)
+        return error_nomem(x->err);
+    return error_set(x->err, HALLEY_EFORMAT, "cannot read the export: %s",
+                     sqlite3_errstr(x->failure));
+}
+
 static void fini_nsys(nsys_reader *x)
 {
     sqlite3_close(x->db);
@@ -514,7 +539,7 @@ static halley_status read_nsys_memory(rec_list *list, const uint8_t *at, size_t 
                             (sqlite3_int64)n, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
         status = fail_nsys(&x, "open the export");
     else
-        status = read_export(&x, pid);
+        status = read_nsys(&x, pid);
     fini_nsys(&x);
     return status;
 }
@@ -581,7 +606,7 @@ halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opt
     nsys_reader x = {.list = list, .err = err};
     halley_status status = database_open(&x.db, path, &(database_options){0}, err);
     if (status == HALLEY_OK)
-        status = read_export(&x, opts->pid);
+        status = read_nsys(&x, opts->pid);
     fini_nsys(&x);
     return status;
 }

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { HEAD_BYTES = 256 * 1024 };
 
@@ -138,47 +137,50 @@ static rec_file_kind recognise_bytes(str head)
     return describe_file(head) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
 }
 
-/* Only a regular file can be looked at and then read: what is taken from a pipe is gone.
- */
-static bool is_regular_file(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-/* The first bytes of a file, inflated; 0 when it cannot be read. */
-static size_t read_head(char *to, const char *path)
+/* The first bytes of a file, inflated, as far as they are sound. Only a regular file can
+ * be looked at and then read: what is taken from a pipe is gone, so it has none here. */
+static halley_status read_head(char *to, size_t *n, const char *path, halley_error *err)
 {
     file_stream *file;
-    size_t n = 0;
-    if (!is_regular_file(path) || file_stream_open(&file, path, NULL) != HALLEY_OK)
-        return 0;
-    for (size_t got = 1; got > 0 && n < HEAD_BYTES; n += got)
-        if (file_stream_read(file, to + n, HEAD_BYTES - n, &got, NULL) != HALLEY_OK)
-            break;
+    *n = 0;
+    if (!file_is_regular(path))
+        return HALLEY_OK;
+    halley_status status = file_stream_open(&file, path, err);
+    if (status != HALLEY_OK)
+        return status;
+    for (size_t got = 1; status == HALLEY_OK && got > 0 && *n < HEAD_BYTES;) {
+        status = file_stream_read(file, to + *n, HEAD_BYTES - *n, &got, err);
+        *n += status == HALLEY_OK ? got : 0;
+    }
     file_stream_close(file);
-    return n;
+    return status == HALLEY_EIO || status == HALLEY_ENOMEM ? status : HALLEY_OK;
+}
+
+static halley_status recognise_path(rec_file_kind *out, const char **what,
+                                    const char *path, halley_error *err)
+{
+    char *const head = malloc(HEAD_BYTES);
+    size_t n = 0;
+    if (head == NULL)
+        return error_nomem(err);
+    const halley_status status = read_head(head, &n, path, err);
+    *out = recognise_bytes((str){head, n});
+    *what = n > 0 ? describe_file((str){head, n}) : NULL;
+    free(head);
+    return status;
 }
 
 rec_file_kind rec_recognise_file(const char *path)
 {
-    char *const head = malloc(HEAD_BYTES);
-    if (head == NULL || file_is_folder(path)) {
-        free(head);
+    rec_file_kind kind = REC_FILE_UNKNOWN;
+    const char *what;
+    if (file_is_folder(path) || recognise_path(&kind, &what, path, NULL) != HALLEY_OK)
         return REC_FILE_UNKNOWN;
-    }
-    const size_t n = read_head(head, path);
-    const rec_file_kind kind = recognise_bytes((str){head, n});
-    free(head);
     return kind;
 }
 
-static halley_status refuse_file(const char *path, halley_error *err)
+static halley_status refuse_file(const char *what, halley_error *err)
 {
-    char *const head = malloc(HEAD_BYTES);
-    const size_t n = head != NULL ? read_head(head, path) : 0;
-    const char *const what = n > 0 ? describe_file((str){head, n}) : NULL;
-    free(head);
     if (what != NULL)
         return error_set(err, HALLEY_EFORMAT, "this is %s", what);
     return error_set(err, HALLEY_EFORMAT,
@@ -209,9 +211,12 @@ static halley_status read_xplane_file(rec_list *list, const char *path, halley_e
     return status;
 }
 
-static halley_status read_by_kind(rec_list *list, const char *path, rec_file_kind kind,
+static halley_status read_by_kind(rec_list *list, const char *path,
                                   const rec_read_opts *opts, halley_error *err)
 {
+    rec_file_kind kind;
+    const char *what;
+    TRY(recognise_path(&kind, &what, path, err));
     switch (kind) {
     case REC_FILE_KINETO:
         return read_stream_with(list, path, opts, rec_read_kineto, err);
@@ -224,7 +229,7 @@ static halley_status read_by_kind(rec_list *list, const char *path, rec_file_kin
     case REC_FILE_XPLANE:
         return read_xplane_file(list, path, err);
     default:
-        return refuse_file(path, err);
+        return refuse_file(what, err);
     }
 }
 
@@ -235,7 +240,7 @@ halley_status rec_read_file(rec_list *list, const char *path, const rec_read_opt
     TRY(file_stream_open(&file, path, err));
     file_stream_close(file);
     const size_t before = list->ranks.n;
-    halley_status status = read_by_kind(list, path, rec_recognise_file(path), opts, err);
+    halley_status status = read_by_kind(list, path, opts, err);
     for (size_t i = before; status == HALLEY_OK && i < list->ranks.n; i++)
         status = rec_finish(&list->ranks.at[i], err);
     if (status != HALLEY_OK)

@@ -341,7 +341,8 @@ void halley_jobs_result_free(halley_jobs_result *r)
         halley_result_free(r->jobs[j].alone);
         halley_cluster_free(r->jobs[j].own);
     }
-    for (uint32_t i = 0; r->traces != NULL && i < r->cluster->n_npus; i++)
+    for (uint32_t i = 0;
+         r->traces != NULL && r->cluster != NULL && i < r->cluster->n_npus; i++)
         if (r->traces[i] != NULL)
             halley_trace_free(r->traces[i]);
     if (r->idle != NULL)

@@ -130,6 +130,7 @@ static halley_status place_jobs(uint32_t **npus, placer *p, const uint32_t *n_ra
     if (units == NULL || *npus == NULL) {
         free(units);
         free(*npus);
+        *npus = NULL; /* who frees it whatever happened finds nothing */
         return error_nomem(err);
     }
     if (spread)

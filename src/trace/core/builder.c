@@ -219,6 +219,11 @@ static halley_status flush_nodes(halley_builder *b)
 
 halley_status builder_stream_begin(halley_builder *b, const char *path, halley_error *err)
 {
+    if (b->failed) { /* perhaps there is no metadata that the stream would begin with */
+        if (err != NULL)
+            *err = b->err;
+        return b->failed;
+    }
     assert(b->s.n == 0 && !b->open && b->meta_values.n > 0);
     b->n_meta_own = b->s.own.n;
     b->n_meta_longs = b->s.longs.n;

@@ -103,6 +103,8 @@ static json_t *find_inner(halley_bytes values, size_t *before, size_t *after)
     *before = (size_t)(at - values.at);
     json_error_t why;
     json_t *root = json_loadb(at, values.n - *before, JSON_DISABLE_EOF_CHECK, &why);
+    if (root == NULL) /* jansson calls a string without memory an invalid token: again */
+        root = json_loadb(at, values.n - *before, JSON_DISABLE_EOF_CHECK, &why);
     if (root == NULL)
         return NULL;
     *after = *before + (size_t)why.position;
