@@ -176,7 +176,7 @@ static halley_status look_around(walk *look, halley_error *err)
     learner *const l = &look->j->l;
     noise_finder noise = {0};
     bool any = false;
-    l->noise = l->recorder ? NULL : &noise; /* a network draws all nodes itself */
+    l->noise = l->reader.whole ? NULL : &noise;
     halley_status status = go_through(look, err);
     if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
         status = error_nomem(err);
@@ -297,6 +297,7 @@ static halley_status run_job(job *j, const char *const *from, size_t n_from,
     if (j->opts->kind == HALLEY_LEARN_NEURAL &&
         !(j->l.recorder = neural_recorder_new(j->opts->seed)))
         return error_nomem(err);
+    j->l.reader.whole = j->l.recorder != NULL; /* a network draws all nodes itself */
     TRY(learn_all(j, err));
     TRY(write_learned_model(j, err));
     (void)unlink(j->state.at);

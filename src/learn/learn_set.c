@@ -35,6 +35,12 @@ void learner_fini(learner *l)
     array_fini(&l->groups);
     array_fini(&l->parts);
     array_fini(&l->pause_ops);
+    array_fini(&l->spots);
+    array_fini(&l->beside);
+    array_fini(&l->live);
+    array_fini(&l->token_stage);
+    map64_fini(&l->spot_of);
+    map64_fini(&l->side_of);
     learn_later *const both[] = {&l->later, &l->now};
     for (int i = 0; i < 2; i++) {
         array_fini(&both[i]->points);
@@ -265,7 +271,7 @@ typedef struct learn_stage {
 /* Whose stage is looked at. */
 typedef struct stage_of {
     uint64_t family, program;
-    uint32_t rank;
+    uint32_t rank, skeleton;
     bool bare; /* the set says nothing: all its numbers may be its program's own */
 } stage_of;
 
@@ -299,18 +305,25 @@ static bool sum_pauses(learner *l, const halley_trace *trace, uint32_t at, size_
     return true;
 }
 
-static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t at,
-                            const stage_of *of, size_t *pause)
+/* Where the node at `at` of the program stands. */
+static law_place find_law_place(const learner *l, uint32_t at, const stage_of *of)
 {
-    assert(at < l->program.ops.n);
+    const synth_program *const p = &l->program;
+    const model_op *const ops = l->m.ops.at;
+    return (law_place){.family = of->family,
+                       .op = ops[p->ops.at[at]].key,
+                       .before = at > 0 ? ops[p->ops.at[at - 1]].key : 0,
+                       .after = at + 1 < p->ops.n ? ops[p->ops.at[at + 1]].key : 0};
+}
+
+/* The numbers of a node at a place. */
+static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t node,
+                            const stage_of *of, law_place place)
+{
     const synth_model *m = &l->m;
-    const synth_program *p = &l->program;
-    const model_op *op = &m->ops.at[p->ops.at[at]];
-    law_place place = {.family = of->family, .op = op->key};
-    place.before = at > 0 ? m->ops.at[p->ops.at[at - 1]].key : 0;
-    place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
+    const model_op *op = &m->ops.at[l->reader.op.at[node]];
     double values[LEARN_VALUES];
-    const uint32_t n = learner_values(values, l, trace, at, of->rank);
+    const uint32_t n = learner_values(values, l, trace, node, of->rank);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
         const bool size = is_named(m, op, i, STR("comm_size"));
@@ -327,8 +340,117 @@ static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t at,
         if (!isnan(values[i]) && !sum_value(l, &place, values[i]))
             return false;
     }
-    place.program = of->bare ? of->program : 0;
-    return sum_pauses(l, trace, at, pause, place);
+    return true;
+}
+
+uint64_t learner_side_key(const model_side *s)
+{
+    return (uint64_t)s->skeleton << 32 | s->token;
+}
+
+/* The skeleton has nodes of the token beside it, in this set. */
+static bool count_side(learner *l, uint32_t skeleton, uint32_t token)
+{
+    synth_model *const m = &l->m;
+    const uint32_t set = m->head.at[0].n_sets;
+    const model_side new = {skeleton, token, 0, 0};
+    uint32_t id = (uint32_t)m->sides.n;
+    bool fresh;
+    if (!map64_put(&l->side_of, learner_side_key(&new), &id, &fresh) ||
+        (fresh && !array_push(&m->sides, new)))
+        return false;
+    model_side *const s = &m->sides.at[id];
+    s->n_sets += s->last_set != set;
+    s->last_set = set;
+    return true;
+}
+
+static uint64_t make_spot_key(const law_place *at)
+{
+    return hash_u64(hash_u64(hash_u64(at->op) ^ at->before) ^ at->after);
+}
+
+/* One node more of a token beside a place. */
+static bool note_beside(learner *l, const law_place *at, uint32_t token)
+{
+    uint32_t id = (uint32_t)l->spots.n;
+    bool fresh;
+    if (!map64_put(&l->spot_of, make_spot_key(at), &id, &fresh) ||
+        (fresh && !array_push(&l->spots, (learn_spot){.at = *at, .first = MODEL_NONE})) ||
+        !synth_u32s_resize(&l->token_stage, l->m.tokens.n))
+        return false;
+    l->token_stage.at[token] = l->n_stages;
+    uint32_t i = l->spots.at[id].first;
+    while (i != MODEL_NONE && l->beside.at[i].token != token)
+        i = l->beside.at[i].next;
+    if (i == MODEL_NONE) {
+        i = (uint32_t)l->beside.n;
+        if (!array_push(&l->beside, (learn_beside){token, l->spots.at[id].first, 0, 0}))
+            return false;
+        l->spots.at[id].first = i;
+    }
+    learn_beside *const b = &l->beside.at[i];
+    b->n = b->stage == l->n_stages ? b->n + 1 : 1;
+    b->stage = l->n_stages;
+    return true;
+}
+
+/* One node more of the program. */
+static bool count_spot(learner *l, const law_place *at)
+{
+    const uint32_t id = map64_find(&l->spot_of, make_spot_key(at));
+    if (id == HASH_NONE)
+        return true;
+    learn_spot *const s = &l->spots.at[id];
+    s->n = s->stage == l->n_stages ? s->n + 1 : 1;
+    s->stage = l->n_stages;
+    return s->n > 1 || array_push(&l->live, id);
+}
+
+/* How many nodes of a token that the stage has there are for each node of a spot. */
+static bool sum_rates(learner *l, const stage_of *of)
+{
+    for (size_t k = 0; k < l->live.n; k++) {
+        const learn_spot *const s = &l->spots.at[l->live.at[k]];
+        law_place at = s->at;
+        at.family = of->family;
+        at.program = of->program;
+        for (uint32_t i = s->first; i != MODEL_NONE; i = l->beside.at[i].next) {
+            const learn_beside *const b = &l->beside.at[i];
+            at.field = synth_side_field(&l->m, b->token);
+            if (l->token_stage.at[b->token] == l->n_stages &&
+                !sum_value(l, &at, b->stage == l->n_stages ? (double)b->n / s->n : 0))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What stands beside the program. */
+static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
+{
+    const synth_program *const p = &l->program;
+    const model_op *const ops = l->m.ops.at;
+    l->n_stages++;
+    l->live.n = 0;
+    for (size_t i = 0; i < p->sides.n; i++) {
+        const synth_side *const s = &p->sides.at[i];
+        const law_place at = find_law_place(l, s->at, of);
+        const law_place place = {
+            .family = of->family,
+            .op = ops[l->reader.op.at[s->node]].key,
+            .before = at.op,
+            .after = ops[l->reader.op.at[l->reader.waiter.at[s->node]]].key};
+        if (!note_beside(l, &at, s->token) || !count_side(l, of->skeleton, s->token) ||
+            !sum_node_values(l, trace, s->node, of, place))
+            return false;
+    }
+    for (uint32_t at = 0; at < p->ops.n; at++) {
+        const law_place place = find_law_place(l, at, of);
+        if (!count_spot(l, &place))
+            return false;
+    }
+    return sum_rates(l, of);
 }
 
 /* Operators of the model that come and go. */
@@ -395,9 +517,16 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     size_t pause = 0;
     if (!list_pauses(l))
         return false;
-    for (uint32_t at = 0; at < l->program.ops.n; at++)
-        if (!sum_node_values(l, trace, at, of, &pause))
+    for (uint32_t at = 0; at < l->program.ops.n; at++) {
+        law_place place = find_law_place(l, at, of);
+        if (!sum_node_values(l, trace, l->program.nodes.at[at], of, place))
             return false;
+        place.program = of->bare ? of->program : 0;
+        if (!sum_pauses(l, trace, at, &pause, place))
+            return false;
+    }
+    if (!sum_sides(l, trace, of))
+        return false;
     note_mixed(l);
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
@@ -575,6 +704,8 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
         return error_nomem(err);
     for (size_t i = 0; i < l->program.tokens.n; i++)
         count_token(m, l->program.tokens.at[i], set_id);
+    for (size_t i = 0; i < l->program.sides.n; i++)
+        count_token(m, l->program.sides.at[i].token, set_id);
     for (size_t i = 0; i < l->program.pauses.n; i++)
         count_learned_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
     l->n_told += l->program.nodes.n;
@@ -584,7 +715,7 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
     /* Programs of one set alone would fill the memory with laws that are not kept. */
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
-                         stage * block, bare};
+                         stage * block, skeleton, bare};
     return add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of)
                ? HALLEY_OK
                : error_nomem(err);

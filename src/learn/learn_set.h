@@ -34,6 +34,17 @@ typedef struct learn_later {
     ARRAY(learn_number) list;
 } learn_later;
 
+/* Nodes of an operator between two others, beside which some stood: which, and how many
+ * of the last stage (from 1) that had any. */
+typedef struct learn_spot {
+    law_place at;
+    uint32_t first, stage, n;
+} learn_spot;
+typedef struct learn_beside {
+    uint32_t token, next; /* of the same spot, or MODEL_NONE */
+    uint32_t stage, n;
+} learn_beside;
+
 /* Memory kept from set to set. */
 typedef struct learner {
     synth_model m;
@@ -51,6 +62,13 @@ typedef struct learner {
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
     synth_u32s pause_ops;             /* operators that come and go */
+    map64 side_of;                    /* skeleton and token → side of the model */
+    map64 spot_of;                    /* place → spot */
+    ARRAY(learn_spot) spots;          /* places beside which nodes were found */
+    ARRAY(learn_beside) beside;       /* and of which tokens */
+    synth_u32s live;                  /* spots of the stage at hand */
+    synth_u32s token_stage;           /* by token: the last stage that had it beside */
+    uint32_t n_stages;                /* learned */
     synth_u32s parts;                 /* skeletons of the set's stages */
     double operations;                /* of one rank of each of them, about */
     double bytes;                     /* the same */
@@ -59,20 +77,21 @@ typedef struct learner {
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
-/* The numbers of the node at `at` of the program: its operator's fields, then size and
+/* The numbers of a node of the trace at hand: its operator's fields, then size and
  * stride of its group, or the distance of its peer. NAN: not known. Returns how many. */
 enum { LEARN_VALUES = 16 };
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
-                        const halley_trace *trace, uint32_t at, uint32_t rank);
+                        const halley_trace *trace, uint32_t node, uint32_t rank);
 /* How long a pause of the trace lasts. */
 double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
 /* A field of a node, by which times might be recorded finer than was known. */
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
 /* What the durations of a rank add up to, over the stages on average. */
 double learner_time_us(const halley_trace_set *set, uint32_t block);
-/* What skeletons and templates are found by: their symbols, or skeletons. */
+/* What skeletons, templates and sides are found by: their symbols, or skeletons; both. */
 uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n);
+uint64_t learner_side_key(const model_side *s);
 halley_status learner_init(learner *l, halley_error *err);
 void learner_fini(learner *l);
 /* The program of a rank, in l->program. */

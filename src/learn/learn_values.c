@@ -56,11 +56,10 @@ static void field_values(double *out, const synth_model *m, const model_op *op,
 }
 
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
-                        const halley_trace *trace, uint32_t at, uint32_t rank)
+                        const halley_trace *trace, uint32_t node, uint32_t rank)
 {
-    assert(at < l->program.ops.n);
-    const model_op *op = &l->m.ops.at[l->program.ops.at[at]];
-    const uint32_t node = l->program.nodes.at[at];
+    assert(node < l->reader.op.n);
+    const model_op *op = &l->m.ops.at[l->reader.op.at[node]];
     uint32_t n = op->n_fields;
     field_values(out, &l->m, op, trace, node);
     if (op->type < HALLEY_NODE_SEND || op->type > HALLEY_NODE_COLL)

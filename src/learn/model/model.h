@@ -24,7 +24,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 8,
+    MODEL_VERSION = 9,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -92,6 +92,8 @@ typedef enum model_ref_kind {
     REF_STACK,  /* the last of an operator that nothing depends on yet */
     REF_QUEUE,  /* the first such */
     REF_ALL,    /* all such */
+    REF_NEXT,   /* of a node beside the program: who waits for it, the n-th next of an
+                   operator, from 0 */
     REF_N_KINDS
 } model_ref_kind;
 
@@ -121,6 +123,12 @@ typedef struct model_skeleton {
     uint32_t first_loop, n_loops; /* in loop_ids, in the order of their brackets */
     uint32_t n_sets, last_set;
 } model_skeleton;
+
+/* A token of nodes beside the program, of which a skeleton's sets have some. */
+typedef struct model_side {
+    uint32_t skeleton, token;
+    uint32_t n_sets, last_set;
+} model_side;
 
 /* The skeletons of a set's stages; that of the middle ones stands once. */
 typedef struct model_template {
@@ -280,7 +288,8 @@ typedef struct synth_model {
     ARRAY(uint32_t) loop_ids; /* loops of skeletons */
     ARRAY(model_loop) loops;
     ARRAY(model_skeleton) skeletons;
-    ARRAY(uint32_t) parts; /* skeletons of templates */
+    ARRAY(model_side) sides; /* by skeleton */
+    ARRAY(uint32_t) parts;   /* skeletons of templates */
     ARRAY(model_template) templates;
     ARRAY(model_body) bodies;
     ARRAY(model_law) laws;
@@ -323,6 +332,10 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op,
 bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 /* Which field of an operator, the duration aside, has this name; MODEL_NONE: none. */
 uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
+/* Whether nodes of the token stand beside the program: who waits for them, else NULL. */
+const model_ref *synth_side_waiter(const synth_model *m, uint32_t token);
+/* The field of a node for how many nodes of such a token stand beside it. */
+uint32_t synth_side_field(const synth_model *m, uint32_t token);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);

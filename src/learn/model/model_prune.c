@@ -215,7 +215,8 @@ static bool keep_laws(pruner *p)
     }
     for (size_t i = 0; ok && i < n; i++) {
         model_law law = all[i];
-        if (law.n_sets < p->k ||
+        const double n_some = p->from->sums.at[i].n; /* sets that are not all zeros */
+        if (law.n_sets < p->k || (n_some > 0 && n_some < p->k) ||
             (law.general != MODEL_NONE &&
              !is_special_law(&law, &all[law.general], &p->from->sums.at[i])))
             continue;
@@ -279,6 +280,21 @@ static bool keep_tokens(pruner *p)
     for (uint32_t i = 0; p->all_tokens && i < p->from->tokens.n; i++) {
         uint32_t token = i;
         if (p->from->tokens.at[i].n_sets >= p->k && !keep_token(p, &token))
+            return false;
+    }
+    return true;
+}
+
+/* Tokens beside programs. */
+static bool keep_sides(pruner *p)
+{
+    for (size_t i = 0; i < p->from->sides.n; i++) {
+        model_side s = p->from->sides.at[i];
+        s.skeleton = p->skeleton[s.skeleton];
+        s.last_set = 0;
+        if (s.n_sets < p->k || s.skeleton == MODEL_NONE)
+            continue;
+        if (!keep_token(p, &s.token) || !array_push(&p->to->sides, s))
             return false;
     }
     return true;
@@ -453,7 +469,7 @@ static bool keep_all(pruner *p)
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
         !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
-        !keep_tokens(p) || !keep_pauses(p) || !keep_all_together(p))
+        !keep_tokens(p) || !keep_sides(p) || !keep_pauses(p) || !keep_all_together(p))
         return false;
     return keep_joint(p);
 }

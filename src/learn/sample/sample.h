@@ -91,8 +91,9 @@ typedef struct sample_pause {
     double ns;
 } sample_pause;
 
+typedef ARRAY(sample_node) sample_nodes;
 typedef struct sample_stage {
-    ARRAY(sample_node) nodes;
+    sample_nodes nodes;
     ARRAY(sample_pause) pauses; /* not among the nodes until sample_pauses */
     ARRAY(double) values;
     synth_u32s deps;

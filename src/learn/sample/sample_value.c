@@ -9,12 +9,20 @@
 #include <assert.h>
 #include <math.h>
 
+/* Nodes of one token beside another at most. */
+#define MOST_BESIDE 16.0
+
 /* A law as it represents one stage of one set. */
 typedef struct here {
     double mean;  /* of the logarithm */
     uint32_t law; /* MODEL_NONE: nothing is known */
     bool zero;
 } here;
+/* Nodes of a token that stand beside some of a stage. */
+typedef struct drawn_side {
+    uint32_t token, field;
+    double due; /* how many should have come so far, less those that have */
+} drawn_side;
 typedef struct valuer {
     sample_set *s;
     law_point point;
@@ -25,7 +33,9 @@ typedef struct valuer {
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
-    synth_u32s pauses; /* operators that come and go */
+    synth_u32s pauses;       /* operators that come and go */
+    ARRAY(drawn_side) sides; /* of this stage */
+    sample_nodes nodes;      /* of this stage, with what stands beside it */
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets supported
@@ -46,7 +56,8 @@ static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
     uint32_t best = MODEL_NONE;
     double least = 0;
-    for (uint32_t k = at->program == 0; k < LAW_LEVELS; k++) {
+    const uint32_t n_levels = at->field >> 31 == 0 ? LAW_LEVELS : LAW_LEVELS - 1;
+    for (uint32_t k = at->program == 0; k < n_levels; k++) {
         const uint32_t id = map64_find(&m->law_of, synth_law_key(at, k));
         if (id == HASH_NONE)
             continue;
@@ -262,15 +273,10 @@ static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
     return true;
 }
 
-static bool draw_values(valuer *v, sample_stage *stage, size_t i)
+/* The numbers of a node that stands in a place, and whom it talks to. */
+static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_place at)
 {
-    assert(i < stage->nodes.n);
-    const synth_model *m = v->s->m;
-    sample_node *node = &stage->nodes.at[i];
-    const model_op *op = &m->ops.at[node->op];
-    law_place at = {.family = v->family, .op = op->key};
-    at.before = i > 0 ? m->ops.at[stage->nodes.at[i - 1].op].key : 0;
-    at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
+    const model_op *op = &v->s->m->ops.at[node->op];
     node->first_value = (uint32_t)stage->values.n;
     if (!array_reserve(&stage->values, op->n_fields))
         return false;
@@ -279,10 +285,7 @@ static bool draw_values(valuer *v, sample_stage *stage, size_t i)
     if (!draw_fields(v, values, op, at))
         return false;
     round_times(v, values, op);
-    at.program = v->bare ? v->program : 0;
-    if (!draw_pauses(v, stage, i, at))
-        return false;
-    at.program = v->program; /* whom it talks to */
+    at.program = v->program;
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
@@ -290,11 +293,85 @@ static bool draw_values(valuer *v, sample_stage *stage, size_t i)
     return true;
 }
 
-static uint64_t program_of(const sample_set *s, uint32_t stage)
+/* Which tokens stand beside the stage's program. */
+static bool choose_sides(valuer *v, uint32_t skeleton)
 {
-    assert(stage < s->outline.n_stages);
-    const sample_outline *o = &s->outline;
-    return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
+    const synth_model *const m = v->s->m;
+    v->sides.n = 0;
+    for (size_t i = 0; i < m->sides.n; i++) {
+        const model_side *const s = &m->sides.at[i];
+        if (s->skeleton != skeleton ||
+            rng_unit(&v->s->random) * m->skeletons.at[skeleton].n_sets >= s->n_sets)
+            continue;
+        if (!array_push(&v->sides, (drawn_side){s->token, synth_side_field(m, s->token),
+                                                rng_unit(&v->s->random)}))
+            return false;
+    }
+    return true;
+}
+
+/* Nodes beside one of the program, evenly over all where they may stand. */
+static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
+{
+    const synth_model *const m = v->s->m;
+    for (size_t k = 0; k < v->sides.n; k++) {
+        drawn_side *const side = &v->sides.at[k];
+        const model_token *const t = &m->tokens.at[side->token];
+        double rate;
+        at.field = side->field;
+        at.program = v->program;
+        if (!value_at(&rate, v, &at, no_work))
+            return false;
+        side->due += fmin(rate, MOST_BESIDE);
+        const law_place place = {
+            .family = v->family,
+            .op = m->ops.at[t->op].key,
+            .before = at.op,
+            .after = m->ops.at[synth_side_waiter(m, side->token)->op].key};
+        for (; side->due >= 1; side->due--) {
+            sample_node node = {.token = side->token, .op = t->op, .where = MODEL_NONE};
+            if (!draw_values(v, stage, &node, place) || !array_push(&v->nodes, node))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The node at i of the program, and what comes with it. */
+static bool draw_node(valuer *v, sample_stage *stage, size_t i)
+{
+    assert(i < stage->nodes.n);
+    const synth_model *m = v->s->m;
+    sample_node *node = &stage->nodes.at[i];
+    law_place at = {.family = v->family, .op = m->ops.at[node->op].key};
+    at.before = i > 0 ? m->ops.at[stage->nodes.at[i - 1].op].key : 0;
+    at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
+    if (!draw_values(v, stage, node, at))
+        return false;
+    at.program = v->bare ? v->program : 0;
+    return draw_pauses(v, stage, i, at) && array_push(&v->nodes, *node) &&
+           draw_sides(v, stage, at);
+}
+
+/* The numbers of a stage. */
+static bool draw_stage(valuer *v, uint32_t k)
+{
+    sample_stage *const stage = &v->s->stages.at[k];
+    const sample_outline *const o = &v->s->outline;
+    const uint32_t skeleton = sample_part(v->s->m, o->template, k, o->n_stages);
+    map64_fini(&v->of);
+    v->list.n = v->nodes.n = 0;
+    v->program = v->s->m->skeletons.at[skeleton].key;
+    conditions_point(&v->point, v->s->m, &o->conditions, k, o->n_stages);
+    if (!choose_sides(v, skeleton))
+        return false;
+    for (size_t i = 0; i < stage->nodes.n; i++)
+        if (!draw_node(v, stage, i))
+            return false;
+    array_fini(&stage->nodes);
+    stage->nodes = v->nodes;
+    v->nodes = (sample_nodes){0};
+    return true;
 }
 
 static bool is_known_family(const synth_model *m, uint64_t family)
@@ -322,17 +399,12 @@ halley_status sample_values(sample_set *s, halley_error *err)
     for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
         if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)
             ok = array_push(&v.pauses, i);
-    for (uint32_t k = 0; ok && k < s->stages.n; k++) {
-        sample_stage *stage = &s->stages.at[k];
-        map64_fini(&v.of);
-        v.list.n = 0;
-        v.program = program_of(s, k);
-        conditions_point(&v.point, s->m, &s->outline.conditions, k, s->outline.n_stages);
-        for (size_t i = 0; ok && i < stage->nodes.n; i++)
-            ok = draw_values(&v, stage, i);
-    }
+    for (uint32_t k = 0; ok && k < s->stages.n; k++)
+        ok = draw_stage(&v, k);
     map64_fini(&v.of);
     array_fini(&v.list);
     array_fini(&v.pauses);
+    array_fini(&v.sides);
+    array_fini(&v.nodes);
     return ok ? HALLEY_OK : error_nomem(err);
 }
