@@ -34,7 +34,6 @@ void learner_fini(learner *l)
     array_fini(&l->keys);
     array_fini(&l->groups);
     array_fini(&l->parts);
-    array_fini(&l->pause_ops);
     array_fini(&l->spots);
     array_fini(&l->beside);
     array_fini(&l->live);
@@ -281,30 +280,6 @@ static bool is_named(const synth_model *m, const model_op *op, uint32_t field, s
            str_eq(synth_text(m, m->fields.at[op->first_field + field].name), name);
 }
 
-/* Pauses before the node at `at`, none included; *next: the first that is not before it.
- */
-static bool sum_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
-                       law_place place)
-{
-    assert(at < l->program.ops.n);
-    const synth_model *const m = &l->m;
-    const size_t first = *next;
-    while (*next < l->program.pauses.n && l->program.pauses.at[*next].at == at)
-        (*next)++;
-    for (size_t k = 0; k < l->pause_ops.n; k++) {
-        double ns = 0;
-        for (size_t i = first; i < *next; i++) {
-            const uint32_t node = l->program.pauses.at[i].node;
-            if (l->reader.op.at[node] == l->pause_ops.at[k])
-                ns += learner_pause_ns(l, trace, node);
-        }
-        place.field = synth_pause_field(&m->ops.at[l->pause_ops.at[k]]);
-        if (!sum_value(l, &place, ns))
-            return false;
-    }
-    return true;
-}
-
 /* Where the node at `at` of the program stands. */
 static law_place find_law_place(const learner *l, uint32_t at, const stage_of *of)
 {
@@ -353,7 +328,8 @@ static bool count_side(learner *l, uint32_t skeleton, uint32_t token)
 {
     synth_model *const m = &l->m;
     const uint32_t set = m->head.at[0].n_sets;
-    const model_side new = {skeleton, token, 0, 0};
+    const bool pause = synth_side_waiter(m, token)->ctrl != 0;
+    const model_side new = {pause ? MODEL_NONE : skeleton, token, 0, 0};
     uint32_t id = (uint32_t)m->sides.n;
     bool fresh;
     if (!map64_put(&l->side_of, learner_side_key(&new), &id, &fresh) ||
@@ -453,16 +429,6 @@ static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
     return sum_rates(l, of);
 }
 
-/* Operators of the model that come and go. */
-static bool list_pauses(learner *l)
-{
-    l->pause_ops.n = 0;
-    for (uint32_t i = 0; i < l->m.ops.n; i++)
-        if ((l->m.ops.at[i].flags & MODEL_OP_PAUSE) != 0 && !array_push(&l->pause_ops, i))
-            return false;
-    return true;
-}
-
 /* The mean of a field in the same place, by its name; 0 = none. */
 static double mean_beside(const learner *l, const law_place *at, str name)
 {
@@ -514,15 +480,9 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     assert(p->n <= MODEL_FEATURES);
     map64_fini(&l->total_of);
     l->totals.n = l->values.n = 0;
-    size_t pause = 0;
-    if (!list_pauses(l))
-        return false;
     for (uint32_t at = 0; at < l->program.ops.n; at++) {
-        law_place place = find_law_place(l, at, of);
-        if (!sum_node_values(l, trace, l->program.nodes.at[at], of, place))
-            return false;
-        place.program = of->bare ? of->program : 0;
-        if (!sum_pauses(l, trace, at, &pause, place))
+        if (!sum_node_values(l, trace, l->program.nodes.at[at], of,
+                             find_law_place(l, at, of)))
             return false;
     }
     if (!sum_sides(l, trace, of))
@@ -706,8 +666,6 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
         count_token(m, l->program.tokens.at[i], set_id);
     for (size_t i = 0; i < l->program.sides.n; i++)
         count_token(m, l->program.sides.at[i].token, set_id);
-    for (size_t i = 0; i < l->program.pauses.n; i++)
-        count_learned_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
     l->n_told += l->program.nodes.n;
     if (l->recorder && (stage < 2 || stage + 1 == n_stages))
         TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),

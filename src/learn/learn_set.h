@@ -61,7 +61,6 @@ typedef struct learner {
     ARRAY(uint64_t) keys;      /* by rank: of its program */
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
-    synth_u32s pause_ops;             /* operators that come and go */
     map64 side_of;                    /* skeleton and token → side of the model */
     map64 spot_of;                    /* place → spot */
     ARRAY(learn_spot) spots;          /* places beside which nodes were found */
@@ -82,8 +81,6 @@ typedef struct learner {
 enum { LEARN_VALUES = 16 };
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
                         const halley_trace *trace, uint32_t node, uint32_t rank);
-/* How long a pause of the trace lasts. */
-double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
 /* A field of a node, by which times might be recorded finer than was known. */
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
 /* What the durations of a rank add up to, over the stages on average. */

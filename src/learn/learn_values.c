@@ -76,19 +76,6 @@ uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
     return n;
 }
 
-double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node)
-{
-    assert(node < l->reader.op.n);
-    const synth_model *const m = &l->m;
-    const model_op *const op = &m->ops.at[l->reader.op.at[node]];
-    double values[LEARN_VALUES];
-    field_values(values, m, op, trace, node);
-    const uint32_t f = synth_field_of(m, op, STR("duration_ns"));
-    if (f != MODEL_NONE)
-        return values[f];
-    return op->n_fields > 0 ? 1000 * values[0] : 0;
-}
-
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value)
 {
     enum { COARSEST = 1000000 };

@@ -242,9 +242,13 @@ static double log_sides(const synth_scorer *s, uint32_t set)
     double sum = UNKNOWN * (double)(now->sides.n - s->m.sides.n);
     for (size_t i = 0; i < s->m.sides.n; i++) {
         const model_side *const side = &s->m.sides.at[i];
-        const uint32_t of = s->m.skeletons.at[side->skeleton].n_sets;
+        const uint32_t of = synth_side_sets(&s->m, side);
+        const uint32_t waiter = synth_side_waiter(&s->m, side->token)->op;
+        const uint32_t last = side->skeleton == MODEL_NONE
+                                  ? now->ops.at[waiter].last_set
+                                  : now->skeletons.at[side->skeleton].last_set;
         const bool is_there = now->sides.at[i].last_set == set;
-        if (now->skeletons.at[side->skeleton].last_set == set)
+        if (last == set)
             sum += log_share(is_there ? side->n_sets : of - side->n_sets, of);
     }
     return sum;

@@ -24,21 +24,16 @@ typedef struct synth_reader {
     map64 op_cache; /* of this trace: what a node looks like → op */
     synth_history past;
     /* by index in the trace: operator; the node itself or, of a pause, the one it waits
-     * for; where in the program (of a pause: MODEL_NONE until a node waits for it) */
+     * for; where in the program */
     synth_u32s op, over, place;
-    synth_u32s waiter; /* of a node beside the program: who waits for it; else MODEL_NONE
-                        */
+    synth_u32s waiter; /* of a node beside the program or of a pause: who waits for it;
+                          else MODEL_NONE */
     bool has_pauses, has_control; /* this trace */
     bool whole;                   /* no node stands beside a program */
     /* by place: which row of nodes, each waiting for the one before, it is in, and where;
      * by row: what its first node waits for, and its length */
     synth_u32s row, row_at, row_after, row_length;
 } synth_reader;
-
-/* A node that comes and goes, before the node at `at` of a program. */
-typedef struct synth_pause {
-    uint32_t at, node;
-} synth_pause;
 
 /* A node beside the program, after the node at `at` (or, without dependencies, 0). */
 typedef struct synth_side {
@@ -49,8 +44,7 @@ typedef struct synth_side {
 typedef struct synth_program {
     synth_u32s nodes; /* index in the trace */
     synth_u32s ops, tokens;
-    ARRAY(synth_pause) pauses; /* by `at`; not among the nodes */
-    ARRAY(synth_side) sides;   /* the same */
+    ARRAY(synth_side) sides; /* by `at`; not among the nodes */
     synth_u32s backs,
         back_at;  /* how far back the dependencies of each are; from where on */
     uint64_t key; /* of the tokens */

@@ -67,14 +67,15 @@ static bool is_beside(const synth_reader *r, const halley_trace *trace, uint32_t
     return false;
 }
 
-/* Nodes beside the program are represented by none. */
+/* Nodes beside the program are represented by none. Pauses for which not one waits are
+ * left out without a trace. */
 static void leave_out_sides(synth_reader *r, const halley_trace *trace)
 {
     find_waiters(r, trace);
     for (uint32_t i = 0; i < halley_trace_count(trace); i++)
         if (is_beside(r, trace, i))
             r->over.at[i] = HALLEY_NO_NODE;
-        else
+        else if (r->over.at[i] == i || r->waiter.at[i] >= many || r->waiter.at[i] == i)
             r->waiter.at[i] = MODEL_NONE;
 }
 
@@ -210,7 +211,7 @@ halley_status synth_program_order(synth_program *p, synth_reader *r,
     const uint32_t n = halley_trace_count(trace);
     bool forward = false;
     p->nodes.n = p->ops.n = p->tokens.n = p->backs.n = p->back_at.n = 0;
-    p->pauses.n = p->sides.n = 0;
+    p->sides.n = 0;
     if (!synth_u32s_resize(&p->back_at, n + 1) || !synth_u32s_resize(&p->nodes, n) ||
         !synth_u32s_resize(&p->ops, n) || !synth_u32s_resize(&p->tokens, n) ||
         !synth_u32s_resize(&r->place, n) || !synth_u32s_resize(&r->over, n) ||

@@ -119,8 +119,15 @@ uint32_t synth_side_field(const synth_model *m, uint32_t token)
     const model_ref *const next = synth_side_waiter(m, token);
     assert(next != NULL);
     uint64_t key = hash_u64(m->ops.at[t->op].key ^ t->n_refs);
-    key = hash_u64(key ^ m->ops.at[next->op].key) ^ next->n;
-    return UINT32_C(1) << 31 | (uint32_t)(hash_u64(key) >> 33);
+    key = hash_u64(key ^ m->ops.at[next->op].key) ^ next->n ^ (uint64_t)next->ctrl << 16;
+    return (next->ctrl ? FIELD_PAUSES : FIELD_BESIDE) | (uint32_t)(hash_u64(key) >> 34);
+}
+
+uint32_t synth_side_sets(const synth_model *m, const model_side *s)
+{
+    return s->skeleton == MODEL_NONE
+               ? m->ops.at[synth_side_waiter(m, s->token)->op].n_sets
+               : m->skeletons.at[s->skeleton].n_sets;
 }
 
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)

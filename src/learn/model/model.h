@@ -93,7 +93,7 @@ typedef enum model_ref_kind {
     REF_QUEUE,  /* the first such */
     REF_ALL,    /* all such */
     REF_NEXT,   /* of a node beside the program: who waits for it, the n-th next of an
-                   operator, from 0 */
+                   operator, from 0; ctrl: instead of for what this one waits for */
     REF_N_KINDS
 } model_ref_kind;
 
@@ -124,7 +124,8 @@ typedef struct model_skeleton {
     uint32_t n_sets, last_set;
 } model_skeleton;
 
-/* A token of nodes beside the program, of which a skeleton's sets have some. */
+/* A token of nodes beside the program, of which a skeleton's sets have some; of pauses,
+ * sets of any skeleton (MODEL_NONE). */
 typedef struct model_side {
     uint32_t skeleton, token;
     uint32_t n_sets, last_set;
@@ -335,7 +336,12 @@ uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
 /* Whether nodes of the token stand beside the program: who waits for them, else NULL. */
 const model_ref *synth_side_waiter(const synth_model *m, uint32_t token);
 /* The field of a node for how many nodes of such a token stand beside it. */
+#define FIELD_BESIDE UINT32_C(0x80000000)
+#define FIELD_PAUSES UINT32_C(0xc0000000)
 uint32_t synth_side_field(const synth_model *m, uint32_t token);
+/* How many sets could have what stands beside: those of the skeleton, or with who waits.
+ */
+uint32_t synth_side_sets(const synth_model *m, const model_side *s);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
@@ -362,12 +368,6 @@ enum {
     FIELD_BYTES,            /* of one of several ranks: what it sends */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
-/* The field of a node for how long such pauses before it last, in ns; 0 = there is none.
- */
-static inline uint32_t synth_pause_field(const model_op *pause)
-{
-    return UINT32_C(1) << 31 | (uint32_t)(pause->key >> 33);
-}
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */
 uint64_t synth_set_law_key(uint64_t family, uint32_t field);
 

@@ -278,9 +278,9 @@ static bool templates_are_right(const synth_model *m)
             return false;
     for (size_t i = 0; i < m->sides.n; i++) {
         const model_side *s = &m->sides.at[i];
-        if (s->skeleton >= m->skeletons.n || s->token >= m->tokens.n ||
-            s->n_sets > m->skeletons.at[s->skeleton].n_sets ||
-            synth_side_waiter(m, s->token) == NULL)
+        if (s->token >= m->tokens.n || synth_side_waiter(m, s->token) == NULL ||
+            (s->skeleton >= m->skeletons.n && s->skeleton != MODEL_NONE) ||
+            s->n_sets > synth_side_sets(m, s))
             return false;
     }
     for (size_t i = 0; i < m->parts.n; i++)

@@ -84,18 +84,6 @@ static bool keep_op(pruner *p, uint32_t *op)
     return true;
 }
 
-/* Pauses, which no program names. */
-static bool keep_pauses(pruner *p)
-{
-    for (uint32_t i = 0; i < p->from->ops.n; i++) {
-        const model_op *const op = &p->from->ops.at[i];
-        uint32_t id = i;
-        if ((op->flags & MODEL_OP_PAUSE) != 0 && op->n_sets >= p->k && !keep_op(p, &id))
-            return false;
-    }
-    return true;
-}
-
 static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
 {
     assert(*first + n <= p->from->refs.n);
@@ -290,9 +278,11 @@ static bool keep_sides(pruner *p)
 {
     for (size_t i = 0; i < p->from->sides.n; i++) {
         model_side s = p->from->sides.at[i];
-        s.skeleton = p->skeleton[s.skeleton];
+        const bool all = s.skeleton == MODEL_NONE;
         s.last_set = 0;
-        if (s.n_sets < p->k || s.skeleton == MODEL_NONE)
+        if (!all)
+            s.skeleton = p->skeleton[s.skeleton];
+        if (s.n_sets < p->k || (!all && s.skeleton == MODEL_NONE))
             continue;
         if (!keep_token(p, &s.token) || !array_push(&p->to->sides, s))
             return false;
@@ -469,7 +459,7 @@ static bool keep_all(pruner *p)
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
         !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
-        !keep_tokens(p) || !keep_sides(p) || !keep_pauses(p) || !keep_all_together(p))
+        !keep_tokens(p) || !keep_sides(p) || !keep_all_together(p))
         return false;
     return keep_joint(p);
 }

@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A node beside the program, and for which of an operator's next nodes. */
+/* A node beside the program, and for which of an operator's next nodes: which waits for
+ * it instead of for `after`; MODEL_NONE: in addition to all else. */
 typedef struct waited_for {
-    uint32_t node, op, n;
+    uint32_t node, op, n, after;
 } waited_for;
 
 typedef struct linker {
@@ -151,28 +152,44 @@ static bool start_order(linker *l, const sample_set *s)
 }
 
 /* A node beside the program waits for the last one of it; who waits for this one is still
- * to come. */
+ * to come. Pauses between the same two nodes follow each other. */
 static bool link_beside(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
 {
     assert(n > 0 && refs[n - 1].kind == REF_NEXT);
-    return (n == 1 || l->core.n == 0 ||
-            array_push(&l->stage->deps, l->core.at[l->core.n - 1])) &&
-           array_push(&l->beside, (waited_for){at, refs[n - 1].op, refs[n - 1].n});
+    const model_ref *const next = &refs[n - 1];
+    waited_for new = {at, next->op, next->n, MODEL_NONE};
+    if (n == 1 || l->core.n == 0)
+        return array_push(&l->beside, new);
+    const uint32_t last = l->core.at[l->core.n - 1];
+    new.after = next->ctrl ? last : MODEL_NONE;
+    for (size_t i = 0; next->ctrl && i < l->beside.n; i++) {
+        waited_for *const w = &l->beside.at[i];
+        if (w->after != last || w->op != new.op || w->n != new.n)
+            continue;
+        const uint32_t before = w->node;
+        w->node = at;
+        return array_push(&l->stage->deps, before);
+    }
+    return array_push(&l->stage->deps, last) && array_push(&l->beside, new);
 }
 
-/* What stands beside the program and a node of this operator waits for. */
-static bool take_beside(linker *l, uint32_t op)
+/* What stands beside the program and this node waits for: pauses, each instead of for
+ * what is before it, or all else. */
+static bool take_beside(linker *l, const sample_node *node, bool pauses)
 {
+    synth_u32s *const deps = &l->stage->deps;
     size_t n = 0;
     for (size_t i = 0; i < l->beside.n; i++) {
-        waited_for w = l->beside.at[i];
-        if (w.op == op && w.n == 0) {
-            if (!array_push(&l->stage->deps, w.node))
-                return false;
+        const waited_for w = l->beside.at[i];
+        if (w.op != node->op || w.n > 0 || pauses != (w.after != MODEL_NONE)) {
+            l->beside.at[n] = w;
+            l->beside.at[n++].n -= w.op == node->op && w.n > 0 && pauses;
             continue;
         }
-        w.n -= w.op == op;
-        l->beside.at[n++] = w;
+        if (!pauses && !array_push(deps, w.node))
+            return false;
+        for (size_t k = node->first_dep; k < deps->n; k++)
+            deps->at[k] = deps->at[k] == w.after ? w.node : deps->at[k];
     }
     l->beside.n = n;
     return true;
@@ -207,7 +224,7 @@ static bool link_node(linker *l, const sample_set *set, uint32_t at)
     l->place.at[at] = MODEL_NONE;
     if (beside ? !link_beside(l, refs, n, at)
                : !link_refs(l, refs, n, place, node->first_dep, false) ||
-                     !take_beside(l, node->op))
+                     !take_beside(l, node, false))
         return false;
     node->n_data = (uint32_t)s->deps.n - node->first_dep;
     if (!beside && !link_refs(l, refs, n, place, node->first_dep + node->n_data, true))
@@ -215,7 +232,7 @@ static bool link_node(linker *l, const sample_set *set, uint32_t at)
     if (l->in_order && !keep_order(l, at, node->first_dep))
         return false;
     node->n_deps = (uint32_t)s->deps.n - node->first_dep;
-    return beside || go_on(l, node, at);
+    return beside || (go_on(l, node, at) && take_beside(l, node, true));
 }
 
 halley_status sample_deps(sample_set *s, halley_error *err)

@@ -33,7 +33,6 @@ typedef struct valuer {
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
-    synth_u32s pauses;       /* operators that come and go */
     ARRAY(drawn_side) sides; /* of this stage */
     sample_nodes nodes;      /* of this stage, with what stands beside it */
 } valuer;
@@ -50,19 +49,25 @@ static double measure_doubt(const model_law *law)
     return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
-/* The law that is most likely right, of equal ones the most special; of pauses, which
- * come and go as they do in their place, always that; MODEL_NONE: none. */
+/* The law that is most likely right, of equal ones the most special. How many nodes stand
+ * beside another, and how long pauses last, is as it is in their place: always the most
+ * special, and for how many that are no pauses none of elsewhere. MODEL_NONE: none. */
 static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
+    const uint32_t n_levels = at->field >= FIELD_BESIDE && at->field < FIELD_PAUSES
+                                  ? LAW_LEVELS - 1
+                                  : LAW_LEVELS;
+    const uint32_t op = map64_find(&m->op_of, at->op);
+    const bool own = at->field >= FIELD_BESIDE ||
+                     (op != HASH_NONE && (m->ops.at[op].flags & MODEL_OP_PAUSE) != 0);
     uint32_t best = MODEL_NONE;
     double least = 0;
-    const uint32_t n_levels = at->field >> 31 == 0 ? LAW_LEVELS : LAW_LEVELS - 1;
     for (uint32_t k = at->program == 0; k < n_levels; k++) {
         const uint32_t id = map64_find(&m->law_of, synth_law_key(at, k));
         if (id == HASH_NONE)
             continue;
         const double d = measure_doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
-        if (best == MODEL_NONE || (d < 0.8 * least && at->field >> 31 == 0)) {
+        if (best == MODEL_NONE || (d < 0.8 * least && !own)) {
             best = id;
             least = d;
         }
@@ -253,26 +258,6 @@ static void round_times(const valuer *v, double *values, const model_op *op)
             values[f] = find_grain(v->s, values[f]);
 }
 
-/* Whether, and how long, nodes that come and go stand before this one. */
-static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
-{
-    assert(i < stage->nodes.n);
-    sample_node *const node = &stage->nodes.at[i];
-    node->first_pause = (uint32_t)stage->pauses.n;
-    for (size_t k = 0; k < v->pauses.n; k++) {
-        const uint32_t op = v->pauses.at[k];
-        double ns;
-        at.field = synth_pause_field(&v->s->m->ops.at[op]);
-        if (!value_at(&ns, v, &at, no_work))
-            return false;
-        ns = find_grain(v->s, ns);
-        if (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns}))
-            return false;
-    }
-    node->n_pauses = (uint32_t)stage->pauses.n - node->first_pause;
-    return true;
-}
-
 /* The numbers of a node that stands in a place, and whom it talks to. */
 static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_place at)
 {
@@ -300,8 +285,8 @@ static bool choose_sides(valuer *v, uint32_t skeleton)
     v->sides.n = 0;
     for (size_t i = 0; i < m->sides.n; i++) {
         const model_side *const s = &m->sides.at[i];
-        if (s->skeleton != skeleton ||
-            rng_unit(&v->s->random) * m->skeletons.at[skeleton].n_sets >= s->n_sets)
+        if ((s->skeleton != skeleton && s->skeleton != MODEL_NONE) ||
+            rng_unit(&v->s->random) * synth_side_sets(m, s) >= s->n_sets)
             continue;
         if (!array_push(&v->sides, (drawn_side){s->token, synth_side_field(m, s->token),
                                                 rng_unit(&v->s->random)}))
@@ -317,17 +302,19 @@ static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
     for (size_t k = 0; k < v->sides.n; k++) {
         drawn_side *const side = &v->sides.at[k];
         const model_token *const t = &m->tokens.at[side->token];
+        const model_ref *const next = synth_side_waiter(m, side->token);
+        const law_place place = {.family = v->family,
+                                 .op = m->ops.at[t->op].key,
+                                 .before = at.op,
+                                 .after = m->ops.at[next->op].key};
         double rate;
         at.field = side->field;
         at.program = v->program;
+        if (next->ctrl && place.after != at.after) /* a pause before another node */
+            continue;
         if (!value_at(&rate, v, &at, no_work))
             return false;
         side->due += fmin(rate, MOST_BESIDE);
-        const law_place place = {
-            .family = v->family,
-            .op = m->ops.at[t->op].key,
-            .before = at.op,
-            .after = m->ops.at[synth_side_waiter(m, side->token)->op].key};
         for (; side->due >= 1; side->due--) {
             sample_node node = {.token = side->token, .op = t->op, .where = MODEL_NONE};
             if (!draw_values(v, stage, &node, place) || !array_push(&v->nodes, node))
@@ -348,9 +335,7 @@ static bool draw_node(valuer *v, sample_stage *stage, size_t i)
     at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
     if (!draw_values(v, stage, node, at))
         return false;
-    at.program = v->bare ? v->program : 0;
-    return draw_pauses(v, stage, i, at) && array_push(&v->nodes, *node) &&
-           draw_sides(v, stage, at);
+    return array_push(&v->nodes, *node) && draw_sides(v, stage, at);
 }
 
 /* The numbers of a stage. */
@@ -396,14 +381,10 @@ halley_status sample_values(sample_set *s, halley_error *err)
                 .luck = rng_normal(&s->random)};
     v.known = is_known_family(s->m, v.family);
     bool ok = true;
-    for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
-        if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)
-            ok = array_push(&v.pauses, i);
     for (uint32_t k = 0; ok && k < s->stages.n; k++)
         ok = draw_stage(&v, k);
     map64_fini(&v.of);
     array_fini(&v.list);
-    array_fini(&v.pauses);
     array_fini(&v.sides);
     array_fini(&v.nodes);
     return ok ? HALLEY_OK : error_nomem(err);
