@@ -40,47 +40,6 @@ void learner_fini(learner *l)
     array_fini(&l->token_stage);
     map64_fini(&l->spot_of);
     map64_fini(&l->side_of);
-    learn_later *const both[] = {&l->later, &l->now};
-    for (int i = 0; i < 2; i++) {
-        array_fini(&both[i]->points);
-        array_fini(&both[i]->list);
-    }
-}
-
-static bool same_point(const law_point *a, const law_point *b)
-{
-    return a->n == b->n &&
-           memcmp(a->feature, b->feature, a->n * sizeof *a->feature) == 0 &&
-           memcmp(a->value, b->value, a->n * sizeof *a->value) == 0;
-}
-
-static bool leave_for_later(learner *l, uint32_t law, const law_point *p, double y)
-{
-    assert(law < l->m.laws.n);
-    learn_later *const to = &l->later;
-    /* all numbers of a stage but durations have the same point */
-    if (to->points.n == 0 || !same_point(&to->points.at[to->points.n - 1], p))
-        if (!array_push(&to->points, *p))
-            return false;
-    return array_push(&to->list, (learn_number){law, (uint32_t)to->points.n - 1, y});
-}
-
-void learner_turn(learner *l)
-{
-    const learn_later empty = l->now;
-    l->now = l->later;
-    l->later = empty;
-}
-
-void learner_settle(learner *l)
-{
-    learn_later *const from = &l->now;
-    pthread_mutex_lock(l->sums_lock);
-    for (size_t i = 0; i < from->list.n; i++)
-        law_sum_add(&l->m.sums.at[from->list.at[i].law],
-                    &from->points.at[from->list.at[i].point], from->list.at[i].y);
-    pthread_mutex_unlock(l->sums_lock);
-    from->list.n = from->points.n = 0;
 }
 
 halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
@@ -187,16 +146,6 @@ static halley_status used_groups(learner *l, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
-static bool reserve_sum(learner *l)
-{
-    if (!l->sums_lock || l->m.sums.n < l->m.sums.cap)
-        return array_reserve(&l->m.sums, 1);
-    pthread_mutex_lock(l->sums_lock);
-    const bool ok = array_reserve(&l->m.sums, 1);
-    pthread_mutex_unlock(l->sums_lock);
-    return ok;
-}
-
 static uint32_t law_of(learner *l, uint64_t key)
 {
     assert(key != 0 || l != NULL);
@@ -207,8 +156,7 @@ static uint32_t law_of(learner *l, uint64_t key)
         return MODEL_NONE;
     if (!fresh)
         return id;
-    if (!reserve_sum(l) ||
-        !array_push(&m->laws, (model_law){.key = key, .general = MODEL_NONE}))
+    if (!array_reserve(&m->sums, 1) || !array_push(&m->laws, (model_law){.key = key}))
         return MODEL_NONE;
     memset(&m->sums.at[m->sums.n++], 0, sizeof *m->sums.at);
     return id;
@@ -229,10 +177,7 @@ static bool observe_number(learner *l, uint32_t law, const law_point *p, double 
         m->sums.at[law].zeros++;
         return true;
     }
-    if (!l->sums_lock)
-        law_sum_add(&m->sums.at[law], p, log_value);
-    else if (!leave_for_later(l, law, p, log_value))
-        return false;
+    law_sum_add(&m->sums.at[law], p, log_value);
     return true;
 }
 
@@ -306,9 +251,7 @@ static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t node
             learner_see_grain(l, op, i, values[i]);
         l->bytes += size && values[i] > 0 ? values[i] : 0;
         place.field = i;
-        const bool own =
-            of->bare || size || (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
-        place.program = own ? of->program : 0;
+        place.program = of->bare || size ? of->program : 0;
         if (i >= op->n_fields)
             place.field =
                 op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
@@ -429,44 +372,6 @@ static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
     return sum_rates(l, of);
 }
 
-/* The mean of a field in the same place, by its name; 0 = none. */
-static double mean_beside(const learner *l, const law_place *at, str name)
-{
-    assert(name.n > 0);
-    const synth_model *m = &l->m;
-    const uint32_t op_id = map64_find(&m->op_of, at->op);
-    if (op_id == HASH_NONE)
-        return 0;
-    law_place beside = *at;
-    beside.field = synth_field_of(m, &m->ops.at[op_id], name);
-    if (beside.field == MODEL_NONE)
-        return 0;
-    const uint32_t id = map64_find(&l->total_of, synth_law_key(&beside, 0));
-    return id != HASH_NONE && l->totals.at[id].n > 0
-               ? exp(l->totals.at[id].sum / l->totals.at[id].n)
-               : 0;
-}
-
-/* Operators that talk to groups of several kinds: which one a node means depends on the
- * program. */
-static void note_mixed(learner *l)
-{
-    for (size_t i = 0; i < l->totals.n; i++) {
-        const learn_total *const t = &l->totals.at[i];
-        if (t->at.field != FIELD_GROUP_SIZE && t->at.field != FIELD_GROUP_STRIDE)
-            continue;
-        bool mixed = t->least < t->most;
-        for (size_t j = 0; j < i && !mixed; j++) {
-            const learn_total *const other = &l->totals.at[j];
-            mixed = other->at.op == t->at.op && other->at.field == t->at.field &&
-                    (other->least < t->least || other->least > t->least);
-        }
-        const uint32_t op = mixed ? map64_find(&l->m.op_of, t->at.op) : HASH_NONE;
-        if (op != HASH_NONE)
-            l->m.ops.at[op].flags |= MODEL_OP_MIXED;
-    }
-}
-
 static bool is_operations(const synth_model *m, const law_place *at)
 {
     const uint32_t id = map64_find(&m->op_of, at->op);
@@ -487,33 +392,25 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     }
     if (!sum_sides(l, trace, of))
         return false;
-    note_mixed(l);
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
-        law_point point = *p;
         t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
         t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
         const double variance =
             t->n > 1 ? fmax(0, t->square - t->n * t->mean * t->mean) / (t->n - 1) : 0;
         if (t->n > 0 && is_operations(&l->m, &t->at))
             l->operations += t->n * exp(t->mean + 0.5 * variance);
-        if (synth_is_duration(&l->m, t->at.op, t->at.field))
-            law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
-                           mean_beside(l, &t->at, STR("tensor_size")));
         for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
             t->law[k] = law_of(l, synth_law_key(&t->at, k));
             const bool first = t->law[k] != MODEL_NONE &&
                                l->m.laws.at[t->law[k]].last_set != l->m.head.at[0].n_sets;
-            if (!observe_number(l, t->law[k], &point, t->mean))
+            if (!observe_number(l, t->law[k], p, t->mean))
                 return false;
             if (t->n > 0)
                 law_sum_nodes(&l->m.sums.at[t->law[k]], t->n, variance, t->zeros);
             if (t->n > 0 && first)
                 law_sum_ends(&l->m.sums.at[t->law[k]], t->mean, t->least, t->most);
         }
-        if (t->at.program != 0)
-            l->m.laws.at[t->law[0]].general = t->law[1];
-        l->m.laws.at[t->law[1]].general = t->law[LAW_LEVELS - 1];
     }
     for (size_t i = 0; i < l->values.n; i++) {
         const learn_total *t = &l->totals.at[l->values.at[i].total];

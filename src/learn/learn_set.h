@@ -6,8 +6,6 @@
 #include "learn/noise.h"
 #include "learn/program.h"
 
-#include <pthread.h>
-
 typedef struct learn_total {
     uint64_t key; /* of the special law */
     law_place at;
@@ -23,17 +21,6 @@ typedef struct learn_value {
     float log;
 } learn_value;
 
-typedef struct learn_number {
-    uint32_t law, point;
-    double y;
-} learn_number;
-
-/* Numbers under laws that are still to be summed up, in the order they were met. */
-typedef struct learn_later {
-    ARRAY(law_point) points;
-    ARRAY(learn_number) list;
-} learn_later;
-
 /* Nodes of an operator between two others, beside which some stood: which, and how many
  * of the last stage (from 1) that had any. */
 typedef struct learn_spot {
@@ -48,10 +35,6 @@ typedef struct learn_beside {
 /* Memory kept from set to set. */
 typedef struct learner {
     synth_model m;
-    /* NULL: sums are added to at once. Else later; it is locked while they are, and while
-     * they move. */
-    pthread_mutex_t *sums_lock;
-    learn_later later, now; /* filled by learner_add; emptied by learner_settle */
     synth_reader reader;
     synth_program program;
     synth_folded folded;
@@ -106,13 +89,5 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
 /* groups_path may be NULL: then groups are who uses them. */
 halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
                           const char *groups_path, halley_error *err);
-/*
- * With sums_lock: adding to sums waits for memory more than it computes, so another
- * thread can do it. learner_turn lets learner_settle sum up what learner_add left until
- * then, while learner_add adds further sets. The sums are complete when both were called
- * with no set in between.
- */
-void learner_turn(learner *l);
-void learner_settle(learner *l);
 
 #endif

@@ -1,8 +1,6 @@
 /*
- * The order in which a program lists its nodes: that of the file where dependencies allow
- * it, else by level. Pauses and what stands beside are left out. Where there are some,
- * levels would shift with each that comes or goes: then nodes stand in the order of the
- * file, each after what it depends on.
+ * The order in which a program lists its nodes: that of the file, each after what it
+ * depends on. Pauses and what stands beside are left out.
  */
 #include "learn/program.h"
 #include "trace/core/levels.h"
@@ -109,36 +107,6 @@ static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
     return HALLEY_OK;
 }
 
-static halley_status by_level(synth_program *p, const synth_reader *r,
-                              const halley_trace *trace, halley_error *err)
-{
-    const uint32_t n = halley_trace_count(trace);
-    trace_levels levels;
-    TRY(trace_levels_init(&levels, trace, &(trace_levels_opts){.ignore_self = true},
-                          err));
-    uint32_t *first = mem_array_zero((size_t)levels.depth + 2, sizeof *first);
-    halley_status status = HALLEY_OK;
-    if (!first)
-        status = error_nomem(err);
-    else if (levels.n_cyclic > 0)
-        status = refuse_cycle(err);
-    else {
-        for (uint32_t i = 0; i < n; i++)
-            first[levels.level[i] + 1]++;
-        for (uint32_t k = 1; k <= levels.depth + 1; k++)
-            first[k] += first[k - 1];
-        for (uint32_t i = 0; i < n; i++)
-            p->nodes.at[first[levels.level[i]]++] = i;
-        p->nodes.n = 0;
-        for (uint32_t i = 0; i < n; i++)
-            if (r->over.at[p->nodes.at[i]] != HALLEY_NO_NODE)
-                p->nodes.at[p->nodes.n++] = p->nodes.at[i];
-    }
-    free(first);
-    trace_levels_fini(&levels);
-    return status;
-}
-
 /* A node whose dependencies are being placed: those before the next one are. */
 typedef struct waiting {
     uint32_t node, next;
@@ -228,8 +196,7 @@ halley_status synth_program_order(synth_program *p, synth_reader *r,
         forward = forward || leads_forward(r, trace, i);
     }
     if (forward)
-        TRY(r->has_pauses ? behind_dependencies(p, r, trace, err)
-                          : by_level(p, r, trace, err));
+        TRY(behind_dependencies(p, r, trace, err));
     p->ops.n = p->tokens.n = p->nodes.n;
     for (uint32_t at = 0; at < p->nodes.n; at++)
         r->place.at[p->nodes.at[at]] = at;

@@ -25,7 +25,7 @@
 
 enum {
     MODEL_VERSION = 9,
-    MODEL_FEATURES = 40, /* of a law: see model_feature */
+    MODEL_FEATURES = 34, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
     MODEL_CIRCLE = 2 * MODEL_BUCKETS,
@@ -37,13 +37,7 @@ enum {
 #define MODEL_WIDTH 0.125
 
 /* The first features are the same in every law; the others are conditions. */
-enum {
-    FEATURE_ONE,
-    FEATURE_FIRST,
-    FEATURE_LAST,
-    FEATURE_WORK, /* of durations: see law_point_work; six */
-    FEATURE_CONDITIONS = FEATURE_WORK + 6
-};
+enum { FEATURE_ONE, FEATURE_FIRST, FEATURE_LAST, FEATURE_CONDITIONS };
 
 /* Numeric conditions as factors: the 0th is 1, the i-th the condition of the feature
  * FEATURE_CONDITIONS + i - 1. */
@@ -79,7 +73,6 @@ enum {
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
     MODEL_OP_LOOKS = 7,  /* those above, by which operators are distinguished */
-    MODEL_OP_MIXED = 8,  /* found to use groups of several kinds in one program */
     MODEL_OP_PAUSE = 16, /* comes and goes: see noise.h */
     MODEL_OP_LOOSE = 32, /* not all its nodes have all its fields, which are no part of
                             the key either */
@@ -152,14 +145,14 @@ typedef struct model_body {
 typedef struct model_law {
     uint64_t key;
     uint32_t n_sets, last_set;
-    float none;                /* share of nodes that are 0 where not all are */
-    float zero;                /* share of sets in which all are */
-    float spread;              /* standard deviation of log between sets, unexplained */
-    float within;              /* the same between nodes of a set */
-    float low, high;           /* where log means of sets are */
-    float least, most;         /* where log values of nodes are; not so: not known */
-    uint32_t general;          /* while learning: the law of which this is a case */
-    uint32_t plain;            /* 1: sets do not differ, all nodes are drawn alike */
+    float none;        /* share of nodes that are 0 where not all are */
+    float zero;        /* share of sets in which all are */
+    float spread;      /* standard deviation of log between sets, unexplained */
+    float within;      /* the same between nodes of a set */
+    float low, high;   /* where log means of sets are */
+    float least, most; /* where log values of nodes are; not so: not known */
+    uint32_t plain;    /* 1: sets do not differ, all nodes are drawn alike */
+    uint32_t unused;
     float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean, or
                                   (plain) from the law's */
     double coefficient[MODEL_FEATURES];

@@ -318,9 +318,8 @@ static bool laws_are_right(const synth_model *m)
     for (size_t i = 0; i < m->laws.n; i++) {
         const model_law *l = &m->laws.at[i];
         if (!all_finite(l->coefficient, MODEL_FEATURES) || !isfinite(l->spread) ||
-            (l->general != MODEL_NONE && l->general >= m->laws.n) || l->plain > 1 ||
-            !isfinite(l->within) || isnan(l->zero) || isnan(l->none) || isnan(l->low) ||
-            isnan(l->high) || isnan(l->least) || isnan(l->most))
+            l->plain > 1 || !isfinite(l->within) || isnan(l->zero) || isnan(l->none) ||
+            isnan(l->low) || isnan(l->high) || isnan(l->least) || isnan(l->most))
             return false;
         for (uint32_t k = 0; k < MODEL_BUCKETS; k++)
             if (!(l->hist[k] >= 0))

@@ -75,19 +75,15 @@ static uint32_t choose_law(const synth_model *m, const law_place *at)
     return best;
 }
 
-/* `operations` and `bytes` of the node, for durations; negative: not one. */
-static here look_up(valuer *v, const law_place *at, double operations, double bytes)
+static here look_up(valuer *v, const law_place *at)
 {
     assert(at->op != 0);
-    law_point point = v->point;
-    if (operations >= 0)
-        law_point_work(&point, operations, bytes);
     here h = {.law = choose_law(v->s->m, at), .zero = true};
     if (h.law == MODEL_NONE)
         return h;
     const model_law *law = &v->s->m->laws.at[h.law];
     h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
-    h.mean = law_log(law->coefficient, &point) + law->spread * v->luck;
+    h.mean = law_log(law->coefficient, &v->point) + law->spread * v->luck;
     /* A law goes on beyond what was seen as far as it held there. What it says of a
      * family that was never seen is a guess, and what is too large is far off. */
     const bool holds = v->s->extrapolate || law->spread == 0;
@@ -142,20 +138,14 @@ static double snap_to_whole(double x)
     return best;
 }
 
-/* What the node at hand does; negative where that does not matter. */
-typedef struct work {
-    double operations, bytes;
-} work;
-static const work no_work = {-1, -1};
-
 /* The number a place asks for; false: no memory. */
-static bool value_at(double *out, valuer *v, const law_place *at, work w)
+static bool value_at(double *out, valuer *v, const law_place *at)
 {
     assert(out != NULL);
     uint32_t id = (uint32_t)v->list.n;
     bool fresh;
     if (!map64_put(&v->of, synth_law_key(at, 0), &id, &fresh) ||
-        (fresh && !array_push(&v->list, look_up(v, at, w.operations, w.bytes))))
+        (fresh && !array_push(&v->list, look_up(v, at))))
         return false;
     const here *h = &v->list.at[id];
     *out = 0;
@@ -200,18 +190,17 @@ static bool place_group(valuer *v, sample_node *node, law_place *at)
 {
     double size, stride;
     at->field = FIELD_GROUP_SIZE;
-    if (!value_at(&size, v, at, no_work))
+    if (!value_at(&size, v, at))
         return false;
     at->field = FIELD_GROUP_STRIDE;
-    return value_at(&stride, v, at, no_work) &&
-           sample_place_group(v->s, node, size, stride);
+    return value_at(&stride, v, at) && sample_place_group(v->s, node, size, stride);
 }
 
 static bool place_peer(valuer *v, sample_node *node, law_place *at)
 {
     double distance;
     at->field = FIELD_PEER;
-    if (!value_at(&distance, v, at, no_work))
+    if (!value_at(&distance, v, at))
         return false;
     sample_place_peer(v->s, node, distance);
     return true;
@@ -224,29 +213,16 @@ static double find_grain(const sample_set *s, double ns)
     return grain < 2 || !(ns > 0) ? ns : fmax(1, round(ns / grain)) * grain;
 }
 
-/* The fields of a node, times last: they follow from the others, too. */
+/* The fields of a node. */
 static bool draw_fields(valuer *v, double *values, const model_op *op, law_place at)
 {
     assert(op->n_fields <= SYNTH_FIELDS);
-    const synth_model *m = v->s->m;
-    work w = {0};
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t f = 0; f < op->n_fields; f++) {
-            const uint32_t name = m->fields.at[op->first_field + f].name;
-            const str text =
-                name == MODEL_NONE ? STR("duration_ns") : synth_text(m, name);
-            const bool is_time = str_eq(text, STR("duration_ns"));
-            at.field = f;
-            at.program = v->bare || str_eq(text, STR("comm_size")) ? v->program : 0;
-            if (is_time != (pass == 1))
-                continue;
-            if (!value_at(&values[f], v, &at, is_time ? w : no_work))
-                return false;
-            if (str_eq(text, STR("num_ops")))
-                w.operations = values[f];
-            else if (str_eq(text, STR("tensor_size")))
-                w.bytes = values[f];
-        }
+    const uint32_t bytes = synth_field_of(v->s->m, op, STR("comm_size"));
+    for (at.field = 0; at.field < op->n_fields; at.field++) {
+        at.program = v->bare || at.field == bytes ? v->program : 0;
+        if (!value_at(&values[at.field], v, &at))
+            return false;
+    }
     return true;
 }
 
@@ -270,7 +246,7 @@ static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_p
     if (!draw_fields(v, values, op, at))
         return false;
     round_times(v, values, op);
-    at.program = v->program;
+    at.program = v->bare ? v->program : 0;
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
@@ -312,7 +288,7 @@ static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
         at.program = v->program;
         if (next->ctrl && place.after != at.after) /* a pause before another node */
             continue;
-        if (!value_at(&rate, v, &at, no_work))
+        if (!value_at(&rate, v, &at))
             return false;
         side->due += fmin(rate, MOST_BESIDE);
         for (; side->due >= 1; side->due--) {
