@@ -115,6 +115,9 @@ typedef struct halley_npu {
     double power_w, price_usd;
 } halley_npu;
 
+/* The name, or "unnamed NPU" for one that a file describes without a name; lent. */
+const char *halley_npu_label(const halley_npu *npu);
+
 /* Peak of 16-bit matmuls: bf16's, or fp16's where the device has no bf16; 0 = neither. */
 double halley_npu_wide_peak(const halley_npu *npu);
 

@@ -301,7 +301,9 @@ static void add_host(price_layer *p, const layer_sums *sum, const workload_layer
     const double plain = p->plain_b_s - sum->npu_b - sum->comm_b;
     const double backward =
         p->backward_s - sum->npu_b - sum->comm_b - sum->again - sum->comm_r;
-    assert(forward > -1e-9 && backward > -1e-9 && plain > -1e-9);
+    const double rounding = 1e-9 + 1e-9 * (p->forward_s + p->backward_s);
+    assert(forward > -rounding && backward > -rounding && plain > -rounding);
+    (void)rounding;
     p->host_f_s = fmax(0, forward);
     p->host_b_s = fmax(0, backward);
     p->host_plain_s = fmax(0, plain);

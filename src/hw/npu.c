@@ -47,6 +47,11 @@ static void list_dtypes(strbuf *to, const halley_npu *npu)
             strbuf_printf(to, "%s%s", to->n == 0 ? "" : ", ", dtype_names[t]);
 }
 
+const char *halley_npu_label(const halley_npu *npu)
+{
+    return npu->name[0] != '\0' ? npu->name : "unnamed NPU";
+}
+
 halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
                                      halley_error *err)
 {
@@ -57,7 +62,7 @@ halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
     strbuf have = {0};
     list_dtypes(&have, npu);
     const halley_status status =
-        error_set(err, HALLEY_EINVAL, "%s has no %s (it has %.*s)", npu->name,
+        error_set(err, HALLEY_EINVAL, "%s has no %s (it has %.*s)", halley_npu_label(npu),
                   dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
     strbuf_fini(&have);
     return status;
@@ -75,9 +80,10 @@ halley_status halley_npu_check_scales(const halley_npu *npu, halley_dtype dtype,
         return error_set(err, HALLEY_EINVAL,
                          "%s has no %s%s: its matmul units scale no blocks (it has %s "
                          "with fp8-recipe tensor, row or block)",
-                         npu->name, prefixes[needed], name, name);
-    return error_set(err, HALLEY_EINVAL, "%s has no %s%s (it has %s%s)", npu->name,
-                     prefixes[needed], name, prefixes[npu->scales], name);
+                         halley_npu_label(npu), prefixes[needed], name, name);
+    return error_set(err, HALLEY_EINVAL, "%s has no %s%s (it has %s%s)",
+                     halley_npu_label(npu), prefixes[needed], name, prefixes[npu->scales],
+                     name);
 }
 
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err)

@@ -27,7 +27,6 @@ typedef struct job {
     halley_learn_report *report;
     trace_found sets;
     learner l;
-    pthread_mutex_t sums_lock;
     uint32_t n_looked_at;
 } job;
 
@@ -108,8 +107,7 @@ static halley_status look_at_batch(job *j, batch *b, halley_error *err)
     return HALLEY_OK;
 }
 
-/* A walk through the corpus: some sets are used while what those before them say is added
- * to the sums, and the next are opened. */
+/* A walk through the corpus: some sets are used while the next are opened. */
 typedef struct walk {
     job *j;
     size_t step;
@@ -135,10 +133,7 @@ static halley_status do_walk_step(void *context, size_t i, uint32_t worker,
     (void)worker;
     if (i == 0)
         return w->use(w->j, w->now, err);
-    if (i == 1)
-        learner_settle(&w->j->l);
-    else
-        w->next->status[i - 2] = open_one(w, i - 2);
+    w->next->status[i - 1] = open_one(w, i - 1);
     return HALLEY_OK;
 }
 
@@ -155,8 +150,7 @@ static halley_status go_through(walk *w, halley_error *err)
     do {
         choose_batch(w->next, w->j, first, w->step);
         first += w->next->n * w->step;
-        status = pool_run(0, w->next->n + 2, do_walk_step, w, err);
-        learner_turn(&w->j->l);
+        status = pool_run(0, w->next->n + 1, do_walk_step, w, err);
         batch *const done = w->now;
         close_batch(done);
         w->now = w->next;
@@ -164,7 +158,6 @@ static halley_status go_through(walk *w, halley_error *err)
     } while (status == HALLEY_OK && w->now->n > 0);
     close_batch(w->now);
     free(both);
-    learner_settle(&w->j->l);
     return status;
 }
 
@@ -176,7 +169,7 @@ static halley_status look_around(walk *look, halley_error *err)
     learner *const l = &look->j->l;
     noise_finder noise = {0};
     bool any = false;
-    l->noise = l->recorder ? NULL : &noise; /* a network draws all nodes itself */
+    l->noise = l->reader.whole ? NULL : &noise;
     halley_status status = go_through(look, err);
     if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
         status = error_nomem(err);
@@ -293,10 +286,10 @@ static halley_status run_job(job *j, const char *const *from, size_t n_from,
     if (j->state.failed)
         return error_nomem(err);
     TRY(learner_init(&j->l, err));
-    j->l.sums_lock = &j->sums_lock;
     if (j->opts->kind == HALLEY_LEARN_NEURAL &&
         !(j->l.recorder = neural_recorder_new(j->opts->seed)))
         return error_nomem(err);
+    j->l.reader.whole = j->l.recorder != NULL; /* a network draws all nodes itself */
     TRY(learn_all(j, err));
     TRY(write_learned_model(j, err));
     (void)unlink(j->state.at);
@@ -317,12 +310,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
     j->opts = opts ? opts : &defaults;
     j->report = report ? report : &unread;
     *j->report = (halley_learn_report){.size = sizeof *j->report};
-    if (pthread_mutex_init(&j->sums_lock, NULL) != 0) {
-        free(j);
-        return error_nomem(err);
-    }
     const halley_status status = run_job(j, from, n_from, err);
-    pthread_mutex_destroy(&j->sums_lock);
     neural_recorder_free(j->l.recorder);
     learner_fini(&j->l);
     trace_found_fini(&j->sets);

@@ -34,48 +34,12 @@ void learner_fini(learner *l)
     array_fini(&l->keys);
     array_fini(&l->groups);
     array_fini(&l->parts);
-    array_fini(&l->pause_ops);
-    learn_later *const both[] = {&l->later, &l->now};
-    for (int i = 0; i < 2; i++) {
-        array_fini(&both[i]->points);
-        array_fini(&both[i]->list);
-    }
-}
-
-static bool same_point(const law_point *a, const law_point *b)
-{
-    return a->n == b->n &&
-           memcmp(a->feature, b->feature, a->n * sizeof *a->feature) == 0 &&
-           memcmp(a->value, b->value, a->n * sizeof *a->value) == 0;
-}
-
-static bool leave_for_later(learner *l, uint32_t law, const law_point *p, double y)
-{
-    assert(law < l->m.laws.n);
-    learn_later *const to = &l->later;
-    /* all numbers of a stage but durations have the same point */
-    if (to->points.n == 0 || !same_point(&to->points.at[to->points.n - 1], p))
-        if (!array_push(&to->points, *p))
-            return false;
-    return array_push(&to->list, (learn_number){law, (uint32_t)to->points.n - 1, y});
-}
-
-void learner_turn(learner *l)
-{
-    const learn_later empty = l->now;
-    l->now = l->later;
-    l->later = empty;
-}
-
-void learner_settle(learner *l)
-{
-    learn_later *const from = &l->now;
-    pthread_mutex_lock(l->sums_lock);
-    for (size_t i = 0; i < from->list.n; i++)
-        law_sum_add(&l->m.sums.at[from->list.at[i].law],
-                    &from->points.at[from->list.at[i].point], from->list.at[i].y);
-    pthread_mutex_unlock(l->sums_lock);
-    from->list.n = from->points.n = 0;
+    array_fini(&l->spots);
+    array_fini(&l->beside);
+    array_fini(&l->live);
+    array_fini(&l->token_stage);
+    map64_fini(&l->spot_of);
+    map64_fini(&l->side_of);
 }
 
 halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
@@ -182,16 +146,6 @@ static halley_status used_groups(learner *l, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
-static bool reserve_sum(learner *l)
-{
-    if (!l->sums_lock || l->m.sums.n < l->m.sums.cap)
-        return array_reserve(&l->m.sums, 1);
-    pthread_mutex_lock(l->sums_lock);
-    const bool ok = array_reserve(&l->m.sums, 1);
-    pthread_mutex_unlock(l->sums_lock);
-    return ok;
-}
-
 static uint32_t law_of(learner *l, uint64_t key)
 {
     assert(key != 0 || l != NULL);
@@ -202,8 +156,7 @@ static uint32_t law_of(learner *l, uint64_t key)
         return MODEL_NONE;
     if (!fresh)
         return id;
-    if (!reserve_sum(l) ||
-        !array_push(&m->laws, (model_law){.key = key, .general = MODEL_NONE}))
+    if (!array_reserve(&m->sums, 1) || !array_push(&m->laws, (model_law){.key = key}))
         return MODEL_NONE;
     memset(&m->sums.at[m->sums.n++], 0, sizeof *m->sums.at);
     return id;
@@ -224,10 +177,7 @@ static bool observe_number(learner *l, uint32_t law, const law_point *p, double 
         m->sums.at[law].zeros++;
         return true;
     }
-    if (!l->sums_lock)
-        law_sum_add(&m->sums.at[law], p, log_value);
-    else if (!leave_for_later(l, law, p, log_value))
-        return false;
+    law_sum_add(&m->sums.at[law], p, log_value);
     return true;
 }
 
@@ -265,7 +215,7 @@ typedef struct learn_stage {
 /* Whose stage is looked at. */
 typedef struct stage_of {
     uint64_t family, program;
-    uint32_t rank;
+    uint32_t rank, skeleton;
     bool bare; /* the set says nothing: all its numbers may be its program's own */
 } stage_of;
 
@@ -275,42 +225,25 @@ static bool is_named(const synth_model *m, const model_op *op, uint32_t field, s
            str_eq(synth_text(m, m->fields.at[op->first_field + field].name), name);
 }
 
-/* Pauses before the node at `at`, none included; *next: the first that is not before it.
- */
-static bool sum_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
-                       law_place place)
+/* Where the node at `at` of the program stands. */
+static law_place find_law_place(const learner *l, uint32_t at, const stage_of *of)
 {
-    assert(at < l->program.ops.n);
-    const synth_model *const m = &l->m;
-    const size_t first = *next;
-    while (*next < l->program.pauses.n && l->program.pauses.at[*next].at == at)
-        (*next)++;
-    for (size_t k = 0; k < l->pause_ops.n; k++) {
-        double ns = 0;
-        for (size_t i = first; i < *next; i++) {
-            const uint32_t node = l->program.pauses.at[i].node;
-            if (l->reader.op.at[node] == l->pause_ops.at[k])
-                ns += learner_pause_ns(l, trace, node);
-        }
-        place.field = synth_pause_field(&m->ops.at[l->pause_ops.at[k]]);
-        if (!sum_value(l, &place, ns))
-            return false;
-    }
-    return true;
+    const synth_program *const p = &l->program;
+    const model_op *const ops = l->m.ops.at;
+    return (law_place){.family = of->family,
+                       .op = ops[p->ops.at[at]].key,
+                       .before = at > 0 ? ops[p->ops.at[at - 1]].key : 0,
+                       .after = at + 1 < p->ops.n ? ops[p->ops.at[at + 1]].key : 0};
 }
 
-static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t at,
-                            const stage_of *of, size_t *pause)
+/* The numbers of a node at a place. */
+static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t node,
+                            const stage_of *of, law_place place)
 {
-    assert(at < l->program.ops.n);
     const synth_model *m = &l->m;
-    const synth_program *p = &l->program;
-    const model_op *op = &m->ops.at[p->ops.at[at]];
-    law_place place = {.family = of->family, .op = op->key};
-    place.before = at > 0 ? m->ops.at[p->ops.at[at - 1]].key : 0;
-    place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
+    const model_op *op = &m->ops.at[l->reader.op.at[node]];
     double values[LEARN_VALUES];
-    const uint32_t n = learner_values(values, l, trace, at, of->rank);
+    const uint32_t n = learner_values(values, l, trace, node, of->rank);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
         const bool size = is_named(m, op, i, STR("comm_size"));
@@ -318,65 +251,125 @@ static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t at,
             learner_see_grain(l, op, i, values[i]);
         l->bytes += size && values[i] > 0 ? values[i] : 0;
         place.field = i;
-        const bool own =
-            of->bare || size || (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
-        place.program = own ? of->program : 0;
+        place.program = of->bare || size ? of->program : 0;
         if (i >= op->n_fields)
             place.field =
                 op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
         if (!isnan(values[i]) && !sum_value(l, &place, values[i]))
             return false;
     }
-    place.program = of->bare ? of->program : 0;
-    return sum_pauses(l, trace, at, pause, place);
-}
-
-/* Operators of the model that come and go. */
-static bool list_pauses(learner *l)
-{
-    l->pause_ops.n = 0;
-    for (uint32_t i = 0; i < l->m.ops.n; i++)
-        if ((l->m.ops.at[i].flags & MODEL_OP_PAUSE) != 0 && !array_push(&l->pause_ops, i))
-            return false;
     return true;
 }
 
-/* The mean of a field in the same place, by its name; 0 = none. */
-static double mean_beside(const learner *l, const law_place *at, str name)
+uint64_t learner_side_key(const model_side *s)
 {
-    assert(name.n > 0);
-    const synth_model *m = &l->m;
-    const uint32_t op_id = map64_find(&m->op_of, at->op);
-    if (op_id == HASH_NONE)
-        return 0;
-    law_place beside = *at;
-    beside.field = synth_field_of(m, &m->ops.at[op_id], name);
-    if (beside.field == MODEL_NONE)
-        return 0;
-    const uint32_t id = map64_find(&l->total_of, synth_law_key(&beside, 0));
-    return id != HASH_NONE && l->totals.at[id].n > 0
-               ? exp(l->totals.at[id].sum / l->totals.at[id].n)
-               : 0;
+    return (uint64_t)s->skeleton << 32 | s->token;
 }
 
-/* Operators that talk to groups of several kinds: which one a node means depends on the
- * program. */
-static void note_mixed(learner *l)
+/* The skeleton has nodes of the token beside it, in this set. */
+static bool count_side(learner *l, uint32_t skeleton, uint32_t token)
 {
-    for (size_t i = 0; i < l->totals.n; i++) {
-        const learn_total *const t = &l->totals.at[i];
-        if (t->at.field != FIELD_GROUP_SIZE && t->at.field != FIELD_GROUP_STRIDE)
-            continue;
-        bool mixed = t->least < t->most;
-        for (size_t j = 0; j < i && !mixed; j++) {
-            const learn_total *const other = &l->totals.at[j];
-            mixed = other->at.op == t->at.op && other->at.field == t->at.field &&
-                    (other->least < t->least || other->least > t->least);
-        }
-        const uint32_t op = mixed ? map64_find(&l->m.op_of, t->at.op) : HASH_NONE;
-        if (op != HASH_NONE)
-            l->m.ops.at[op].flags |= MODEL_OP_MIXED;
+    synth_model *const m = &l->m;
+    const uint32_t set = m->head.at[0].n_sets;
+    const bool pause = synth_side_waiter(m, token)->ctrl != 0;
+    const model_side new = {pause ? MODEL_NONE : skeleton, token, 0, 0};
+    uint32_t id = (uint32_t)m->sides.n;
+    bool fresh;
+    if (!map64_put(&l->side_of, learner_side_key(&new), &id, &fresh) ||
+        (fresh && !array_push(&m->sides, new)))
+        return false;
+    model_side *const s = &m->sides.at[id];
+    s->n_sets += s->last_set != set;
+    s->last_set = set;
+    return true;
+}
+
+static uint64_t make_spot_key(const law_place *at)
+{
+    return hash_u64(hash_u64(hash_u64(at->op) ^ at->before) ^ at->after);
+}
+
+/* One node more of a token beside a place. */
+static bool note_beside(learner *l, const law_place *at, uint32_t token)
+{
+    uint32_t id = (uint32_t)l->spots.n;
+    bool fresh;
+    if (!map64_put(&l->spot_of, make_spot_key(at), &id, &fresh) ||
+        (fresh && !array_push(&l->spots, (learn_spot){.at = *at, .first = MODEL_NONE})) ||
+        !synth_u32s_resize(&l->token_stage, l->m.tokens.n))
+        return false;
+    l->token_stage.at[token] = l->n_stages;
+    uint32_t i = l->spots.at[id].first;
+    while (i != MODEL_NONE && l->beside.at[i].token != token)
+        i = l->beside.at[i].next;
+    if (i == MODEL_NONE) {
+        i = (uint32_t)l->beside.n;
+        if (!array_push(&l->beside, (learn_beside){token, l->spots.at[id].first, 0, 0}))
+            return false;
+        l->spots.at[id].first = i;
     }
+    learn_beside *const b = &l->beside.at[i];
+    b->n = b->stage == l->n_stages ? b->n + 1 : 1;
+    b->stage = l->n_stages;
+    return true;
+}
+
+/* One node more of the program. */
+static bool count_spot(learner *l, const law_place *at)
+{
+    const uint32_t id = map64_find(&l->spot_of, make_spot_key(at));
+    if (id == HASH_NONE)
+        return true;
+    learn_spot *const s = &l->spots.at[id];
+    s->n = s->stage == l->n_stages ? s->n + 1 : 1;
+    s->stage = l->n_stages;
+    return s->n > 1 || array_push(&l->live, id);
+}
+
+/* How many nodes of a token that the stage has there are for each node of a spot. */
+static bool sum_rates(learner *l, const stage_of *of)
+{
+    for (size_t k = 0; k < l->live.n; k++) {
+        const learn_spot *const s = &l->spots.at[l->live.at[k]];
+        law_place at = s->at;
+        at.family = of->family;
+        at.program = of->program;
+        for (uint32_t i = s->first; i != MODEL_NONE; i = l->beside.at[i].next) {
+            const learn_beside *const b = &l->beside.at[i];
+            at.field = synth_side_field(&l->m, b->token);
+            if (l->token_stage.at[b->token] == l->n_stages &&
+                !sum_value(l, &at, b->stage == l->n_stages ? (double)b->n / s->n : 0))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What stands beside the program. */
+static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
+{
+    const synth_program *const p = &l->program;
+    const model_op *const ops = l->m.ops.at;
+    l->n_stages++;
+    l->live.n = 0;
+    for (size_t i = 0; i < p->sides.n; i++) {
+        const synth_side *const s = &p->sides.at[i];
+        const law_place at = find_law_place(l, s->at, of);
+        const law_place place = {
+            .family = of->family,
+            .op = ops[l->reader.op.at[s->node]].key,
+            .before = at.op,
+            .after = ops[l->reader.op.at[l->reader.waiter.at[s->node]]].key};
+        if (!note_beside(l, &at, s->token) || !count_side(l, of->skeleton, s->token) ||
+            !sum_node_values(l, trace, s->node, of, place))
+            return false;
+    }
+    for (uint32_t at = 0; at < p->ops.n; at++) {
+        const law_place place = find_law_place(l, at, of);
+        if (!count_spot(l, &place))
+            return false;
+    }
+    return sum_rates(l, of);
 }
 
 static bool is_operations(const synth_model *m, const law_place *at)
@@ -392,39 +385,32 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     assert(p->n <= MODEL_FEATURES);
     map64_fini(&l->total_of);
     l->totals.n = l->values.n = 0;
-    size_t pause = 0;
-    if (!list_pauses(l))
-        return false;
-    for (uint32_t at = 0; at < l->program.ops.n; at++)
-        if (!sum_node_values(l, trace, at, of, &pause))
+    for (uint32_t at = 0; at < l->program.ops.n; at++) {
+        if (!sum_node_values(l, trace, l->program.nodes.at[at], of,
+                             find_law_place(l, at, of)))
             return false;
-    note_mixed(l);
+    }
+    if (!sum_sides(l, trace, of))
+        return false;
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
-        law_point point = *p;
         t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
         t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
         const double variance =
             t->n > 1 ? fmax(0, t->square - t->n * t->mean * t->mean) / (t->n - 1) : 0;
         if (t->n > 0 && is_operations(&l->m, &t->at))
             l->operations += t->n * exp(t->mean + 0.5 * variance);
-        if (synth_is_duration(&l->m, t->at.op, t->at.field))
-            law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
-                           mean_beside(l, &t->at, STR("tensor_size")));
         for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
             t->law[k] = law_of(l, synth_law_key(&t->at, k));
             const bool first = t->law[k] != MODEL_NONE &&
                                l->m.laws.at[t->law[k]].last_set != l->m.head.at[0].n_sets;
-            if (!observe_number(l, t->law[k], &point, t->mean))
+            if (!observe_number(l, t->law[k], p, t->mean))
                 return false;
             if (t->n > 0)
                 law_sum_nodes(&l->m.sums.at[t->law[k]], t->n, variance, t->zeros);
             if (t->n > 0 && first)
                 law_sum_ends(&l->m.sums.at[t->law[k]], t->mean, t->least, t->most);
         }
-        if (t->at.program != 0)
-            l->m.laws.at[t->law[0]].general = t->law[1];
-        l->m.laws.at[t->law[1]].general = t->law[LAW_LEVELS - 1];
     }
     for (size_t i = 0; i < l->values.n; i++) {
         const learn_total *t = &l->totals.at[l->values.at[i].total];
@@ -575,8 +561,8 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
         return error_nomem(err);
     for (size_t i = 0; i < l->program.tokens.n; i++)
         count_token(m, l->program.tokens.at[i], set_id);
-    for (size_t i = 0; i < l->program.pauses.n; i++)
-        count_learned_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
+    for (size_t i = 0; i < l->program.sides.n; i++)
+        count_token(m, l->program.sides.at[i].token, set_id);
     l->n_told += l->program.nodes.n;
     if (l->recorder && (stage < 2 || stage + 1 == n_stages))
         TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
@@ -584,7 +570,7 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
     /* Programs of one set alone would fill the memory with laws that are not kept. */
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
-                         stage * block, bare};
+                         stage * block, skeleton, bare};
     return add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of)
                ? HALLEY_OK
                : error_nomem(err);

@@ -6,8 +6,6 @@
 #include "learn/noise.h"
 #include "learn/program.h"
 
-#include <pthread.h>
-
 typedef struct learn_total {
     uint64_t key; /* of the special law */
     law_place at;
@@ -23,24 +21,20 @@ typedef struct learn_value {
     float log;
 } learn_value;
 
-typedef struct learn_number {
-    uint32_t law, point;
-    double y;
-} learn_number;
-
-/* Numbers under laws that are still to be summed up, in the order they were met. */
-typedef struct learn_later {
-    ARRAY(law_point) points;
-    ARRAY(learn_number) list;
-} learn_later;
+/* Nodes of an operator between two others, beside which some stood: which, and how many
+ * of the last stage (from 1) that had any. */
+typedef struct learn_spot {
+    law_place at;
+    uint32_t first, stage, n;
+} learn_spot;
+typedef struct learn_beside {
+    uint32_t token, next; /* of the same spot, or MODEL_NONE */
+    uint32_t stage, n;
+} learn_beside;
 
 /* Memory kept from set to set. */
 typedef struct learner {
     synth_model m;
-    /* NULL: sums are added to at once. Else later; it is locked while they are, and while
-     * they move. */
-    pthread_mutex_t *sums_lock;
-    learn_later later, now; /* filled by learner_add; emptied by learner_settle */
     synth_reader reader;
     synth_program program;
     synth_folded folded;
@@ -50,7 +44,13 @@ typedef struct learner {
     ARRAY(uint64_t) keys;      /* by rank: of its program */
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
-    synth_u32s pause_ops;             /* operators that come and go */
+    map64 side_of;                    /* skeleton and token → side of the model */
+    map64 spot_of;                    /* place → spot */
+    ARRAY(learn_spot) spots;          /* places beside which nodes were found */
+    ARRAY(learn_beside) beside;       /* and of which tokens */
+    synth_u32s live;                  /* spots of the stage at hand */
+    synth_u32s token_stage;           /* by token: the last stage that had it beside */
+    uint32_t n_stages;                /* learned */
     synth_u32s parts;                 /* skeletons of the set's stages */
     double operations;                /* of one rank of each of them, about */
     double bytes;                     /* the same */
@@ -59,20 +59,19 @@ typedef struct learner {
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
-/* The numbers of the node at `at` of the program: its operator's fields, then size and
+/* The numbers of a node of the trace at hand: its operator's fields, then size and
  * stride of its group, or the distance of its peer. NAN: not known. Returns how many. */
 enum { LEARN_VALUES = 16 };
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
-                        const halley_trace *trace, uint32_t at, uint32_t rank);
-/* How long a pause of the trace lasts. */
-double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
+                        const halley_trace *trace, uint32_t node, uint32_t rank);
 /* A field of a node, by which times might be recorded finer than was known. */
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
 /* What the durations of a rank add up to, over the stages on average. */
 double learner_time_us(const halley_trace_set *set, uint32_t block);
-/* What skeletons and templates are found by: their symbols, or skeletons. */
+/* What skeletons, templates and sides are found by: their symbols, or skeletons; both. */
 uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n);
+uint64_t learner_side_key(const model_side *s);
 halley_status learner_init(learner *l, halley_error *err);
 void learner_fini(learner *l);
 /* The program of a rank, in l->program. */
@@ -90,13 +89,5 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
 /* groups_path may be NULL: then groups are who uses them. */
 halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
                           const char *groups_path, halley_error *err);
-/*
- * With sums_lock: adding to sums waits for memory more than it computes, so another
- * thread can do it. learner_turn lets learner_settle sum up what learner_add left until
- * then, while learner_add adds further sets. The sums are complete when both were called
- * with no set in between.
- */
-void learner_turn(learner *l);
-void learner_settle(learner *l);
 
 #endif

@@ -56,11 +56,10 @@ static void field_values(double *out, const synth_model *m, const model_op *op,
 }
 
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
-                        const halley_trace *trace, uint32_t at, uint32_t rank)
+                        const halley_trace *trace, uint32_t node, uint32_t rank)
 {
-    assert(at < l->program.ops.n);
-    const model_op *op = &l->m.ops.at[l->program.ops.at[at]];
-    const uint32_t node = l->program.nodes.at[at];
+    assert(node < l->reader.op.n);
+    const model_op *op = &l->m.ops.at[l->reader.op.at[node]];
     uint32_t n = op->n_fields;
     field_values(out, &l->m, op, trace, node);
     if (op->type < HALLEY_NODE_SEND || op->type > HALLEY_NODE_COLL)
@@ -75,19 +74,6 @@ uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
     }
     assert(n <= LEARN_VALUES);
     return n;
-}
-
-double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node)
-{
-    assert(node < l->reader.op.n);
-    const synth_model *const m = &l->m;
-    const model_op *const op = &m->ops.at[l->reader.op.at[node]];
-    double values[LEARN_VALUES];
-    field_values(values, m, op, trace, node);
-    const uint32_t f = synth_field_of(m, op, STR("duration_ns"));
-    if (f != MODEL_NONE)
-        return values[f];
-    return op->n_fields > 0 ? 1000 * values[0] : 0;
 }
 
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value)

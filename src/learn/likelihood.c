@@ -87,7 +87,11 @@ static halley_status start_learner(synth_scorer *s, halley_error *err)
     TRY(synth_model_load(&s->l.m, s->path, err));
     s->l.reader.m = &s->l.m;
     s->l.recorder = s->net ? neural_scorer_recorder(s->net) : NULL;
+    s->l.reader.whole = s->net != NULL;
     TRY(know_programs(&s->l.m, err));
+    for (uint32_t i = 0; i < s->m.sides.n; i++)
+        if (!map64_set(&s->l.side_of, learner_side_key(&s->m.sides.at[i]), i))
+            return error_nomem(err);
     return zero_sums(&s->l.m, err);
 }
 
@@ -230,6 +234,26 @@ static double log_loops(const synth_scorer *s, uint32_t set)
     return sum;
 }
 
+/* What stands beside the set's programs, and what does not. */
+static double log_sides(const synth_scorer *s, uint32_t set)
+{
+    assert(set > 0);
+    const synth_model *const now = &s->l.m;
+    double sum = UNKNOWN * (double)(now->sides.n - s->m.sides.n);
+    for (size_t i = 0; i < s->m.sides.n; i++) {
+        const model_side *const side = &s->m.sides.at[i];
+        const uint32_t of = synth_side_sets(&s->m, side);
+        const uint32_t waiter = synth_side_waiter(&s->m, side->token)->op;
+        const uint32_t last = side->skeleton == MODEL_NONE
+                                  ? now->ops.at[waiter].last_set
+                                  : now->skeletons.at[side->skeleton].last_set;
+        const bool is_there = now->sides.at[i].last_set == set;
+        if (last == set)
+            sum += log_share(is_there ? side->n_sets : of - side->n_sets, of);
+    }
+    return sum;
+}
+
 static double log_program(const synth_scorer *s, uint32_t set)
 {
     assert(set > 0);
@@ -239,7 +263,7 @@ static double log_program(const synth_scorer *s, uint32_t set)
         n_unknown += now->skeletons.at[i].last_set == set;
     for (size_t i = s->m.tokens.n; i < now->tokens.n; i++)
         n_unknown += now->tokens.at[i].last_set == set;
-    return UNKNOWN * n_unknown + log_loops(s, set);
+    return UNKNOWN * n_unknown + log_loops(s, set) + log_sides(s, set);
 }
 
 /* A number among those that a condition has. */
@@ -311,7 +335,8 @@ static bool has_grown(const synth_scorer *s)
     const synth_model *const now = &s->l.m, *const m = &s->m;
     return now->ops.n > m->ops.n || now->tokens.n > m->tokens.n ||
            now->skeletons.n > m->skeletons.n || now->templates.n > m->templates.n ||
-           now->loops.n > m->loops.n || now->laws.n > m->laws.n;
+           now->loops.n > m->loops.n || now->laws.n > m->laws.n ||
+           now->sides.n > m->sides.n;
 }
 
 /* Sums back to zero and tables as they are in the file. */
@@ -333,6 +358,8 @@ static halley_status forget_set(synth_scorer *s, uint32_t set, halley_error *err
            s->m.conditions.n * sizeof *m->conditions.at);
     m->conditions.n = s->m.conditions.n;
     m->portraits.n = 0;
+    map64_fini(&s->l.spot_of);
+    s->l.spots.n = s->l.beside.n = 0;
     m->head.at[0].n_features = s->m.head.at[0].n_features;
     return HALLEY_OK;
 }

@@ -13,6 +13,7 @@
 #include "trace/core/roles.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RECENT = 8, MAX_ROWS = 8 };
@@ -23,6 +24,7 @@ void synth_reader_fini(synth_reader *r)
     synth_history_fini(&r->past);
     array_fini(&r->place);
     array_fini(&r->over);
+    array_fini(&r->waiter);
     array_fini(&r->op);
     array_fini(&r->row);
     array_fini(&r->row_at);
@@ -37,7 +39,7 @@ void synth_program_fini(synth_program *p)
     array_fini(&p->tokens);
     array_fini(&p->backs);
     array_fini(&p->back_at);
-    array_fini(&p->pauses);
+    array_fini(&p->sides);
 }
 
 /* Numbers that simulators read; all others are left out. */
@@ -319,22 +321,49 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     return n;
 }
 
-/* Pauses before the node at `at` that no node before it waits for. */
-static bool take_pauses(synth_reader *r, synth_program *p, const halley_trace *trace,
-                        uint32_t at)
+/* A node beside the program, or a pause, as a token: after what, before which of an
+ * operator. */
+static bool take_side(synth_reader *r, synth_program *p, const halley_trace *trace,
+                      uint32_t node)
 {
-    assert(at < p->nodes.n);
-    const uint32_t node = p->nodes.at[at], n_deps = trace_deps_count(trace, node);
-    for (uint32_t i = 0; i < n_deps; i++) {
-        uint32_t j = trace_deps_index(trace, node, i);
-        while (j != HALLEY_NO_NODE && j != node && r->over.at[j] != j &&
-               r->place.at[j] == MODEL_NONE) {
-            r->place.at[j] = at;
-            if (!array_push(&p->pauses, (synth_pause){at, j}))
-                return false;
-            j = trace_deps_index(trace, j, 0);
-        }
-    }
+    enum { MAX_NEXT = 7 };
+    const uint32_t n_refs = trace_deps_count(trace, node) > 0 ? 2 : 1;
+    const uint32_t j = n_refs > 1 ? trace_deps_index(trace, node, 0) : 0;
+    const uint32_t at = n_refs > 1 ? r->place.at[r->over.at[j]] : 0;
+    model_ref refs[2] = {{.kind = REF_BACK, .n = 1, .op = MODEL_NONE}};
+    model_ref *const next = &refs[n_refs - 1];
+    uint32_t waiter = r->waiter.at[node];
+    while (waiter != MODEL_NONE && r->over.at[waiter] != waiter)
+        waiter = r->waiter.at[waiter];
+    if (waiter == MODEL_NONE)
+        return true;
+    r->waiter.at[node] = waiter;
+    *next = (model_ref){.kind = REF_NEXT,
+                        .ctrl = r->over.at[node] != HALLEY_NO_NODE,
+                        .op = r->op.at[waiter]};
+    uint32_t k = r->past.earlier.at[r->place.at[waiter]];
+    for (; k != MODEL_NONE && k > at && next->n < MAX_NEXT; k = r->past.earlier.at[k])
+        next->n++;
+    const uint32_t token = synth_token_add(r->m, r->op.at[node], refs, n_refs);
+    return token != MODEL_NONE && array_push(&p->sides, (synth_side){at, node, token});
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const synth_side *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static bool take_sides(synth_reader *r, synth_program *p, const halley_trace *trace)
+{
+    const uint32_t n = r->whole || p->nodes.n == 0 ? 0 : halley_trace_count(trace);
+    for (uint32_t i = 0; i < n; i++)
+        if (r->waiter.at[i] != MODEL_NONE && !take_side(r, p, trace, i))
+            return false;
+    if (p->sides.n > 1)
+        qsort(p->sides.at, p->sides.n, sizeof *p->sides.at, by_place);
     return true;
 }
 
@@ -371,7 +400,6 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
         model_ref refs[SYNTH_REFS];
         const uint32_t op = r->op.at[p->nodes.at[at]];
         if (!synth_history_touch(&r->past, op) ||
-            (r->has_pauses && !take_pauses(r, p, trace, at)) ||
             (r->has_control && !join_row(r, p, trace, at)))
             return error_nomem(err);
         p->ops.at[at] = op;
@@ -387,6 +415,8 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
         p->key = hash_u64(p->key ^ hash_u64(token));
     }
     p->back_at.at[n] = (uint32_t)p->backs.n;
+    if (!take_sides(r, p, trace))
+        return error_nomem(err);
     assert(p->tokens.n == p->nodes.n);
     return HALLEY_OK;
 }

@@ -24,24 +24,27 @@ typedef struct synth_reader {
     map64 op_cache; /* of this trace: what a node looks like → op */
     synth_history past;
     /* by index in the trace: operator; the node itself or, of a pause, the one it waits
-     * for; where in the program (of a pause: MODEL_NONE until a node waits for it) */
+     * for; where in the program */
     synth_u32s op, over, place;
+    synth_u32s waiter; /* of a node beside the program or of a pause: who waits for it;
+                          else MODEL_NONE */
     bool has_pauses, has_control; /* this trace */
+    bool whole;                   /* no node stands beside a program */
     /* by place: which row of nodes, each waiting for the one before, it is in, and where;
      * by row: what its first node waits for, and its length */
     synth_u32s row, row_at, row_after, row_length;
 } synth_reader;
 
-/* A node that comes and goes, before the node at `at` of a program. */
-typedef struct synth_pause {
-    uint32_t at, node;
-} synth_pause;
+/* A node beside the program, after the node at `at` (or, without dependencies, 0). */
+typedef struct synth_side {
+    uint32_t at, node, token;
+} synth_side;
 
 /* What a rank does. */
 typedef struct synth_program {
     synth_u32s nodes; /* index in the trace */
     synth_u32s ops, tokens;
-    ARRAY(synth_pause) pauses; /* by `at`; not among the nodes */
+    ARRAY(synth_side) sides; /* by `at`; not among the nodes */
     synth_u32s backs,
         back_at;  /* how far back the dependencies of each are; from where on */
     uint64_t key; /* of the tokens */
@@ -51,7 +54,9 @@ void synth_reader_fini(synth_reader *r);
 void synth_program_fini(synth_program *p);
 /* The program of rank `rank` of n_ranks; operators and tokens are added to the model.
  * Nodes of its operators that come and go are left out: who waits for one waits for what
- * it waits for.
+ * it waits for. So are collectives beside the program: those that wait for one node at
+ * most, and for which one waits that waits for a later node, too. How many there are, and
+ * where, follows from sizes (buckets of gradients, what is hidden of a message).
  * EINVAL: a cycle. */
 halley_status synth_program_read(synth_program *p, synth_reader *r,
                                  const halley_trace *trace, uint32_t rank,

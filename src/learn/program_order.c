@@ -1,8 +1,6 @@
 /*
- * The order in which a program lists its nodes: that of the file where dependencies allow
- * it, else by level. Pauses are left out. Where there are some, levels would shift with
- * each that comes or goes: then nodes stand in the order of the file, each after what it
- * depends on.
+ * The order in which a program lists its nodes: that of the file, each after what it
+ * depends on. Pauses and what stands beside are left out.
  */
 #include "learn/program.h"
 #include "trace/core/levels.h"
@@ -23,6 +21,60 @@ static bool is_pause_node(const synth_reader *r, const halley_trace *trace, uint
            halley_node_data_count(trace, node) <= 1 &&
            trace_deps_index(trace, node, 0) != HALLEY_NO_NODE &&
            trace_deps_index(trace, node, 0) != node;
+}
+
+static const uint32_t many = MODEL_NONE - 1;
+
+/* Who waits for each node, if one does, else many or MODEL_NONE. */
+static void find_waiters(synth_reader *r, const halley_trace *trace)
+{
+    const uint32_t n = halley_trace_count(trace);
+    for (uint32_t i = 0; i < n; i++)
+        r->waiter.at[i] = MODEL_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t n_deps = trace_deps_count(trace, i);
+        for (uint32_t k = 0; k < n_deps; k++) {
+            const uint32_t j = trace_deps_index(trace, i, k);
+            if (j != HALLEY_NO_NODE)
+                r->waiter.at[j] =
+                    r->waiter.at[j] == MODEL_NONE && k < halley_node_data_count(trace, i)
+                        ? i
+                        : many;
+        }
+    }
+}
+
+/* Whether a node is a collective for which only one waits that waits for another one, in
+ * the program and not before what this one waits for, too. */
+static bool is_beside(const synth_reader *r, const halley_trace *trace, uint32_t node)
+{
+    const uint32_t w = r->waiter.at[node], n_deps = trace_deps_count(trace, node);
+    if (w >= many || w == node || n_deps > 1 ||
+        halley_node_type_of(trace, node) != HALLEY_NODE_COLL ||
+        halley_node_data_count(trace, node) != n_deps)
+        return false;
+    const uint32_t after = n_deps > 0 ? trace_deps_index(trace, node, 0) : 0;
+    if (after == HALLEY_NO_NODE || (n_deps > 0 && after == node))
+        return false;
+    for (uint32_t k = 0; k < halley_node_data_count(trace, w); k++) {
+        const uint32_t j = trace_deps_index(trace, w, k);
+        if (j != HALLEY_NO_NODE && j != node && j != w && j >= after &&
+            r->over.at[j] != HALLEY_NO_NODE)
+            return true;
+    }
+    return false;
+}
+
+/* Nodes beside the program are represented by none. Pauses for which not one waits are
+ * left out without a trace. */
+static void leave_out_sides(synth_reader *r, const halley_trace *trace)
+{
+    find_waiters(r, trace);
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++)
+        if (is_beside(r, trace, i))
+            r->over.at[i] = HALLEY_NO_NODE;
+        else if (r->over.at[i] == i || r->waiter.at[i] >= many || r->waiter.at[i] == i)
+            r->waiter.at[i] = MODEL_NONE;
 }
 
 /* What represents each node. */
@@ -53,32 +105,6 @@ static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
         }
     }
     return HALLEY_OK;
-}
-
-static halley_status by_level(synth_program *p, const halley_trace *trace,
-                              halley_error *err)
-{
-    const uint32_t n = halley_trace_count(trace);
-    trace_levels levels;
-    TRY(trace_levels_init(&levels, trace, &(trace_levels_opts){.ignore_self = true},
-                          err));
-    uint32_t *first = mem_array_zero((size_t)levels.depth + 2, sizeof *first);
-    halley_status status = HALLEY_OK;
-    if (!first)
-        status = error_nomem(err);
-    else if (levels.n_cyclic > 0)
-        status = refuse_cycle(err);
-    else {
-        for (uint32_t i = 0; i < n; i++)
-            first[levels.level[i] + 1]++;
-        for (uint32_t k = 1; k <= levels.depth + 1; k++)
-            first[k] += first[k - 1];
-        for (uint32_t i = 0; i < n; i++)
-            p->nodes.at[first[levels.level[i]]++] = i;
-    }
-    free(first);
-    trace_levels_fini(&levels);
-    return status;
 }
 
 /* A node whose dependencies are being placed: those before the next one are. */
@@ -140,7 +166,8 @@ static bool leads_forward(const synth_reader *r, const halley_trace *trace, uint
     const uint32_t n_deps = trace_deps_count(trace, node);
     for (uint32_t k = 0; k < n_deps; k++) {
         const uint32_t j = trace_deps_index(trace, node, k);
-        if (j != HALLEY_NO_NODE && r->over.at[j] > node)
+        if (j != HALLEY_NO_NODE && r->over.at[j] > node &&
+            r->over.at[j] != HALLEY_NO_NODE)
             return true;
     }
     return false;
@@ -151,12 +178,16 @@ halley_status synth_program_order(synth_program *p, synth_reader *r,
 {
     const uint32_t n = halley_trace_count(trace);
     bool forward = false;
-    p->nodes.n = p->ops.n = p->tokens.n = p->backs.n = p->back_at.n = p->pauses.n = 0;
+    p->nodes.n = p->ops.n = p->tokens.n = p->backs.n = p->back_at.n = 0;
+    p->sides.n = 0;
     if (!synth_u32s_resize(&p->back_at, n + 1) || !synth_u32s_resize(&p->nodes, n) ||
         !synth_u32s_resize(&p->ops, n) || !synth_u32s_resize(&p->tokens, n) ||
-        !synth_u32s_resize(&r->place, n) || !synth_u32s_resize(&r->over, n))
+        !synth_u32s_resize(&r->place, n) || !synth_u32s_resize(&r->over, n) ||
+        !synth_u32s_resize(&r->waiter, n))
         return error_nomem(err);
     TRY(skip_pauses(r, trace, err));
+    if (!r->whole)
+        leave_out_sides(r, trace);
     p->nodes.n = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (r->over.at[i] != i)
@@ -165,8 +196,7 @@ halley_status synth_program_order(synth_program *p, synth_reader *r,
         forward = forward || leads_forward(r, trace, i);
     }
     if (forward)
-        TRY(r->has_pauses ? behind_dependencies(p, r, trace, err)
-                          : by_level(p, trace, err));
+        TRY(behind_dependencies(p, r, trace, err));
     p->ops.n = p->tokens.n = p->nodes.n;
     for (uint32_t at = 0; at < p->nodes.n; at++)
         r->place.at[p->nodes.at[at]] = at;

@@ -153,7 +153,8 @@ halley_status design_check_offload(const halley_plan *p, const halley_cluster *c
     return error_set(err, HALLEY_EINVAL,
                      "there is nothing to offload to: %s (%s) has %u of the %u memories "
                      "that takes; describe an NPU with more, as gh200-144gb is",
-                     npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
+                     halley_npu_label(npu), halley_cluster_name(cluster), npu->n_tiers,
+                     tier + 1);
 }
 
 /* Every default that was used is named. */
@@ -277,8 +278,9 @@ void design_verdict(char to[256], const halley_estimate *e, const halley_cluster
     units_format(need, sizeof need, e->peak_bytes, UNITS_BYTES);
     units_format(room, sizeof room, usable, UNITS_BYTES);
     snprintf(to, 256, "%s: stage %u needs %s, and %s has %s with %s %% headroom",
-             words[e->fit], e->full_stage, need, halley_cluster_npu(cluster, 0)->name,
-             room, number_digits(100 * e->headroom, 3).at);
+             words[e->fit], e->full_stage, need,
+             halley_npu_label(halley_cluster_npu(cluster, 0)), room,
+             number_digits(100 * e->headroom, 3).at);
 }
 
 void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster *cluster)

@@ -281,6 +281,17 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 4194304
 $ halley estimate -m llama3-8b -c dgx-h100:12 --global-batch 12 2>&1 >/dev/null
 > halley: note: 12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle
 
+## an NPU without a name, and one so slow that sums of its times are rounded by seconds
+$ printf 'npu: {peak: {bf16: 1 FLOP/s}, memory: [{name: hbm, capacity: 80 GB, bandwidth: 1 B/s}]}\nnetwork: [{topology: ring, size: 2, bandwidth: 10 GB/s, latency: 1 us}]\n' > slow.yaml
+$ halley estimate -m llama3-8b -c slow.yaml | sed -n 1,3p
+> does not fit: stage 0 needs 148 GB, and unnamed NPU has 76.8 GB with 4 % headroom
+>
+> llama3-8b on 2 x unnamed NPU (cluster)
+$ halley estimate -m llama3-8b -c slow.yaml --dtype fp8
+! halley: unnamed NPU has no fp8 (it has bf16)
+! see 'halley estimate --help'
+? 2
+
 ## what does not fit says so first, and with --strict exits 1
 $ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 | head -1
 > does not fit: stage 0 needs 186 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom

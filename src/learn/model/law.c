@@ -30,31 +30,6 @@ typedef struct model_sums {
     double yy, n;
 } model_sums;
 
-static double measure_above_knee(double x, double knee)
-{
-    return x > knee ? x - knee : 0;
-}
-
-/*
- * The time of a product is no power of its sizes: small ones cost their start, large ones
- * come near the peak, and between the two the memory may be the limit. What work and
- * traffic say beyond the conditions is how the curve bends: squares, their product, and
- * three knees.
- */
-void law_point_work(law_point *p, double operations, double bytes)
-{
-    assert(operations >= 0 && bytes >= 0);
-    const double work = operations >= 1 ? log(operations) - 20 : 0;
-    const double traffic = bytes >= 1 ? log(bytes) - 15 : 0;
-    law_point_add(p, FEATURE_WORK, work * work);
-    law_point_add(p, FEATURE_WORK + 1, traffic * traffic);
-    law_point_add(p, FEATURE_WORK + 2, work * traffic);
-    law_point_add(p, FEATURE_WORK + 3, operations >= 1 ? measure_above_knee(work, 3) : 0);
-    law_point_add(p, FEATURE_WORK + 4, operations >= 1 ? measure_above_knee(work, 5) : 0);
-    law_point_add(p, FEATURE_WORK + 5,
-                  operations >= 1 ? measure_above_knee(work - traffic, 0) : 0);
-}
-
 static void sum_products(double *xx, const law_point *p)
 {
     assert(p->n <= MODEL_FEATURES);

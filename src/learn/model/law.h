@@ -13,9 +13,6 @@ typedef struct law_point {
 
 void law_point_add(law_point *p, uint32_t feature, double value);
 
-/* What a node does, for its duration: operations and bytes, 0 = none. */
-void law_point_work(law_point *p, double operations, double bytes);
-
 /* One set more: a number whose logarithm is y on average, or (zero) that is 0. */
 void law_sum_add(model_sum *s, const law_point *p, double y);
 /* Of how many nodes that mean was, how they vary, and how many others are 0. */

@@ -25,6 +25,7 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->loop_ids);
     array_fini(&m->loops);
     array_fini(&m->skeletons);
+    array_fini(&m->sides);
     array_fini(&m->parts);
     array_fini(&m->templates);
     array_fini(&m->bodies);
@@ -100,6 +101,33 @@ uint32_t synth_field_of(const synth_model *m, const model_op *op, str name)
         if (str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
             return f;
     return MODEL_NONE;
+}
+
+const model_ref *synth_side_waiter(const synth_model *m, uint32_t token)
+{
+    assert(token < m->tokens.n);
+    const model_token *const t = &m->tokens.at[token];
+    if (t->n_refs == 0)
+        return NULL;
+    const model_ref *const last = &m->refs.at[t->first_ref + t->n_refs - 1];
+    return last->kind == REF_NEXT ? last : NULL;
+}
+
+uint32_t synth_side_field(const synth_model *m, uint32_t token)
+{
+    const model_token *const t = &m->tokens.at[token];
+    const model_ref *const next = synth_side_waiter(m, token);
+    assert(next != NULL);
+    uint64_t key = hash_u64(m->ops.at[t->op].key ^ t->n_refs);
+    key = hash_u64(key ^ m->ops.at[next->op].key) ^ next->n ^ (uint64_t)next->ctrl << 16;
+    return (next->ctrl ? FIELD_PAUSES : FIELD_BESIDE) | (uint32_t)(hash_u64(key) >> 34);
+}
+
+uint32_t synth_side_sets(const synth_model *m, const model_side *s)
+{
+    return s->skeleton == MODEL_NONE
+               ? m->ops.at[synth_side_waiter(m, s->token)->op].n_sets
+               : m->skeletons.at[s->skeleton].n_sets;
 }
 
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)

@@ -24,8 +24,8 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 8,
-    MODEL_FEATURES = 40, /* of a law: see model_feature */
+    MODEL_VERSION = 9,
+    MODEL_FEATURES = 34, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
     MODEL_CIRCLE = 2 * MODEL_BUCKETS,
@@ -37,13 +37,7 @@ enum {
 #define MODEL_WIDTH 0.125
 
 /* The first features are the same in every law; the others are conditions. */
-enum {
-    FEATURE_ONE,
-    FEATURE_FIRST,
-    FEATURE_LAST,
-    FEATURE_WORK, /* of durations: see law_point_work; six */
-    FEATURE_CONDITIONS = FEATURE_WORK + 6
-};
+enum { FEATURE_ONE, FEATURE_FIRST, FEATURE_LAST, FEATURE_CONDITIONS };
 
 /* Numeric conditions as factors: the 0th is 1, the i-th the condition of the feature
  * FEATURE_CONDITIONS + i - 1. */
@@ -79,7 +73,6 @@ enum {
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
     MODEL_OP_LOOKS = 7,  /* those above, by which operators are distinguished */
-    MODEL_OP_MIXED = 8,  /* found to use groups of several kinds in one program */
     MODEL_OP_PAUSE = 16, /* comes and goes: see noise.h */
     MODEL_OP_LOOSE = 32, /* not all its nodes have all its fields, which are no part of
                             the key either */
@@ -92,6 +85,8 @@ typedef enum model_ref_kind {
     REF_STACK,  /* the last of an operator that nothing depends on yet */
     REF_QUEUE,  /* the first such */
     REF_ALL,    /* all such */
+    REF_NEXT,   /* of a node beside the program: who waits for it, the n-th next of an
+                   operator, from 0; ctrl: instead of for what this one waits for */
     REF_N_KINDS
 } model_ref_kind;
 
@@ -122,6 +117,13 @@ typedef struct model_skeleton {
     uint32_t n_sets, last_set;
 } model_skeleton;
 
+/* A token of nodes beside the program, of which a skeleton's sets have some; of pauses,
+ * sets of any skeleton (MODEL_NONE). */
+typedef struct model_side {
+    uint32_t skeleton, token;
+    uint32_t n_sets, last_set;
+} model_side;
+
 /* The skeletons of a set's stages; that of the middle ones stands once. */
 typedef struct model_template {
     uint64_t key;
@@ -143,14 +145,14 @@ typedef struct model_body {
 typedef struct model_law {
     uint64_t key;
     uint32_t n_sets, last_set;
-    float none;                /* share of nodes that are 0 where not all are */
-    float zero;                /* share of sets in which all are */
-    float spread;              /* standard deviation of log between sets, unexplained */
-    float within;              /* the same between nodes of a set */
-    float low, high;           /* where log means of sets are */
-    float least, most;         /* where log values of nodes are; not so: not known */
-    uint32_t general;          /* while learning: the law of which this is a case */
-    uint32_t plain;            /* 1: sets do not differ, all nodes are drawn alike */
+    float none;        /* share of nodes that are 0 where not all are */
+    float zero;        /* share of sets in which all are */
+    float spread;      /* standard deviation of log between sets, unexplained */
+    float within;      /* the same between nodes of a set */
+    float low, high;   /* where log means of sets are */
+    float least, most; /* where log values of nodes are; not so: not known */
+    uint32_t plain;    /* 1: sets do not differ, all nodes are drawn alike */
+    uint32_t unused;
     float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean, or
                                   (plain) from the law's */
     double coefficient[MODEL_FEATURES];
@@ -280,7 +282,8 @@ typedef struct synth_model {
     ARRAY(uint32_t) loop_ids; /* loops of skeletons */
     ARRAY(model_loop) loops;
     ARRAY(model_skeleton) skeletons;
-    ARRAY(uint32_t) parts; /* skeletons of templates */
+    ARRAY(model_side) sides; /* by skeleton */
+    ARRAY(uint32_t) parts;   /* skeletons of templates */
     ARRAY(model_template) templates;
     ARRAY(model_body) bodies;
     ARRAY(model_law) laws;
@@ -323,6 +326,15 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op,
 bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 /* Which field of an operator, the duration aside, has this name; MODEL_NONE: none. */
 uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
+/* Whether nodes of the token stand beside the program: who waits for them, else NULL. */
+const model_ref *synth_side_waiter(const synth_model *m, uint32_t token);
+/* The field of a node for how many nodes of such a token stand beside it. */
+#define FIELD_BESIDE UINT32_C(0x80000000)
+#define FIELD_PAUSES UINT32_C(0xc0000000)
+uint32_t synth_side_field(const synth_model *m, uint32_t token);
+/* How many sets could have what stands beside: those of the skeleton, or with who waits.
+ */
+uint32_t synth_side_sets(const synth_model *m, const model_side *s);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
@@ -349,12 +361,6 @@ enum {
     FIELD_BYTES,            /* of one of several ranks: what it sends */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
-/* The field of a node for how long such pauses before it last, in ns; 0 = there is none.
- */
-static inline uint32_t synth_pause_field(const model_op *pause)
-{
-    return UINT32_C(1) << 31 | (uint32_t)(pause->key >> 33);
-}
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */
 uint64_t synth_set_law_key(uint64_t family, uint32_t field);
 

@@ -52,12 +52,12 @@ typedef struct section {
         offsetof(synth_model, name), sizeof *((synth_model *)0)->name.at                 \
     }
 static const section sections[] = {
-    SECTION(chars),  SECTION(texts),      SECTION(fields),   SECTION(ops),
-    SECTION(refs),   SECTION(tokens),     SECTION(symbols),  SECTION(loop_ids),
-    SECTION(loops),  SECTION(skeletons),  SECTION(parts),    SECTION(templates),
-    SECTION(laws),   SECTION(conditions), SECTION(roots),    SECTION(branches),
-    SECTION(shares), SECTION(head),       SECTION(net_head), SECTION(net_ranges),
-    SECTION(net),
+    SECTION(chars),      SECTION(texts),     SECTION(fields),     SECTION(ops),
+    SECTION(refs),       SECTION(tokens),    SECTION(symbols),    SECTION(loop_ids),
+    SECTION(loops),      SECTION(skeletons), SECTION(sides),      SECTION(parts),
+    SECTION(templates),  SECTION(laws),      SECTION(conditions), SECTION(roots),
+    SECTION(branches),   SECTION(shares),    SECTION(head),       SECTION(net_head),
+    SECTION(net_ranges), SECTION(net),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -260,7 +260,9 @@ static bool skeleton_is_right(const synth_model *m, const model_skeleton *s)
         if (symbol == SYMBOL_OPEN) {
             n_loops++;
             depth++;
-        } else if (symbol == SYMBOL_CLOSE ? depth-- == 0 : symbol >= m->tokens.n)
+        } else if (symbol == SYMBOL_CLOSE
+                       ? depth-- == 0
+                       : symbol >= m->tokens.n || synth_side_waiter(m, symbol) != NULL)
             return false;
     }
     return depth == 0 && n_loops == s->n_loops;
@@ -274,6 +276,13 @@ static bool templates_are_right(const synth_model *m)
     for (size_t i = 0; i < m->loop_ids.n; i++)
         if (m->loop_ids.at[i] >= m->loops.n)
             return false;
+    for (size_t i = 0; i < m->sides.n; i++) {
+        const model_side *s = &m->sides.at[i];
+        if (s->token >= m->tokens.n || synth_side_waiter(m, s->token) == NULL ||
+            (s->skeleton >= m->skeletons.n && s->skeleton != MODEL_NONE) ||
+            s->n_sets > synth_side_sets(m, s))
+            return false;
+    }
     for (size_t i = 0; i < m->parts.n; i++)
         if (m->parts.at[i] >= m->skeletons.n)
             return false;
@@ -309,9 +318,8 @@ static bool laws_are_right(const synth_model *m)
     for (size_t i = 0; i < m->laws.n; i++) {
         const model_law *l = &m->laws.at[i];
         if (!all_finite(l->coefficient, MODEL_FEATURES) || !isfinite(l->spread) ||
-            (l->general != MODEL_NONE && l->general >= m->laws.n) || l->plain > 1 ||
-            !isfinite(l->within) || isnan(l->zero) || isnan(l->none) || isnan(l->low) ||
-            isnan(l->high) || isnan(l->least) || isnan(l->most))
+            l->plain > 1 || !isfinite(l->within) || isnan(l->zero) || isnan(l->none) ||
+            isnan(l->low) || isnan(l->high) || isnan(l->least) || isnan(l->most))
             return false;
         for (uint32_t k = 0; k < MODEL_BUCKETS; k++)
             if (!(l->hist[k] >= 0))

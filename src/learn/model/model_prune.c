@@ -36,7 +36,7 @@ typedef struct pruner {
     synth_model *to;
     uint32_t k;
     bool all_tokens;
-    uint32_t *token, *op, *text, *skeleton, *template, *law,
+    uint32_t *token, *op, *text, *skeleton, *template,
         *loop; /* old → new, or MODEL_NONE */
     uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
     uint32_t condition[MODEL_CONDITIONS];
@@ -81,18 +81,6 @@ static bool keep_op(pruner *p, uint32_t *op)
             return false;
     }
     *op = p->op[*op];
-    return true;
-}
-
-/* Pauses, which no program names. */
-static bool keep_pauses(pruner *p)
-{
-    for (uint32_t i = 0; i < p->from->ops.n; i++) {
-        const model_op *const op = &p->from->ops.at[i];
-        uint32_t id = i;
-        if ((op->flags & MODEL_OP_PAUSE) != 0 && op->n_sets >= p->k && !keep_op(p, &id))
-            return false;
-    }
     return true;
 }
 
@@ -170,62 +158,21 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
     return true;
 }
 
-/* How much a share distinguishes those that have another one, for each. */
-static double measure_divergence(double share, double other)
-{
-    assert(share >= 0 && other >= 0);
-    const double p = fmin(fmax(share, 1e-3), 1 - 1e-3);
-    const double q = fmin(fmax(other, 1e-3), 1 - 1e-3);
-    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q));
-}
-
-/* Whether a law says more than the one of which it is a case: by likelihood, against what
- * its numbers cost. */
-static bool is_special_law(const model_law *law, const model_law *general,
-                           const model_sum *s)
-{
-    assert(law != general);
-    if (s->n == 0 || general->n_sets == 0)
-        return true;
-    double used = 1;
-    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
-        used += law->coefficient[i] != 0;
-    const double own = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
-    const double other = law_left_over(general->coefficient, s->xx, s->xy, s->yy) / s->n;
-    const double of_own = own + (double)law->within * (double)law->within + 1e-6;
-    const double of_other =
-        other + (double)general->within * (double)general->within + 1e-6;
-    const double gain = 0.5 * log(of_other / of_own) +
-                        measure_divergence((double)law->zero, (double)general->zero) +
-                        measure_divergence((double)law->none, (double)general->none);
-    return law->n_sets * gain > 0.5 * used * log(law->n_sets) + 1;
-}
-
+/* Laws under which enough sets have a number that is not 0, or all have none. */
 static bool keep_laws(pruner *p)
 {
-    const size_t n = p->from->laws.n;
-    model_law *all = mem_array(n, sizeof *all);
-    bool ok = all != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        all[i] = p->from->laws.at[i];
-        if (all[i].n_sets < p->k)
+    for (size_t i = 0; i < p->from->laws.n; i++) {
+        const model_sum *const sum = &p->from->sums.at[i];
+        model_law law = p->from->laws.at[i];
+        if (law.n_sets < p->k || (sum->n > 0 && sum->n < p->k))
             continue;
-        law_fit(&all[i], &p->from->sums.at[i]);
-        law_fit_ends(&all[i], &p->from->sums.at[i], p->k);
-    }
-    for (size_t i = 0; ok && i < n; i++) {
-        model_law law = all[i];
-        if (law.n_sets < p->k ||
-            (law.general != MODEL_NONE &&
-             !is_special_law(&law, &all[law.general], &p->from->sums.at[i])))
-            continue;
+        law_fit(&law, sum);
+        law_fit_ends(&law, sum, p->k);
         law.last_set = 0;
-        law.general = MODEL_NONE;
-        p->law[i] = (uint32_t)p->to->laws.n;
-        ok = array_push(&p->to->laws, law);
+        if (!array_push(&p->to->laws, law))
+            return false;
     }
-    free(all);
-    return ok;
+    return true;
 }
 
 /* Sets by value of a condition, in values of the model. */
@@ -284,6 +231,23 @@ static bool keep_tokens(pruner *p)
     return true;
 }
 
+/* Tokens beside programs. */
+static bool keep_sides(pruner *p)
+{
+    for (size_t i = 0; i < p->from->sides.n; i++) {
+        model_side s = p->from->sides.at[i];
+        const bool all = s.skeleton == MODEL_NONE;
+        s.last_set = 0;
+        if (!all)
+            s.skeleton = p->skeleton[s.skeleton];
+        if (s.n_sets < p->k || (!all && s.skeleton == MODEL_NONE))
+            continue;
+        if (!keep_token(p, &s.token) || !array_push(&p->to->sides, s))
+            return false;
+    }
+    return true;
+}
+
 /* Conditions as they follow from those before them, in one family (or, 0, in all). */
 static bool keep_together(pruner *p, uint64_t family)
 {
@@ -304,8 +268,7 @@ static bool keep_together(pruner *p, uint64_t family)
             from->sums.at[id].xx[model_pair_index(of->feature, of->feature)] <= 0)
             continue;
         model_law law = {.key = synth_set_law_key(family, FIELD_CONDITION + c),
-                         .n_sets = from->laws.at[id].n_sets,
-                         .general = MODEL_NONE};
+                         .n_sets = from->laws.at[id].n_sets};
         law_fit_feature(&law, &from->sums.at[id], of->feature, before);
         before |= UINT64_C(1) << of->feature;
         if (!array_push(&p->to->laws, law))
@@ -451,9 +414,9 @@ static bool keep_all(pruner *p)
 {
     memset(p->value, 0xff, sizeof p->value);
     memset(p->condition, 0xff, sizeof p->condition);
-    if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
-        !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
-        !keep_tokens(p) || !keep_pauses(p) || !keep_all_together(p))
+    if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->loop ||
+        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_tokens(p) ||
+        !keep_sides(p) || !keep_all_together(p))
         return false;
     return keep_joint(p);
 }
@@ -533,7 +496,6 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
                 .text = all_none(from->texts.n),
                 .skeleton = all_none(from->skeletons.n),
                 .template = all_none(from->templates.n),
-                .law = all_none(from->laws.n),
                 .loop = all_none(from->loops.n)};
     const bool ok = keep_all(&p);
     free(p.token);
@@ -541,7 +503,6 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     free(p.text);
     free(p.skeleton);
     free(p.template);
-    free(p.law);
     free(p.loop);
     to.head.at[0].min_support = k;
     to.head.at[0].n_templates = (uint32_t)from->templates.n;

@@ -63,7 +63,7 @@ static bool push_numbers(neural_recorder *r, const learner *l, const halley_trac
 {
     assert(at < l->program.ops.n);
     double values[LEARN_VALUES];
-    const uint32_t n = learner_values(values, l, trace, at, rank);
+    const uint32_t n = learner_values(values, l, trace, l->program.nodes.at[at], rank);
     for (uint32_t i = 0; i < n && i < NEURAL_FIELDS; i++)
         if (isnan(values[i]) ? !array_push(&r->values, NEURAL_UNKNOWN)
                              : !push_value(r, values[i]))

@@ -127,8 +127,7 @@ static halley_status fill_set(sample_set *s, const halley_synth *synth,
     TRY(sample_match(s, err));
     /* Templates have the order of real sets; what was stretched may have any. */
     s->in_order = s->in_order || s->outline.is_scaled;
-    TRY(sample_deps(s, err));
-    return sample_pauses(s, err);
+    return sample_deps(s, err);
 }
 
 typedef struct ranks {

@@ -82,18 +82,11 @@ typedef struct sample_node {
      */
     uint32_t where;
     uint32_t tag;
-    uint32_t first_pause, n_pauses; /* before it */
 } sample_node;
 
-/* A pause before a node. */
-typedef struct sample_pause {
-    uint32_t op, zero;
-    double ns;
-} sample_pause;
-
+typedef ARRAY(sample_node) sample_nodes;
 typedef struct sample_stage {
-    ARRAY(sample_node) nodes;
-    ARRAY(sample_pause) pauses; /* not among the nodes until sample_pauses */
+    sample_nodes nodes;
     ARRAY(double) values;
     synth_u32s deps;
     uint64_t n_left_out; /* messages and collectives without partners */
@@ -144,8 +137,6 @@ halley_status sample_match(sample_set *s, halley_error *err);
 bool sample_of_all(const sample_set *s, const sample_node *node);
 /* Dependencies. */
 halley_status sample_deps(sample_set *s, halley_error *err);
-/* Pauses as nodes, when all else is done. */
-halley_status sample_pauses(sample_set *s, halley_error *err);
 /* One rank as a trace. */
 halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t rank,
                            halley_error *err);

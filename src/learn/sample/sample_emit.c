@@ -10,9 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A node beside the program, and for which of an operator's next nodes: which waits for
+ * it instead of for `after`; MODEL_NONE: in addition to all else. */
+typedef struct waited_for {
+    uint32_t node, op, n, after;
+} waited_for;
+
 typedef struct linker {
     sample_stage *stage;
-    synth_history past;
+    synth_history past;         /* of the program, without what stands beside it */
+    synth_u32s core;            /* its nodes, by place in it */
+    synth_u32s place;           /* and back; MODEL_NONE: beside it */
+    ARRAY(waited_for) beside;   /* that nothing waits for yet */
     synth_u32s taken;           /* what the node at hand depends on */
     const sample_set *in_order; /* NULL: collectives need not wait for each other */
     uint32_t n_groups;
@@ -58,12 +67,12 @@ static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
         if (r->kind == REF_ALL) {
             for (uint32_t k = l->past.head.at[r->op]; k != MODEL_NONE;
                  k = l->past.next.at[k])
-                if (!array_push(&l->stage->deps, k))
+                if (!array_push(&l->stage->deps, l->core.at[k]))
                     return false;
             continue;
         }
         const uint32_t to = resolve_ref(&l->past, r, at);
-        if (to != MODEL_NONE && !take_dep(l, first, to))
+        if (to != MODEL_NONE && !take_dep(l, first, l->core.at[to]))
             return false;
     }
     return true;
@@ -142,29 +151,88 @@ static bool start_order(linker *l, const sample_set *s)
            synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
 }
 
+/* A node beside the program waits for the last one of it; who waits for this one is still
+ * to come. Pauses between the same two nodes follow each other. */
+static bool link_beside(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
+{
+    assert(n > 0 && refs[n - 1].kind == REF_NEXT);
+    const model_ref *const next = &refs[n - 1];
+    waited_for new = {at, next->op, next->n, MODEL_NONE};
+    if (n == 1 || l->core.n == 0)
+        return array_push(&l->beside, new);
+    const uint32_t last = l->core.at[l->core.n - 1];
+    new.after = next->ctrl ? last : MODEL_NONE;
+    for (size_t i = 0; next->ctrl && i < l->beside.n; i++) {
+        waited_for *const w = &l->beside.at[i];
+        if (w->after != last || w->op != new.op || w->n != new.n)
+            continue;
+        const uint32_t before = w->node;
+        w->node = at;
+        return array_push(&l->stage->deps, before);
+    }
+    return array_push(&l->stage->deps, last) && array_push(&l->beside, new);
+}
+
+/* What stands beside the program and this node waits for: pauses, each instead of for
+ * what is before it, or all else. */
+static bool take_beside(linker *l, const sample_node *node, bool pauses)
+{
+    synth_u32s *const deps = &l->stage->deps;
+    size_t n = 0;
+    for (size_t i = 0; i < l->beside.n; i++) {
+        const waited_for w = l->beside.at[i];
+        if (w.op != node->op || w.n > 0 || pauses != (w.after != MODEL_NONE)) {
+            l->beside.at[n] = w;
+            l->beside.at[n++].n -= w.op == node->op && w.n > 0 && pauses;
+            continue;
+        }
+        if (!pauses && !array_push(deps, w.node))
+            return false;
+        for (size_t k = node->first_dep; k < deps->n; k++)
+            deps->at[k] = deps->at[k] == w.after ? w.node : deps->at[k];
+    }
+    l->beside.n = n;
+    return true;
+}
+
+/* The node at `at` is the next one of the program. */
+static bool go_on(linker *l, const sample_node *node, uint32_t at)
+{
+    const sample_stage *const s = l->stage;
+    for (uint32_t i = 0; i < node->n_deps; i++) {
+        const uint32_t dep = s->deps.at[node->first_dep + i];
+        if (l->place.at[dep] != MODEL_NONE)
+            synth_history_close(&l->past, l->place.at[dep], s->nodes.at[dep].op);
+    }
+    l->place.at[at] = (uint32_t)l->core.n;
+    if (!synth_history_touch(&l->past, node->op))
+        return false;
+    synth_history_add(&l->past, (uint32_t)l->core.n, node->op);
+    return array_push(&l->core, at);
+}
+
 static bool link_node(linker *l, const sample_set *set, uint32_t at)
 {
     assert(at < l->stage->nodes.n);
     sample_stage *s = l->stage;
     sample_node *node = &s->nodes.at[at];
-    const uint32_t first = (uint32_t)s->deps.n;
+    const uint32_t place = (uint32_t)l->core.n;
     uint32_t n;
     const model_ref *refs = sample_refs(set, node->token, &n);
-    if (!link_refs(l, refs, n, at, first, false))
+    const bool beside = n > 0 && refs[n - 1].kind == REF_NEXT;
+    node->first_dep = (uint32_t)s->deps.n;
+    l->place.at[at] = MODEL_NONE;
+    if (beside ? !link_beside(l, refs, n, at)
+               : !link_refs(l, refs, n, place, node->first_dep, false) ||
+                     !take_beside(l, node, false))
         return false;
-    node->first_dep = first;
-    node->n_data = (uint32_t)s->deps.n - first;
-    if (!link_refs(l, refs, n, at, first + node->n_data, true))
+    node->n_data = (uint32_t)s->deps.n - node->first_dep;
+    if (!beside && !link_refs(l, refs, n, place, node->first_dep + node->n_data, true))
         return false;
-    if (l->in_order && !keep_order(l, at, first))
+    if (l->in_order && !keep_order(l, at, node->first_dep))
         return false;
-    node->n_deps = (uint32_t)s->deps.n - first;
-    for (size_t i = first; i < s->deps.n; i++)
-        synth_history_close(&l->past, s->deps.at[i], s->nodes.at[s->deps.at[i]].op);
-    if (!synth_history_touch(&l->past, node->op))
-        return false;
-    synth_history_add(&l->past, at, node->op);
-    return true;
+    node->n_deps = (uint32_t)s->deps.n - node->first_dep;
+    return beside || (go_on(l, node, at) && take_beside(l, node, true));
 }
 
 halley_status sample_deps(sample_set *s, halley_error *err)
@@ -173,12 +241,17 @@ halley_status sample_deps(sample_set *s, halley_error *err)
     bool ok = true;
     for (size_t k = 0; ok && k < s->stages.n; k++) {
         l.stage = &s->stages.at[k];
-        ok = start_order(&l, s) && synth_history_start(&l.past, l.stage->nodes.n);
+        l.core.n = l.beside.n = 0;
+        ok = start_order(&l, s) && synth_u32s_resize(&l.place, l.stage->nodes.n) &&
+             synth_history_start(&l.past, l.stage->nodes.n);
         for (uint32_t at = 0; ok && at < l.stage->nodes.n; at++)
             ok = link_node(&l, s, at);
     }
     synth_history_fini(&l.past);
     array_fini(&l.taken);
+    array_fini(&l.core);
+    array_fini(&l.place);
+    array_fini(&l.beside);
     array_fini(&l.last);
     array_fini(&l.seen);
     return ok ? HALLEY_OK : error_nomem(err);

@@ -22,7 +22,6 @@ void sample_set_fini(sample_set *s)
         array_fini(&s->stages.at[i].nodes);
         array_fini(&s->stages.at[i].values);
         array_fini(&s->stages.at[i].deps);
-        array_fini(&s->stages.at[i].pauses);
     }
     array_fini(&s->stages);
     array_fini(&s->kinds);

@@ -9,12 +9,20 @@
 #include <assert.h>
 #include <math.h>
 
+/* Nodes of one token beside another at most. */
+#define MOST_BESIDE 16.0
+
 /* A law as it represents one stage of one set. */
 typedef struct here {
     double mean;  /* of the logarithm */
     uint32_t law; /* MODEL_NONE: nothing is known */
     bool zero;
 } here;
+/* Nodes of a token that stand beside some of a stage. */
+typedef struct drawn_side {
+    uint32_t token, field;
+    double due; /* how many should have come so far, less those that have */
+} drawn_side;
 typedef struct valuer {
     sample_set *s;
     law_point point;
@@ -25,7 +33,8 @@ typedef struct valuer {
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
-    synth_u32s pauses; /* operators that come and go */
+    ARRAY(drawn_side) sides; /* of this stage */
+    sample_nodes nodes;      /* of this stage, with what stands beside it */
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets supported
@@ -40,18 +49,25 @@ static double measure_doubt(const model_law *law)
     return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
-/* The law that is most likely right, of equal ones the most special; of pauses, which
- * come and go as they do in their place, always that; MODEL_NONE: none. */
+/* The law that is most likely right, of equal ones the most special. How many nodes stand
+ * beside another, and how long pauses last, is as it is in their place: always the most
+ * special, and for how many that are no pauses none of elsewhere. MODEL_NONE: none. */
 static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
+    const uint32_t n_levels = at->field >= FIELD_BESIDE && at->field < FIELD_PAUSES
+                                  ? LAW_LEVELS - 1
+                                  : LAW_LEVELS;
+    const uint32_t op = map64_find(&m->op_of, at->op);
+    const bool own = at->field >= FIELD_BESIDE ||
+                     (op != HASH_NONE && (m->ops.at[op].flags & MODEL_OP_PAUSE) != 0);
     uint32_t best = MODEL_NONE;
     double least = 0;
-    for (uint32_t k = at->program == 0; k < LAW_LEVELS; k++) {
+    for (uint32_t k = at->program == 0; k < n_levels; k++) {
         const uint32_t id = map64_find(&m->law_of, synth_law_key(at, k));
         if (id == HASH_NONE)
             continue;
         const double d = measure_doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
-        if (best == MODEL_NONE || (d < 0.8 * least && at->field >> 31 == 0)) {
+        if (best == MODEL_NONE || (d < 0.8 * least && !own)) {
             best = id;
             least = d;
         }
@@ -59,19 +75,15 @@ static uint32_t choose_law(const synth_model *m, const law_place *at)
     return best;
 }
 
-/* `operations` and `bytes` of the node, for durations; negative: not one. */
-static here look_up(valuer *v, const law_place *at, double operations, double bytes)
+static here look_up(valuer *v, const law_place *at)
 {
     assert(at->op != 0);
-    law_point point = v->point;
-    if (operations >= 0)
-        law_point_work(&point, operations, bytes);
     here h = {.law = choose_law(v->s->m, at), .zero = true};
     if (h.law == MODEL_NONE)
         return h;
     const model_law *law = &v->s->m->laws.at[h.law];
     h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
-    h.mean = law_log(law->coefficient, &point) + law->spread * v->luck;
+    h.mean = law_log(law->coefficient, &v->point) + law->spread * v->luck;
     /* A law goes on beyond what was seen as far as it held there. What it says of a
      * family that was never seen is a guess, and what is too large is far off. */
     const bool holds = v->s->extrapolate || law->spread == 0;
@@ -126,20 +138,14 @@ static double snap_to_whole(double x)
     return best;
 }
 
-/* What the node at hand does; negative where that does not matter. */
-typedef struct work {
-    double operations, bytes;
-} work;
-static const work no_work = {-1, -1};
-
 /* The number a place asks for; false: no memory. */
-static bool value_at(double *out, valuer *v, const law_place *at, work w)
+static bool value_at(double *out, valuer *v, const law_place *at)
 {
     assert(out != NULL);
     uint32_t id = (uint32_t)v->list.n;
     bool fresh;
     if (!map64_put(&v->of, synth_law_key(at, 0), &id, &fresh) ||
-        (fresh && !array_push(&v->list, look_up(v, at, w.operations, w.bytes))))
+        (fresh && !array_push(&v->list, look_up(v, at))))
         return false;
     const here *h = &v->list.at[id];
     *out = 0;
@@ -184,18 +190,17 @@ static bool place_group(valuer *v, sample_node *node, law_place *at)
 {
     double size, stride;
     at->field = FIELD_GROUP_SIZE;
-    if (!value_at(&size, v, at, no_work))
+    if (!value_at(&size, v, at))
         return false;
     at->field = FIELD_GROUP_STRIDE;
-    return value_at(&stride, v, at, no_work) &&
-           sample_place_group(v->s, node, size, stride);
+    return value_at(&stride, v, at) && sample_place_group(v->s, node, size, stride);
 }
 
 static bool place_peer(valuer *v, sample_node *node, law_place *at)
 {
     double distance;
     at->field = FIELD_PEER;
-    if (!value_at(&distance, v, at, no_work))
+    if (!value_at(&distance, v, at))
         return false;
     sample_place_peer(v->s, node, distance);
     return true;
@@ -208,29 +213,16 @@ static double find_grain(const sample_set *s, double ns)
     return grain < 2 || !(ns > 0) ? ns : fmax(1, round(ns / grain)) * grain;
 }
 
-/* The fields of a node, times last: they follow from the others, too. */
+/* The fields of a node. */
 static bool draw_fields(valuer *v, double *values, const model_op *op, law_place at)
 {
     assert(op->n_fields <= SYNTH_FIELDS);
-    const synth_model *m = v->s->m;
-    work w = {0};
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t f = 0; f < op->n_fields; f++) {
-            const uint32_t name = m->fields.at[op->first_field + f].name;
-            const str text =
-                name == MODEL_NONE ? STR("duration_ns") : synth_text(m, name);
-            const bool is_time = str_eq(text, STR("duration_ns"));
-            at.field = f;
-            at.program = v->bare || str_eq(text, STR("comm_size")) ? v->program : 0;
-            if (is_time != (pass == 1))
-                continue;
-            if (!value_at(&values[f], v, &at, is_time ? w : no_work))
-                return false;
-            if (str_eq(text, STR("num_ops")))
-                w.operations = values[f];
-            else if (str_eq(text, STR("tensor_size")))
-                w.bytes = values[f];
-        }
+    const uint32_t bytes = synth_field_of(v->s->m, op, STR("comm_size"));
+    for (at.field = 0; at.field < op->n_fields; at.field++) {
+        at.program = v->bare || at.field == bytes ? v->program : 0;
+        if (!value_at(&values[at.field], v, &at))
+            return false;
+    }
     return true;
 }
 
@@ -242,35 +234,10 @@ static void round_times(const valuer *v, double *values, const model_op *op)
             values[f] = find_grain(v->s, values[f]);
 }
 
-/* Whether, and how long, nodes that come and go stand before this one. */
-static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
+/* The numbers of a node that stands in a place, and whom it talks to. */
+static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_place at)
 {
-    assert(i < stage->nodes.n);
-    sample_node *const node = &stage->nodes.at[i];
-    node->first_pause = (uint32_t)stage->pauses.n;
-    for (size_t k = 0; k < v->pauses.n; k++) {
-        const uint32_t op = v->pauses.at[k];
-        double ns;
-        at.field = synth_pause_field(&v->s->m->ops.at[op]);
-        if (!value_at(&ns, v, &at, no_work))
-            return false;
-        ns = find_grain(v->s, ns);
-        if (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns}))
-            return false;
-    }
-    node->n_pauses = (uint32_t)stage->pauses.n - node->first_pause;
-    return true;
-}
-
-static bool draw_values(valuer *v, sample_stage *stage, size_t i)
-{
-    assert(i < stage->nodes.n);
-    const synth_model *m = v->s->m;
-    sample_node *node = &stage->nodes.at[i];
-    const model_op *op = &m->ops.at[node->op];
-    law_place at = {.family = v->family, .op = op->key};
-    at.before = i > 0 ? m->ops.at[stage->nodes.at[i - 1].op].key : 0;
-    at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
+    const model_op *op = &v->s->m->ops.at[node->op];
     node->first_value = (uint32_t)stage->values.n;
     if (!array_reserve(&stage->values, op->n_fields))
         return false;
@@ -280,9 +247,6 @@ static bool draw_values(valuer *v, sample_stage *stage, size_t i)
         return false;
     round_times(v, values, op);
     at.program = v->bare ? v->program : 0;
-    if (!draw_pauses(v, stage, i, at))
-        return false;
-    at.program = v->program; /* whom it talks to */
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
@@ -290,11 +254,85 @@ static bool draw_values(valuer *v, sample_stage *stage, size_t i)
     return true;
 }
 
-static uint64_t program_of(const sample_set *s, uint32_t stage)
+/* Which tokens stand beside the stage's program. */
+static bool choose_sides(valuer *v, uint32_t skeleton)
 {
-    assert(stage < s->outline.n_stages);
-    const sample_outline *o = &s->outline;
-    return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
+    const synth_model *const m = v->s->m;
+    v->sides.n = 0;
+    for (size_t i = 0; i < m->sides.n; i++) {
+        const model_side *const s = &m->sides.at[i];
+        if ((s->skeleton != skeleton && s->skeleton != MODEL_NONE) ||
+            rng_unit(&v->s->random) * synth_side_sets(m, s) >= s->n_sets)
+            continue;
+        if (!array_push(&v->sides, (drawn_side){s->token, synth_side_field(m, s->token),
+                                                rng_unit(&v->s->random)}))
+            return false;
+    }
+    return true;
+}
+
+/* Nodes beside one of the program, evenly over all where they may stand. */
+static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
+{
+    const synth_model *const m = v->s->m;
+    for (size_t k = 0; k < v->sides.n; k++) {
+        drawn_side *const side = &v->sides.at[k];
+        const model_token *const t = &m->tokens.at[side->token];
+        const model_ref *const next = synth_side_waiter(m, side->token);
+        const law_place place = {.family = v->family,
+                                 .op = m->ops.at[t->op].key,
+                                 .before = at.op,
+                                 .after = m->ops.at[next->op].key};
+        double rate;
+        at.field = side->field;
+        at.program = v->program;
+        if (next->ctrl && place.after != at.after) /* a pause before another node */
+            continue;
+        if (!value_at(&rate, v, &at))
+            return false;
+        side->due += fmin(rate, MOST_BESIDE);
+        for (; side->due >= 1; side->due--) {
+            sample_node node = {.token = side->token, .op = t->op, .where = MODEL_NONE};
+            if (!draw_values(v, stage, &node, place) || !array_push(&v->nodes, node))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The node at i of the program, and what comes with it. */
+static bool draw_node(valuer *v, sample_stage *stage, size_t i)
+{
+    assert(i < stage->nodes.n);
+    const synth_model *m = v->s->m;
+    sample_node *node = &stage->nodes.at[i];
+    law_place at = {.family = v->family, .op = m->ops.at[node->op].key};
+    at.before = i > 0 ? m->ops.at[stage->nodes.at[i - 1].op].key : 0;
+    at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
+    if (!draw_values(v, stage, node, at))
+        return false;
+    return array_push(&v->nodes, *node) && draw_sides(v, stage, at);
+}
+
+/* The numbers of a stage. */
+static bool draw_stage(valuer *v, uint32_t k)
+{
+    sample_stage *const stage = &v->s->stages.at[k];
+    const sample_outline *const o = &v->s->outline;
+    const uint32_t skeleton = sample_part(v->s->m, o->template, k, o->n_stages);
+    map64_fini(&v->of);
+    v->list.n = v->nodes.n = 0;
+    v->program = v->s->m->skeletons.at[skeleton].key;
+    conditions_point(&v->point, v->s->m, &o->conditions, k, o->n_stages);
+    if (!choose_sides(v, skeleton))
+        return false;
+    for (size_t i = 0; i < stage->nodes.n; i++)
+        if (!draw_node(v, stage, i))
+            return false;
+    array_fini(&stage->nodes);
+    stage->nodes = v->nodes;
+    v->nodes = (sample_nodes){0};
+    return true;
 }
 
 static bool is_known_family(const synth_model *m, uint64_t family)
@@ -319,20 +357,11 @@ halley_status sample_values(sample_set *s, halley_error *err)
                 .luck = rng_normal(&s->random)};
     v.known = is_known_family(s->m, v.family);
     bool ok = true;
-    for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
-        if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)
-            ok = array_push(&v.pauses, i);
-    for (uint32_t k = 0; ok && k < s->stages.n; k++) {
-        sample_stage *stage = &s->stages.at[k];
-        map64_fini(&v.of);
-        v.list.n = 0;
-        v.program = program_of(s, k);
-        conditions_point(&v.point, s->m, &s->outline.conditions, k, s->outline.n_stages);
-        for (size_t i = 0; ok && i < stage->nodes.n; i++)
-            ok = draw_values(&v, stage, i);
-    }
+    for (uint32_t k = 0; ok && k < s->stages.n; k++)
+        ok = draw_stage(&v, k);
     map64_fini(&v.of);
     array_fini(&v.list);
-    array_fini(&v.pauses);
+    array_fini(&v.sides);
+    array_fini(&v.nodes);
     return ok ? HALLEY_OK : error_nomem(err);
 }

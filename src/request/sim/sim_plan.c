@@ -95,8 +95,9 @@ static void write_plan_header(const request_call *call, const plan_run *p)
     design_describe(plan, sizeof plan, &p->plan);
     fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
             p->model.name, halley_template_ranks(p->roles),
-            halley_cluster_npu(p->cluster, 0)->name, halley_cluster_name(p->cluster),
-            plan, p->plan.global_batch, p->plan.seq, halley_plan_format_name(&p->plan));
+            halley_npu_label(halley_cluster_npu(p->cluster, 0)),
+            halley_cluster_name(p->cluster), plan, p->plan.global_batch, p->plan.seq,
+            halley_plan_format_name(&p->plan));
     request_write_assumed(call);
 }
 

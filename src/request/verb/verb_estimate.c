@@ -208,8 +208,9 @@ static void write_estimate_text(const request_call *call, const design *d)
     design_describe(plan, sizeof plan, &d->plan);
     fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
             d->model.name, d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
-            halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster),
-            plan, d->plan.global_batch, d->plan.seq, halley_plan_format_name(&d->plan));
+            halley_npu_label(halley_cluster_npu(d->cluster, 0)),
+            halley_cluster_name(d->cluster), plan, d->plan.global_batch, d->plan.seq,
+            halley_plan_format_name(&d->plan));
     request_write_assumed(call);
     fprintf(to, "\nstep          %s\n", amount(a, e->step_s, UNITS_TIME));
     report_numbers_rates(to, &d->n, e, &d->plan, halley_cluster_npu(d->cluster, 0));

@@ -260,7 +260,8 @@ static void write_header(const request_call *call, const halley_search *s,
     if (of->n.active_params < of->n.params)
         fprintf(to, ", %s active", report_print_params(b, of->n.active_params));
     fprintf(to, ") on %u x %s (%s), stack %s\nglobal batch %u, sequence %u, %s\n",
-            halley_cluster_npus(of->cluster), halley_cluster_npu(of->cluster, 0)->name,
+            halley_cluster_npus(of->cluster),
+            halley_npu_label(halley_cluster_npu(of->cluster, 0)),
             halley_cluster_name(of->cluster), of->stack->name, p->global_batch, p->seq,
             halley_plan_format_name(p));
     request_write_assumed(call);

@@ -71,6 +71,43 @@ static void loop_that_is_not_there(synth_model *m)
     m->loop_ids.at[0] = (uint32_t)m->loops.n;
 }
 
+/* A token beside the program, one of many before an operator, and who has it. */
+static uint32_t add_beside(synth_model *m)
+{
+    const model_ref next = {.kind = REF_NEXT, .n = UINT16_MAX};
+    const uint32_t token = synth_token_add(m, 0, &next, 1);
+    assert_int_not_equal(token, MODEL_NONE);
+    assert_true(array_push(&m->sides, (model_side){0, token, 1, 0}));
+    return token;
+}
+
+static void nodes_that_nothing_waits_for(synth_model *m)
+{
+    (void)add_beside(m);
+}
+
+static void program_of_what_stands_beside(synth_model *m)
+{
+    m->symbols.at[0] = add_beside(m);
+}
+
+static void beside_a_program_that_is_not_there(synth_model *m)
+{
+    (void)add_beside(m);
+    m->sides.at[m->sides.n - 1].skeleton = (uint32_t)m->skeletons.n;
+}
+
+static void beside_more_sets_than_there_are(synth_model *m)
+{
+    (void)add_beside(m);
+    m->sides.at[m->sides.n - 1].n_sets = UINT32_MAX;
+}
+
+static void beside_as_part_of_the_program(synth_model *m)
+{
+    assert_true(array_push(&m->sides, (model_side){0, m->symbols.at[0], 1, 0}));
+}
+
 /* Any end will do, if there is one. */
 static void make_some(const halley_synth *synth, halley_status expected)
 {
@@ -99,6 +136,11 @@ static void tampered_models_are_refused_or_of_use(void **state)
         {three_terms, false, false},
         {no_number, false, false},
         {loop_that_is_not_there, false, false},
+        {nodes_that_nothing_waits_for, true, true},
+        {program_of_what_stands_beside, false, false},
+        {beside_a_program_that_is_not_there, false, false},
+        {beside_more_sets_than_there_are, false, false},
+        {beside_as_part_of_the_program, false, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

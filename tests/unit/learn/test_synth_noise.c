@@ -2,8 +2,8 @@
 #include "alloc_fail.h"
 #include "base/rng.h"
 #include "folder.h"
-#include "halley/learn.h"
 #include "halley/trace_check.h"
+#include "learn_once.h"
 #include "unit.h"
 
 #include <math.h>
@@ -273,32 +273,13 @@ static void order_by_chance_has_no_pauses(void **state)
     assert_non_null(strstr(path, "though 5 of their operators do"));
 }
 
-static halley_status learn_and_make(void *context, halley_error *err)
-{
-    const char *const from = context;
-    char model[300];
-    halley_synth *synth = NULL;
-    halley_trace_set *set = NULL;
-    const halley_learn_opts opts = {.fresh = true, .strict = true, .min_support = 2};
-    snprintf(model, sizeof model, "%s.hsm", from);
-    halley_status status = halley_learn(model, &from, 1, &opts, NULL, err);
-    if (status == HALLEY_OK)
-        status = halley_synth_load(&synth, model, err);
-    if (status == HALLEY_OK)
-        status = halley_synth_make(&set, synth, NULL, NULL, err);
-    if (status == HALLEY_OK)
-        halley_trace_set_free(set);
-    halley_synth_free(synth);
-    return status;
-}
-
 static void running_out_of_memory_anywhere_is_reported(void **state)
 {
     (void)state;
     char from[256];
     const noise with = {.pauses = 0.5, .parents = true, .some_sizes = true};
     snprintf(from, sizeof from, "%s", make_corpus("nomem", 4, &with));
-    (void)alloc_fail_everywhere(learn_and_make, from);
+    (void)alloc_fail_everywhere(learn_once, from);
 }
 
 static int set_up(void **state)
