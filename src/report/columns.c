@@ -232,6 +232,8 @@ void report_columns_step(report_columns *c, uint32_t id, double begin_s, double 
 
 void report_columns_level(report_columns *c, double at_s, double bytes)
 {
+    if (c->failed) /* perhaps there is no rank that it would belong to */
+        return;
     assert(c->ranks.n > 0);
     const halley_memory_level level = {(uint64_t)(at_s * 1e12), (uint64_t)bytes};
     c->failed |= !array_push(&c->levels, level);
