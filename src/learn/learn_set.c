@@ -35,7 +35,7 @@ void learner_fini(learner *l)
     array_fini(&l->groups);
     array_fini(&l->parts);
     array_fini(&l->spots);
-    array_fini(&l->beside);
+    array_fini(&l->sides);
     array_fini(&l->live);
     array_fini(&l->token_stage);
     map64_fini(&l->spot_of);
@@ -266,7 +266,7 @@ uint64_t learner_side_key(const model_side *s)
     return (uint64_t)s->skeleton << 32 | s->token;
 }
 
-/* The skeleton has nodes of the token beside it, in this set. */
+/* The skeleton has side nodes of the token in this set. */
 static bool count_side(learner *l, uint32_t skeleton, uint32_t token)
 {
     synth_model *const m = &l->m;
@@ -289,8 +289,8 @@ static uint64_t make_spot_key(const law_place *at)
     return hash_u64(hash_u64(hash_u64(at->op) ^ at->before) ^ at->after);
 }
 
-/* One node more of a token beside a place. */
-static bool note_beside(learner *l, const law_place *at, uint32_t token)
+/* One more side node of a token at a place. */
+static bool note_side(learner *l, const law_place *at, uint32_t token)
 {
     uint32_t id = (uint32_t)l->spots.n;
     bool fresh;
@@ -300,15 +300,15 @@ static bool note_beside(learner *l, const law_place *at, uint32_t token)
         return false;
     l->token_stage.at[token] = l->n_stages;
     uint32_t i = l->spots.at[id].first;
-    while (i != MODEL_NONE && l->beside.at[i].token != token)
-        i = l->beside.at[i].next;
+    while (i != MODEL_NONE && l->sides.at[i].token != token)
+        i = l->sides.at[i].next;
     if (i == MODEL_NONE) {
-        i = (uint32_t)l->beside.n;
-        if (!array_push(&l->beside, (learn_beside){token, l->spots.at[id].first, 0, 0}))
+        i = (uint32_t)l->sides.n;
+        if (!array_push(&l->sides, (learn_side){token, l->spots.at[id].first, 0, 0}))
             return false;
         l->spots.at[id].first = i;
     }
-    learn_beside *const b = &l->beside.at[i];
+    learn_side *const b = &l->sides.at[i];
     b->n = b->stage == l->n_stages ? b->n + 1 : 1;
     b->stage = l->n_stages;
     return true;
@@ -334,8 +334,8 @@ static bool sum_rates(learner *l, const stage_of *of)
         law_place at = s->at;
         at.family = of->family;
         at.program = of->program;
-        for (uint32_t i = s->first; i != MODEL_NONE; i = l->beside.at[i].next) {
-            const learn_beside *const b = &l->beside.at[i];
+        for (uint32_t i = s->first; i != MODEL_NONE; i = l->sides.at[i].next) {
+            const learn_side *const b = &l->sides.at[i];
             at.field = synth_side_field(&l->m, b->token);
             if (l->token_stage.at[b->token] == l->n_stages &&
                 !sum_value(l, &at, b->stage == l->n_stages ? (double)b->n / s->n : 0))
@@ -345,7 +345,7 @@ static bool sum_rates(learner *l, const stage_of *of)
     return true;
 }
 
-/* What stands beside the program. */
+/* The side nodes of a program. */
 static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
 {
     const synth_program *const p = &l->program;
@@ -360,7 +360,7 @@ static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
             .op = ops[l->reader.op.at[s->node]].key,
             .before = at.op,
             .after = ops[l->reader.op.at[l->reader.waiter.at[s->node]]].key};
-        if (!note_beside(l, &at, s->token) || !count_side(l, of->skeleton, s->token) ||
+        if (!note_side(l, &at, s->token) || !count_side(l, of->skeleton, s->token) ||
             !sum_node_values(l, trace, s->node, of, place))
             return false;
     }

@@ -21,16 +21,16 @@ typedef struct learn_value {
     float log;
 } learn_value;
 
-/* Nodes of an operator between two others, beside which some stood: which, and how many
+/* Nodes of an operator between two others that have side nodes: which, and how many
  * of the last stage (from 1) that had any. */
 typedef struct learn_spot {
     law_place at;
     uint32_t first, stage, n;
 } learn_spot;
-typedef struct learn_beside {
+typedef struct learn_side {
     uint32_t token, next; /* of the same spot, or MODEL_NONE */
     uint32_t stage, n;
-} learn_beside;
+} learn_side;
 
 /* Memory kept from set to set. */
 typedef struct learner {
@@ -44,18 +44,18 @@ typedef struct learner {
     ARRAY(uint64_t) keys;      /* by rank: of its program */
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
-    map64 side_of;                    /* skeleton and token → side of the model */
-    map64 spot_of;                    /* place → spot */
-    ARRAY(learn_spot) spots;          /* places beside which nodes were found */
-    ARRAY(learn_beside) beside;       /* and of which tokens */
-    synth_u32s live;                  /* spots of the stage at hand */
-    synth_u32s token_stage;           /* by token: the last stage that had it beside */
-    uint32_t n_stages;                /* learned */
-    synth_u32s parts;                 /* skeletons of the set's stages */
-    double operations;                /* of one rank of each of them, about */
-    double bytes;                     /* the same */
-    uint64_t n_told;                  /* nodes of the set's stages */
-    noise_finder *noise;              /* NULL: not looked for */
+    map64 side_of;           /* skeleton and token → side of the model */
+    map64 spot_of;           /* place → spot */
+    ARRAY(learn_spot) spots; /* places with side nodes */
+    ARRAY(learn_side) sides; /* and of which tokens */
+    synth_u32s live;         /* spots of the stage at hand */
+    synth_u32s token_stage;  /* by token: the last stage that had it as a side node */
+    uint32_t n_stages;       /* learned */
+    synth_u32s parts;        /* skeletons of the set's stages */
+    double operations;       /* of one rank of each of them, about */
+    double bytes;            /* the same */
+    uint64_t n_told;         /* nodes of the set's stages */
+    noise_finder *noise;     /* NULL: not looked for */
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 

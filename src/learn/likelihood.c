@@ -234,7 +234,7 @@ static double log_loops(const synth_scorer *s, uint32_t set)
     return sum;
 }
 
-/* What stands beside the set's programs, and what does not. */
+/* The side nodes that the set's programs have, and those that they lack. */
 static double log_sides(const synth_scorer *s, uint32_t set)
 {
     assert(set > 0);
@@ -359,7 +359,7 @@ static halley_status forget_set(synth_scorer *s, uint32_t set, halley_error *err
     m->conditions.n = s->m.conditions.n;
     m->portraits.n = 0;
     map64_fini(&s->l.spot_of);
-    s->l.spots.n = s->l.beside.n = 0;
+    s->l.spots.n = s->l.sides.n = 0;
     m->head.at[0].n_features = s->m.head.at[0].n_features;
     return HALLEY_OK;
 }

@@ -5,7 +5,7 @@
  * enough to be recorded: a pause is there in one run and not in the next. So are numbers
  * of a node that could be read off one run and not off another. Programs of one network
  * would hardly ever be equal. Which operators are pauses, and which have fields that come
- * and go, is read off the traces. Pauses then stand beside programs (program.h).
+ * and go, is read off the traces. Pauses then are side nodes (program.h).
  */
 #ifndef LEARN_NOISE_H
 #define LEARN_NOISE_H

@@ -321,7 +321,7 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     return n;
 }
 
-/* A node beside the program, or a pause, as a token: after what, before which of an
+/* A side node, or a pause, as a token: after what, before which of an
  * operator. */
 static bool take_side(synth_reader *r, synth_program *p, const halley_trace *trace,
                       uint32_t node)

@@ -26,16 +26,16 @@ typedef struct synth_reader {
     /* by index in the trace: operator; the node itself or, of a pause, the one it waits
      * for; where in the program */
     synth_u32s op, over, place;
-    synth_u32s waiter; /* of a node beside the program or of a pause: who waits for it;
-                          else MODEL_NONE */
+    synth_u32s waiter;            /* of a side node or a pause: who waits for it;
+                                     else MODEL_NONE */
     bool has_pauses, has_control; /* this trace */
-    bool whole;                   /* no node stands beside a program */
+    bool whole;                   /* there are no side nodes */
     /* by place: which row of nodes, each waiting for the one before, it is in, and where;
      * by row: what its first node waits for, and its length */
     synth_u32s row, row_at, row_after, row_length;
 } synth_reader;
 
-/* A node beside the program, after the node at `at` (or, without dependencies, 0). */
+/* A side node, after the node at `at` (or, without dependencies, 0). */
 typedef struct synth_side {
     uint32_t at, node, token;
 } synth_side;
@@ -54,7 +54,7 @@ void synth_reader_fini(synth_reader *r);
 void synth_program_fini(synth_program *p);
 /* The program of rank `rank` of n_ranks; operators and tokens are added to the model.
  * Nodes of its operators that come and go are left out: who waits for one waits for what
- * it waits for. So are collectives beside the program: those that wait for one node at
+ * it waits for. So are side nodes: collectives that wait for one node at
  * most, and for which one waits that waits for a later node, too. How many there are, and
  * where, follows from sizes (buckets of gradients, what is hidden of a message).
  * EINVAL: a cycle. */

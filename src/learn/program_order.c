@@ -1,6 +1,6 @@
 /*
  * The order in which a program lists its nodes: that of the file, each after what it
- * depends on. Pauses and what stands beside are left out.
+ * depends on. Pauses and side nodes are left out.
  */
 #include "learn/program.h"
 #include "trace/core/levels.h"
@@ -46,7 +46,7 @@ static void find_waiters(synth_reader *r, const halley_trace *trace)
 
 /* Whether a node is a collective for which only one waits that waits for another one, in
  * the program and not before what this one waits for, too. */
-static bool is_beside(const synth_reader *r, const halley_trace *trace, uint32_t node)
+static bool is_side_node(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
     const uint32_t w = r->waiter.at[node], n_deps = trace_deps_count(trace, node);
     if (w >= many || w == node || n_deps > 1 ||
@@ -65,13 +65,13 @@ static bool is_beside(const synth_reader *r, const halley_trace *trace, uint32_t
     return false;
 }
 
-/* Nodes beside the program are represented by none. Pauses for which not one waits are
+/* Side nodes are represented by none. Pauses for which not one waits are
  * left out without a trace. */
 static void leave_out_sides(synth_reader *r, const halley_trace *trace)
 {
     find_waiters(r, trace);
     for (uint32_t i = 0; i < halley_trace_count(trace); i++)
-        if (is_beside(r, trace, i))
+        if (is_side_node(r, trace, i))
             r->over.at[i] = HALLEY_NO_NODE;
         else if (r->over.at[i] == i || r->waiter.at[i] >= many || r->waiter.at[i] == i)
             r->waiter.at[i] = MODEL_NONE;

@@ -85,7 +85,7 @@ typedef enum model_ref_kind {
     REF_STACK,  /* the last of an operator that nothing depends on yet */
     REF_QUEUE,  /* the first such */
     REF_ALL,    /* all such */
-    REF_NEXT,   /* of a node beside the program: who waits for it, the n-th next of an
+    REF_NEXT,   /* of a side node: who waits for it, the n-th next of an
                    operator, from 0; ctrl: instead of for what this one waits for */
     REF_N_KINDS
 } model_ref_kind;
@@ -117,7 +117,7 @@ typedef struct model_skeleton {
     uint32_t n_sets, last_set;
 } model_skeleton;
 
-/* A token of nodes beside the program, of which a skeleton's sets have some; of pauses,
+/* A token of side nodes, of which a skeleton's sets have some; of pauses,
  * sets of any skeleton (MODEL_NONE). */
 typedef struct model_side {
     uint32_t skeleton, token;
@@ -326,13 +326,13 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op,
 bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 /* Which field of an operator, the duration aside, has this name; MODEL_NONE: none. */
 uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
-/* Whether nodes of the token stand beside the program: who waits for them, else NULL. */
+/* Whether nodes of the token are side nodes: who waits for them, else NULL. */
 const model_ref *synth_side_waiter(const synth_model *m, uint32_t token);
-/* The field of a node for how many nodes of such a token stand beside it. */
+/* The field of a node for how many side nodes of such a token it has. */
 #define FIELD_BESIDE UINT32_C(0x80000000)
 #define FIELD_PAUSES UINT32_C(0xc0000000)
 uint32_t synth_side_field(const synth_model *m, uint32_t token);
-/* How many sets could have what stands beside: those of the skeleton, or with who waits.
+/* How many sets could have a side node: those of the skeleton, or with who waits.
  */
 uint32_t synth_side_sets(const synth_model *m, const model_side *s);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);

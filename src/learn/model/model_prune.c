@@ -231,7 +231,7 @@ static bool keep_tokens(pruner *p)
     return true;
 }
 
-/* Tokens beside programs. */
+/* Tokens of side nodes. */
 static bool keep_sides(pruner *p)
 {
     for (size_t i = 0; i < p->from->sides.n; i++) {

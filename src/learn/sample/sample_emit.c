@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A node beside the program, and for which of an operator's next nodes: which waits for
+/* A side node, and for which of an operator's next nodes: which waits for
  * it instead of for `after`; MODEL_NONE: in addition to all else. */
 typedef struct waited_for {
     uint32_t node, op, n, after;
@@ -18,10 +18,10 @@ typedef struct waited_for {
 
 typedef struct linker {
     sample_stage *stage;
-    synth_history past;         /* of the program, without what stands beside it */
+    synth_history past;         /* of the program, without side nodes */
     synth_u32s core;            /* its nodes, by place in it */
-    synth_u32s place;           /* and back; MODEL_NONE: beside it */
-    ARRAY(waited_for) beside;   /* that nothing waits for yet */
+    synth_u32s place;           /* and back; MODEL_NONE: a side node */
+    ARRAY(waited_for) sides;    /* that nothing waits for yet */
     synth_u32s taken;           /* what the node at hand depends on */
     const sample_set *in_order; /* NULL: collectives need not wait for each other */
     uint32_t n_groups;
@@ -151,39 +151,39 @@ static bool start_order(linker *l, const sample_set *s)
            synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
 }
 
-/* A node beside the program waits for the last one of it; who waits for this one is still
+/* A side node waits for the last one of it; who waits for this one is still
  * to come. Pauses between the same two nodes follow each other. */
-static bool link_beside(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
+static bool link_side(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
 {
     assert(n > 0 && refs[n - 1].kind == REF_NEXT);
     const model_ref *const next = &refs[n - 1];
     waited_for new = {at, next->op, next->n, MODEL_NONE};
     if (n == 1 || l->core.n == 0)
-        return array_push(&l->beside, new);
+        return array_push(&l->sides, new);
     const uint32_t last = l->core.at[l->core.n - 1];
     new.after = next->ctrl ? last : MODEL_NONE;
-    for (size_t i = 0; next->ctrl && i < l->beside.n; i++) {
-        waited_for *const w = &l->beside.at[i];
+    for (size_t i = 0; next->ctrl && i < l->sides.n; i++) {
+        waited_for *const w = &l->sides.at[i];
         if (w->after != last || w->op != new.op || w->n != new.n)
             continue;
         const uint32_t before = w->node;
         w->node = at;
         return array_push(&l->stage->deps, before);
     }
-    return array_push(&l->stage->deps, last) && array_push(&l->beside, new);
+    return array_push(&l->stage->deps, last) && array_push(&l->sides, new);
 }
 
-/* What stands beside the program and this node waits for: pauses, each instead of for
+/* The side nodes that this node waits for: pauses, each instead of for
  * what is before it, or all else. */
-static bool take_beside(linker *l, const sample_node *node, bool pauses)
+static bool take_sides(linker *l, const sample_node *node, bool pauses)
 {
     synth_u32s *const deps = &l->stage->deps;
     size_t n = 0;
-    for (size_t i = 0; i < l->beside.n; i++) {
-        const waited_for w = l->beside.at[i];
+    for (size_t i = 0; i < l->sides.n; i++) {
+        const waited_for w = l->sides.at[i];
         if (w.op != node->op || w.n > 0 || pauses != (w.after != MODEL_NONE)) {
-            l->beside.at[n] = w;
-            l->beside.at[n++].n -= w.op == node->op && w.n > 0 && pauses;
+            l->sides.at[n] = w;
+            l->sides.at[n++].n -= w.op == node->op && w.n > 0 && pauses;
             continue;
         }
         if (!pauses && !array_push(deps, w.node))
@@ -191,7 +191,7 @@ static bool take_beside(linker *l, const sample_node *node, bool pauses)
         for (size_t k = node->first_dep; k < deps->n; k++)
             deps->at[k] = deps->at[k] == w.after ? w.node : deps->at[k];
     }
-    l->beside.n = n;
+    l->sides.n = n;
     return true;
 }
 
@@ -219,20 +219,20 @@ static bool link_node(linker *l, const sample_set *set, uint32_t at)
     const uint32_t place = (uint32_t)l->core.n;
     uint32_t n;
     const model_ref *refs = sample_refs(set, node->token, &n);
-    const bool beside = n > 0 && refs[n - 1].kind == REF_NEXT;
+    const bool is_side = n > 0 && refs[n - 1].kind == REF_NEXT;
     node->first_dep = (uint32_t)s->deps.n;
     l->place.at[at] = MODEL_NONE;
-    if (beside ? !link_beside(l, refs, n, at)
-               : !link_refs(l, refs, n, place, node->first_dep, false) ||
-                     !take_beside(l, node, false))
+    if (is_side ? !link_side(l, refs, n, at)
+                : !link_refs(l, refs, n, place, node->first_dep, false) ||
+                      !take_sides(l, node, false))
         return false;
     node->n_data = (uint32_t)s->deps.n - node->first_dep;
-    if (!beside && !link_refs(l, refs, n, place, node->first_dep + node->n_data, true))
+    if (!is_side && !link_refs(l, refs, n, place, node->first_dep + node->n_data, true))
         return false;
     if (l->in_order && !keep_order(l, at, node->first_dep))
         return false;
     node->n_deps = (uint32_t)s->deps.n - node->first_dep;
-    return beside || (go_on(l, node, at) && take_beside(l, node, true));
+    return is_side || (go_on(l, node, at) && take_sides(l, node, true));
 }
 
 halley_status sample_deps(sample_set *s, halley_error *err)
@@ -241,7 +241,7 @@ halley_status sample_deps(sample_set *s, halley_error *err)
     bool ok = true;
     for (size_t k = 0; ok && k < s->stages.n; k++) {
         l.stage = &s->stages.at[k];
-        l.core.n = l.beside.n = 0;
+        l.core.n = l.sides.n = 0;
         ok = start_order(&l, s) && synth_u32s_resize(&l.place, l.stage->nodes.n) &&
              synth_history_start(&l.past, l.stage->nodes.n);
         for (uint32_t at = 0; ok && at < l.stage->nodes.n; at++)
@@ -251,7 +251,7 @@ halley_status sample_deps(sample_set *s, halley_error *err)
     array_fini(&l.taken);
     array_fini(&l.core);
     array_fini(&l.place);
-    array_fini(&l.beside);
+    array_fini(&l.sides);
     array_fini(&l.last);
     array_fini(&l.seen);
     return ok ? HALLEY_OK : error_nomem(err);

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Nodes of one token beside another at most. */
+/* Side nodes of one token that a node has at most. */
 #define MOST_BESIDE 16.0
 
 /* A law as it represents one stage of one set. */
@@ -18,7 +18,7 @@ typedef struct here {
     uint32_t law; /* MODEL_NONE: nothing is known */
     bool zero;
 } here;
-/* Nodes of a token that stand beside some of a stage. */
+/* Side nodes of a token that some nodes of a stage have. */
 typedef struct drawn_side {
     uint32_t token, field;
     double due; /* how many should have come so far, less those that have */
@@ -34,7 +34,7 @@ typedef struct valuer {
     map64 of;
     ARRAY(here) list;
     ARRAY(drawn_side) sides; /* of this stage */
-    sample_nodes nodes;      /* of this stage, with what stands beside it */
+    sample_nodes nodes;      /* of this stage, with its side nodes */
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets supported
@@ -49,8 +49,8 @@ static double measure_doubt(const model_law *law)
     return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
-/* The law that is most likely right, of equal ones the most special. How many nodes stand
- * beside another, and how long pauses last, is as it is in their place: always the most
+/* The law that is most likely right, of equal ones the most special. How many side
+ * nodes a node has, and how long pauses last, is as it is in their place: always the most
  * special, and for how many that are no pauses none of elsewhere. MODEL_NONE: none. */
 static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
@@ -254,7 +254,7 @@ static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_p
     return true;
 }
 
-/* Which tokens stand beside the stage's program. */
+/* The tokens of the stage's side nodes. */
 static bool choose_sides(valuer *v, uint32_t skeleton)
 {
     const synth_model *const m = v->s->m;
@@ -271,7 +271,7 @@ static bool choose_sides(valuer *v, uint32_t skeleton)
     return true;
 }
 
-/* Nodes beside one of the program, evenly over all where they may stand. */
+/* Side nodes of one of the program, spread evenly over all that may have some. */
 static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
 {
     const synth_model *const m = v->s->m;

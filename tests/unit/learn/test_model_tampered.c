@@ -71,8 +71,8 @@ static void loop_that_is_not_there(synth_model *m)
     m->loop_ids.at[0] = (uint32_t)m->loops.n;
 }
 
-/* A token beside the program, one of many before an operator, and who has it. */
-static uint32_t add_beside(synth_model *m)
+/* A token of a side node, one of many before an operator, and who has it. */
+static uint32_t add_side(synth_model *m)
 {
     const model_ref next = {.kind = REF_NEXT, .n = UINT16_MAX};
     const uint32_t token = synth_token_add(m, 0, &next, 1);
@@ -83,27 +83,27 @@ static uint32_t add_beside(synth_model *m)
 
 static void nodes_that_nothing_waits_for(synth_model *m)
 {
-    (void)add_beside(m);
+    (void)add_side(m);
 }
 
-static void program_of_what_stands_beside(synth_model *m)
+static void program_of_side_nodes(synth_model *m)
 {
-    m->symbols.at[0] = add_beside(m);
+    m->symbols.at[0] = add_side(m);
 }
 
-static void beside_a_program_that_is_not_there(synth_model *m)
+static void side_of_a_program_that_is_not_there(synth_model *m)
 {
-    (void)add_beside(m);
+    (void)add_side(m);
     m->sides.at[m->sides.n - 1].skeleton = (uint32_t)m->skeletons.n;
 }
 
-static void beside_more_sets_than_there_are(synth_model *m)
+static void side_in_more_sets_than_there_are(synth_model *m)
 {
-    (void)add_beside(m);
+    (void)add_side(m);
     m->sides.at[m->sides.n - 1].n_sets = UINT32_MAX;
 }
 
-static void beside_as_part_of_the_program(synth_model *m)
+static void side_as_part_of_the_program(synth_model *m)
 {
     assert_true(array_push(&m->sides, (model_side){0, m->symbols.at[0], 1, 0}));
 }
@@ -137,10 +137,10 @@ static void tampered_models_are_refused_or_of_use(void **state)
         {no_number, false, false},
         {loop_that_is_not_there, false, false},
         {nodes_that_nothing_waits_for, true, true},
-        {program_of_what_stands_beside, false, false},
-        {beside_a_program_that_is_not_there, false, false},
-        {beside_more_sets_than_there_are, false, false},
-        {beside_as_part_of_the_program, false, false},
+        {program_of_side_nodes, false, false},
+        {side_of_a_program_that_is_not_there, false, false},
+        {side_in_more_sets_than_there_are, false, false},
+        {side_as_part_of_the_program, false, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,4 +1,5 @@
-/* Collectives beside the chain of a program: how many, and where, follows from sizes. */
+/* Side nodes, which are collectives off the chain of a program: how many, and where,
+ * follows from sizes. */
 #include "alloc_fail.h"
 #include "folder.h"
 #include "halley/trace_check.h"
@@ -38,7 +39,7 @@ static void add_reduction(halley_builder *b, uint64_t id, int64_t bytes)
 }
 
 /* Layers of four parts, each with gradients of `bytes`: as soon as a bucket is full it is
- * reduced beside the chain, and an update waits for all buckets. What is left is reduced
+ * reduced off the chain, and an update waits for all buckets. What is left is reduced
  * in the chain. */
 static void make_trace(const char *path, uint32_t layers, int64_t bytes)
 {
@@ -117,7 +118,7 @@ static halley_learn_report learn(const char *model, const char *from)
 }
 
 typedef struct tally {
-    double n_sets, n, n_beside, bytes;
+    double n_sets, n, n_sides, bytes;
 } tally;
 
 /* Collectives of a set, those that more than the next node waits for, and their bytes. */
@@ -134,7 +135,7 @@ static void count(tally *t, const halley_trace_set *set)
     for (uint32_t i = 0; i < n; i++) {
         if (halley_node_type_of(trace, i) != HALLEY_NODE_COLL)
             continue;
-        t->n_beside += i + 2 < n;
+        t->n_sides += i + 2 < n;
         for (uint32_t k = 0; k < halley_node_attr_count(trace, i); k++) {
             const halley_attr a = halley_node_attr(trace, i, k);
             double bytes = 0;
@@ -188,8 +189,7 @@ static void buckets_are_as_many_and_as_large_as_those_learned(void **state)
     }
     halley_synth_free(synth);
     assert_true(fabs(made.n / made.n_sets * real.n_sets / real.n - 1) < 0.05);
-    assert_true(fabs(made.n_beside / made.n_sets * real.n_sets / real.n_beside - 1) <
-                0.1);
+    assert_true(fabs(made.n_sides / made.n_sets * real.n_sets / real.n_sides - 1) < 0.1);
     assert_true(fabs(made.bytes / made.n_sets * real.n_sets / real.bytes - 1) < 0.15);
 }
 
@@ -211,8 +211,8 @@ static synth_likelihood score(synth_scorer *scorer, const char *corpus, uint32_t
     return out;
 }
 
-/* What stands beside one set says nothing about how likely the next one is. */
-static void scores_do_not_depend_on_what_stood_beside_the_sets_before(void **state)
+/* The side nodes of one set say nothing about how likely the next one is. */
+static void scores_do_not_depend_on_side_nodes_of_sets_before(void **state)
 {
     (void)state;
     char model[256];
@@ -254,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_that_differ_in_their_buckets_share_a_template),
         cmocka_unit_test(buckets_are_as_many_and_as_large_as_those_learned),
-        cmocka_unit_test(scores_do_not_depend_on_what_stood_beside_the_sets_before),
+        cmocka_unit_test(scores_do_not_depend_on_side_nodes_of_sets_before),
         cmocka_unit_test(running_out_of_memory_anywhere_is_reported),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
