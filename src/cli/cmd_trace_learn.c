@@ -1,4 +1,5 @@
 /* halley trace learn: the statistics of many traces, as a model. */
+#include "base/array.h"
 #include "base/number/number.h"
 #include "cli/commands.h"
 #include "halley/learn_check.h"
@@ -130,7 +131,6 @@ static halley_status verify_model(request_call *call, halley_error *err)
         request_note(call, "the model does not reproduce the corpus: %s", check.failed);
         return HALLEY_OK;
     }
-    (void)unlink(o->out);
     return error_set(err, HALLEY_EINVAL,
                      "the model does not reproduce the corpus (%s; at most 25 %% may "
                      "differ) and was removed; share the nearest set instead: `halley "
@@ -142,6 +142,7 @@ static halley_status verify_model(request_call *call, halley_error *err)
 static halley_status trace_learn_run(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
+    const uint64_t n_failures = mem_failure_count();
     report_form form;
     halley_learn_report report;
     TRY(request_output_form(&form, call, &o->output, err));
@@ -156,7 +157,7 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
                                     .watch = call->watch};
     TRY(halley_learn_budget(call->args, call->n_args, err));
     choose_kernels();
-    const halley_status status =
+    halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
     request_work_end(call);
     TRY(status);
@@ -182,8 +183,14 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
                      "for the operator",
                      report.n_steps, number_fixed(report.loss, 3).at,
                      number_fixed(report.op_loss, 3).at);
-    TRY(verify_model(call, err));
-    return write_learn_report(o, &report, form, err);
+    status = verify_model(call, err);
+    if (status == HALLEY_OK)
+        status = write_learn_report(o, &report, form, err);
+    if (status == HALLEY_OK && n_failures != mem_failure_count())
+        status = error_nomem(err);
+    if (status != HALLEY_OK) /* nobody knows what the model is worth */
+        (void)unlink(o->out);
+    return status;
 }
 
 static const request_example examples[] = {

@@ -30,10 +30,12 @@ typedef struct job {
     uint32_t n_looked_at;
 } job;
 
+/* A set that is wrong is left out; one that could not be read is no reason to learn
+ * from the others. */
 static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
     assert(why->code != HALLEY_OK);
-    if (why->code == HALLEY_ENOMEM || j->opts->strict) {
+    if (why->code == HALLEY_ENOMEM || why->code == HALLEY_EIO || j->opts->strict) {
         if (err)
             *err = *why;
         return why->code;
@@ -94,15 +96,18 @@ static halley_status learn_batch(job *j, batch *b, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Those that cannot be read say nothing. */
+/* Those that are wrong say nothing. */
 static halley_status look_at_batch(job *j, batch *b, halley_error *err)
 {
     for (size_t k = 0; k < b->n; k++) {
         if (b->status[k] == HALLEY_OK)
             b->status[k] =
                 learner_look(&j->l, b->sources[k].set, ++j->n_looked_at, &b->why[k]);
-        if (b->status[k] == HALLEY_ENOMEM)
-            return error_nomem(err);
+        if (b->status[k] == HALLEY_ENOMEM || b->status[k] == HALLEY_EIO) {
+            if (err)
+                *err = b->why[k];
+            return b->status[k];
+        }
     }
     return HALLEY_OK;
 }

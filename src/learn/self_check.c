@@ -210,11 +210,12 @@ static halley_status compare_with_corpus(verifier *v, const char *model_path,
         const size_t i = k * n / n_wanted;
         synth_source source;
         set_figures made;
-        if (synth_source_open(&source, &v->found, i, 0, NULL) != HALLEY_OK)
+        halley_status status = synth_source_open(&source, &v->found, i, 0, err);
+        if (status != HALLEY_OK && status != HALLEY_ENOMEM && status != HALLEY_EIO)
             continue; /* was skipped when it was learned from */
+        TRY(status);
         const uint32_t at = v->out->n_sets;
-        const halley_status status =
-            compare_one(&v->real[at], &made, model_path, &source, k, err);
+        status = compare_one(&v->real[at], &made, model_path, &source, k, err);
         synth_source_close(&source);
         TRY(status);
         add_figures(&v->sums[0], &v->real[at]);
