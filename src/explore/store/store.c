@@ -124,7 +124,7 @@ static halley_status create_tables(explore_store *st, halley_error *err)
 {
     assert(st->db != NULL);
     const halley_study *s = st->study;
-    uint64_t fingerprint;
+    uint64_t fingerprint = 0;
     TRY(fingerprint_study(&fingerprint, s, err));
     strbuf sql = {0};
     strbuf_printf(&sql,
@@ -164,7 +164,7 @@ static halley_status refuse_store(explore_store *st, halley_error *err, const ch
 static halley_status check_same(explore_store *st, halley_error *err)
 {
     char text[256];
-    uint64_t fingerprint;
+    uint64_t fingerprint = 0;
     TRY(fingerprint_study(&fingerprint, st->study, err));
     store_meta(st->db, text, sizeof text, "version");
     if (strcmp(text, HALLEY_VERSION) != 0) {
