@@ -35,7 +35,7 @@ typedef struct job {
 static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
     assert(why->code != HALLEY_OK);
-    if (why->code == HALLEY_ENOMEM || why->code == HALLEY_EIO || j->opts->strict) {
+    if (synth_source_is_unread(why->code) || j->opts->strict) {
         if (err)
             *err = *why;
         return why->code;
@@ -103,7 +103,7 @@ static halley_status look_at_batch(job *j, batch *b, halley_error *err)
         if (b->status[k] == HALLEY_OK)
             b->status[k] =
                 learner_look(&j->l, b->sources[k].set, ++j->n_looked_at, &b->why[k]);
-        if (b->status[k] == HALLEY_ENOMEM || b->status[k] == HALLEY_EIO) {
+        if (synth_source_is_unread(b->status[k])) {
             if (err)
                 *err = b->why[k];
             return b->status[k];

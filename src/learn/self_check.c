@@ -211,7 +211,7 @@ static halley_status compare_with_corpus(verifier *v, const char *model_path,
         synth_source source;
         set_figures made;
         halley_status status = synth_source_open(&source, &v->found, i, 0, err);
-        if (status != HALLEY_OK && status != HALLEY_ENOMEM && status != HALLEY_EIO)
+        if (status != HALLEY_OK && !synth_source_is_unread(status))
             continue; /* was skipped when it was learned from */
         TRY(status);
         const uint32_t at = v->out->n_sets;

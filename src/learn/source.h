@@ -16,6 +16,11 @@ typedef struct synth_source {
 halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
                                 uint32_t n_threads, halley_error *err);
 void synth_source_close(synth_source *s);
+/* Whether a set with that status could not be read; a set that is wrong could. */
+static inline bool synth_source_is_unread(halley_status status)
+{
+    return status == HALLEY_ENOMEM || status == HALLEY_EIO;
+}
 /* NULL: none. */
 const char *synth_source_groups(const synth_source *s);
 

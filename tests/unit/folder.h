@@ -24,6 +24,16 @@ static inline int folder_remove(void)
     return system(command);
 }
 
+/* The path of a name in it; the last four are kept. */
+static inline const char *folder_path(const char *name)
+{
+    static char path[4][256];
+    static int next;
+    char *to = path[next++ % 4];
+    snprintf(to, sizeof path[0], "%s/%s", folder, name);
+    return to;
+}
+
 /* Set-up and tear-down of a test that works in such a folder. */
 static inline int folder_enter(void **state)
 {

@@ -16,15 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *in_folder(const char *name)
-{
-    static char path[4][256];
-    static int next;
-    char *to = path[next++ % 4];
-    snprintf(to, sizeof path[0], "%s/%s", folder, name);
-    return to;
-}
-
 /* Sets of the transformer pattern, one for each number of layers; with conditions or
  * without. */
 static void make_corpus(const char *name, uint32_t n_sets, bool told)
@@ -156,7 +147,7 @@ static void a_run_that_was_stopped_leaves_no_file(void **state)
     halley_learn_report report;
     halley_error err = {0};
     char command[300];
-    const char *whole = in_folder("whole.hsm"), *parts = in_folder("parts.hsm");
+    const char *whole = folder_path("whole.hsm"), *parts = folder_path("parts.hsm");
     const halley_watch watch = {.look = stop_after_three};
     const halley_learn_opts stopping = {.watch = &watch};
     assert_int_equal(learn(whole, NULL, &report, &err), HALLEY_OK);
@@ -183,7 +174,7 @@ static void a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one(void 
 {
     (void)state;
     char model[256];
-    snprintf(model, sizeof model, "%s", in_folder("m.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("m.hsm"));
     halley_error err = {0};
     halley_synth *synth = NULL;
     assert_int_equal(learn(model, NULL, NULL, &err), HALLEY_OK);
@@ -196,7 +187,7 @@ static void a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one(void 
         assert_int_equal(halley_synth_fix(synth, text, &err), HALLEY_OK);
         assert_int_equal(halley_synth_make(&made, synth, NULL, NULL, &err), HALLEY_OK);
         snprintf(text, sizeof text, "toy-%u", i);
-        prefix = in_folder(text);
+        prefix = folder_path(text);
         assert_int_equal(halley_trace_set_load(&real, &prefix, 1, NULL, &err), HALLEY_OK);
         assert_int_equal(errors_of(made), 0);
         assert_int_equal(halley_trace_set_count(made), 4);
@@ -219,9 +210,9 @@ static void sets_that_say_nothing_are_made_as_long_as_real_ones(void **state)
     halley_synth *synth = NULL;
     bool is_real[1000] = {0};
     uint32_t n_different = 0;
-    snprintf(model, sizeof model, "%s", in_folder("bare.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("bare.hsm"));
     make_corpus("bare", 12, false);
-    snprintf(of_bare, sizeof of_bare, "%s", in_folder("bare"));
+    snprintf(of_bare, sizeof of_bare, "%s", folder_path("bare"));
     const char *from = of_bare;
     snprintf(command, sizeof command, "mkdir %s && mv %s-* %s", from, from, from);
     assert_int_equal(system(command), 0);
@@ -231,7 +222,7 @@ static void sets_that_say_nothing_are_made_as_long_as_real_ones(void **state)
         char name[32];
         halley_trace_set *real = NULL;
         snprintf(name, sizeof name, "bare/bare-%u", i);
-        const char *prefix = in_folder(name);
+        const char *prefix = folder_path(name);
         assert_int_equal(halley_trace_set_load(&real, &prefix, 1, NULL, &err), HALLEY_OK);
         is_real[halley_trace_count(halley_trace_set_get(real, 0))] = true;
         halley_trace_set_free(real);
@@ -277,8 +268,8 @@ static void sets_that_no_template_fits_are_the_nearest_scaled(void **state)
     uint32_t n_scaled = 0;
     halley_error err = {0};
     halley_synth *synth = NULL;
-    snprintf(from, sizeof from, "%s", in_folder("mixed"));
-    snprintf(model, sizeof model, "%s", in_folder("mixed.hsm"));
+    snprintf(from, sizeof from, "%s", folder_path("mixed"));
+    snprintf(model, sizeof model, "%s", folder_path("mixed.hsm"));
     assert_int_equal(mkdir(from, 0700), 0);
     for (uint32_t i = 0; i < N_EACH; i++) {
         snprintf(prefix, sizeof prefix, "%s/shared-%u", from, i);
@@ -313,13 +304,13 @@ static void the_number_of_threads_does_not_change_the_sets(void **state)
     char model[256], command[2000];
     halley_error err = {0};
     halley_synth *synth = NULL;
-    snprintf(model, sizeof model, "%s", in_folder("threads.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("threads.hsm"));
     assert_int_equal(learn(model, NULL, NULL, &err), HALLEY_OK);
     assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
     for (uint32_t i = 0; i < 3; i++) {
         char to[256], name[32];
         snprintf(name, sizeof name, "made-by-%u", threads[i]);
-        snprintf(to, sizeof to, "%s", in_folder(name));
+        snprintf(to, sizeof to, "%s", folder_path(name));
         halley_synth_order orders[N] = {{.name = "a", .seed = 1},
                                         {.name = "b", .seed = 2},
                                         {.name = "c", .seed = 3},
@@ -329,7 +320,7 @@ static void the_number_of_threads_does_not_change_the_sets(void **state)
         assert_int_equal(halley_synth_save(to, synth, orders, N, &opts, &err), HALLEY_OK);
         assert_true(orders[0].made.n_nodes > 0);
         snprintf(command, sizeof command, "diff -r %s %s && ! cmp -s %s/a.3.et %s/b.3.et",
-                 in_folder("made-by-1"), to, to, to);
+                 folder_path("made-by-1"), to, to, to);
         assert_int_equal(system(command), 0);
     }
     halley_synth_free(synth);
@@ -341,17 +332,18 @@ static halley_status save_two(void *context, halley_error *err)
     halley_synth_order orders[] = {{.name = "a"}, {.name = "b"}};
     char name[32];
     snprintf(name, sizeof name, "nomem-%u", n_runs++);
-    return halley_synth_save(in_folder(name), context, orders, 2, NULL, err);
+    return halley_synth_save(folder_path(name), context, orders, 2, NULL, err);
 }
 
 static void running_out_of_memory_anywhere_is_reported(void **state)
 {
     (void)state;
     char from[256];
-    snprintf(from, sizeof from, "%s", in_folder("toy-0"));
+    snprintf(from, sizeof from, "%s", folder_path("toy-0"));
     (void)alloc_fail_everywhere(learn_once, from);
     halley_synth *synth = NULL;
-    assert_int_equal(halley_synth_load(&synth, in_folder("toy-0.hsm"), NULL), HALLEY_OK);
+    assert_int_equal(halley_synth_load(&synth, folder_path("toy-0.hsm"), NULL),
+                     HALLEY_OK);
     (void)alloc_fail_everywhere(save_two, synth);
     halley_synth_free(synth);
 }

@@ -29,15 +29,6 @@ typedef struct recording {
     const noise *noise;
 } recording;
 
-static const char *text_of(const char *name)
-{
-    static char path[4][256];
-    static int next;
-    char *to = path[next++ % 4];
-    snprintf(to, sizeof path[0], "%s/%s", folder, name);
-    return to;
-}
-
 /* A node behind the last one, or behind a pause. */
 static void add(recording *r, const char *name, uint64_t us, bool sized)
 {
@@ -104,7 +95,7 @@ static void record(const char *prefix, uint32_t set, uint32_t layers, const nois
 /* A corpus in a folder of its own. */
 static const char *make_corpus(const char *name, uint32_t n_sets, const noise *with)
 {
-    const char *to = text_of(name);
+    const char *to = folder_path(name);
     assert_int_equal(mkdir(to, 0700), 0);
     for (uint32_t i = 0; i < n_sets; i++) {
         char prefix[280];
@@ -135,7 +126,7 @@ static void runs_of_one_network_have_one_template(void **state)
         char name[32], model[256];
         snprintf(name, sizeof name, "noise-%u", i);
         const char *from = make_corpus(name, N_SETS, &all[i]);
-        snprintf(model, sizeof model, "%s.hsm", text_of(name));
+        snprintf(model, sizeof model, "%s.hsm", folder_path(name));
         const halley_learn_report report = learn(model, from);
         assert_int_equal(report.n_templates, 1);
         assert_int_equal(report.n_covered, N_SETS);
@@ -196,7 +187,7 @@ static void what_came_and_went_does_so_again(void **state)
     const noise with = {.pauses = 0.3, .parents = true, .some_sizes = true};
     const char *from = make_corpus("again", N_SETS, &with);
     tally real = {0}, made = {0};
-    snprintf(model, sizeof model, "%s", text_of("again.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("again.hsm"));
     (void)learn(model, from);
     look_at_both(&real, &made, from, model, count);
     assert_true(made.n_errors == 0);
@@ -237,7 +228,7 @@ static void times_are_told_as_finely_as_those_learned(void **state)
     const noise with = {.pauses = 0.3, .in_ns = true};
     const char *from = make_corpus("grain", N_SETS, &with);
     times real = {0}, made = {0};
-    snprintf(model, sizeof model, "%s", text_of("grain.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("grain.hsm"));
     (void)learn(model, from);
     look_at_both(&real, &made, from, model, add_times);
     assert_true(real.n_odd == 0 && made.n > 0 && made.n_odd == 0);
@@ -250,7 +241,7 @@ static void order_by_chance_has_no_pauses(void **state)
 {
     (void)state;
     static const char *const names[] = {"a", "b", "c", "d", "e"};
-    const char *to = text_of("chance");
+    const char *to = folder_path("chance");
     const noise with = {0};
     char path[300];
     assert_int_equal(mkdir(to, 0700), 0);
@@ -267,7 +258,7 @@ static void order_by_chance_has_no_pauses(void **state)
     }
     const halley_learn_opts opts = {.fresh = true};
     halley_error err = {0};
-    assert_int_equal(halley_learn(text_of("chance.hsm"), &to, 1, &opts, NULL, &err),
+    assert_int_equal(halley_learn(folder_path("chance.hsm"), &to, 1, &opts, NULL, &err),
                      HALLEY_EINVAL);
     (void)halley_error_format(&err, path, sizeof path);
     assert_non_null(strstr(path, "though 5 of their operators do"));

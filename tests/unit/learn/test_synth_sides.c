@@ -15,15 +15,6 @@
 
 enum { N_SETS = 40, N_PARTS = 4, BUCKET = 1000 };
 
-static const char *in_folder(const char *name)
-{
-    static char path[4][256];
-    static int next;
-    char *to = path[next++ % 4];
-    snprintf(to, sizeof path[0], "%s/%s", folder, name);
-    return to;
-}
-
 static void add(halley_builder *b, uint64_t id, halley_node_type type, const char *name)
 {
     assert_int_equal(halley_builder_node(b, id, type, (halley_bytes){name, strlen(name)}),
@@ -98,7 +89,7 @@ static void name_set(char prefix[280], const char *corpus, uint32_t i)
 static const char *make_corpus(const char *name, uint32_t n_sets)
 {
     char prefix[280];
-    const char *to = in_folder(name);
+    const char *to = folder_path(name);
     assert_int_equal(mkdir(to, 0700), 0);
     for (uint32_t i = 0; i < n_sets; i++) {
         name_set(prefix, to, i);
@@ -156,7 +147,7 @@ static void sets_that_differ_in_their_buckets_share_a_template(void **state)
     (void)state;
     char model[256];
     const char *from = make_corpus("buckets", N_SETS);
-    snprintf(model, sizeof model, "%s", in_folder("buckets.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("buckets.hsm"));
     const halley_learn_report report = learn(model, from);
     assert_int_equal(report.n_templates, 1);
     assert_int_equal(report.n_covered, N_SETS);
@@ -169,7 +160,7 @@ static void buckets_are_as_many_and_as_large_as_those_learned(void **state)
     const char *from = make_corpus("like", N_SETS);
     tally real = {0}, made = {0};
     halley_synth *synth = NULL;
-    snprintf(model, sizeof model, "%s", in_folder("like.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("like.hsm"));
     (void)learn(model, from);
     assert_int_equal(halley_synth_load(&synth, model, NULL), HALLEY_OK);
     for (uint32_t i = 0; i < N_SETS; i++) {
@@ -218,7 +209,7 @@ static void scores_do_not_depend_on_side_nodes_of_sets_before(void **state)
     char model[256];
     const char *from = make_corpus("scores", N_SETS);
     synth_scorer *scorer = NULL;
-    snprintf(model, sizeof model, "%s", in_folder("scores.hsm"));
+    snprintf(model, sizeof model, "%s", folder_path("scores.hsm"));
     (void)learn(model, from);
     assert_int_equal(synth_scorer_load(&scorer, model, NULL), HALLEY_OK);
     const synth_likelihood first = score(scorer, from, 3);
