@@ -1,11 +1,11 @@
 /* halley trace learn: the statistics of many traces, as a model. */
-#include "base/array.h"
+#include "base/error.h"
+#include "base/file/file.h"
 #include "base/number/number.h"
 #include "cli/commands.h"
 #include "halley/learn_check.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 typedef struct learn_options {
     const char *out;
@@ -88,10 +88,11 @@ static const report_column columns[] = {
     {"Laws", "laws", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-static halley_status write_learn_report(const learn_options *o,
+static halley_status write_learn_report(const request_call *call,
                                         const halley_learn_report *r, report_form form,
                                         halley_error *err)
 {
+    const learn_options *o = call->options;
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
         return error_nomem(err);
@@ -100,7 +101,7 @@ static halley_status write_learn_report(const learn_options *o,
     report_table_words(t, str_from(o->out));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         report_table_count(t, counts[i]);
-    const halley_status status = report_table_write(t, form, stdout, err);
+    const halley_status status = report_table_write(t, form, call->out, err);
     report_table_free(t);
     return status;
 }
@@ -119,12 +120,18 @@ static void choose_kernels(void)
 #endif
 }
 
-/* A model that does not reproduce its corpus is worse than none: it is removed. */
+/* A model that does not reproduce its corpus is worse than none: it is not kept. It is
+ * read under the name that it has until the call is complete. */
 static halley_status verify_model(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
+    const char *const held = file_held_name(o->out);
     halley_learn_check check;
-    TRY(halley_learn_verify(&check, o->out, call->args, call->n_args, err));
+    const halley_status status =
+        halley_learn_verify(&check, held, call->args, call->n_args, err);
+    if (status != HALLEY_OK)
+        error_rename_file(err, held, o->out);
+    TRY(status);
     if (check.failed[0] == '\0')
         return HALLEY_OK;
     if (o->no_check) {
@@ -133,7 +140,7 @@ static halley_status verify_model(request_call *call, halley_error *err)
     }
     return error_set(err, HALLEY_EINVAL,
                      "the model does not reproduce the corpus (%s; at most 25 %% may "
-                     "differ) and was removed; share the nearest set instead: `halley "
+                     "differ) and was not kept; share the nearest set instead: `halley "
                      "trace obfuscate %s -o OUT`, changed with `halley trace scale`; "
                      "--no-check keeps such a model",
                      check.failed, check.nearest);
@@ -142,7 +149,6 @@ static halley_status verify_model(request_call *call, halley_error *err)
 static halley_status trace_learn_run(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
-    const uint64_t n_failures = mem_failure_count();
     report_form form;
     halley_learn_report report;
     TRY(request_output_form(&form, call, &o->output, err));
@@ -183,14 +189,8 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
                      "for the operator",
                      report.n_steps, number_fixed(report.loss, 3).at,
                      number_fixed(report.op_loss, 3).at);
-    status = verify_model(call, err);
-    if (status == HALLEY_OK)
-        status = write_learn_report(o, &report, form, err);
-    if (status == HALLEY_OK && n_failures != mem_failure_count())
-        status = error_nomem(err);
-    if (status != HALLEY_OK) /* nobody knows what the model is worth */
-        (void)unlink(o->out);
-    return status;
+    TRY(verify_model(call, err));
+    return write_learn_report(call, &report, form, err);
 }
 
 static const request_example examples[] = {
@@ -225,7 +225,8 @@ const request_verb cmd_trace_learn = {
         "At the end, sets are made under the conditions of up to 32 sets of the "
         "corpus, and operations, bytes, share of communication and simulated time "
         "are compared. A model that misses one of them by more than 25 % is "
-        "removed. The error message names the quantity and the nearest set of the "
+        "not kept, and a file of its name stays as it was. The error message names the "
+        "quantity and the nearest set of the "
         "corpus, which can be obfuscated, scaled and shared instead. Recordings "
         "too large to be learned in 1 GB are refused in the same way. How close new "
         "sets are to sets that were not learned from is what 'halley trace compare' "
@@ -235,6 +236,5 @@ const request_verb cmd_trace_learn = {
     .options_size = sizeof(learn_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .reads_back = true, /* it checks the model */
     .run = trace_learn_run,
 };

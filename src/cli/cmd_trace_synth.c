@@ -254,7 +254,7 @@ static halley_status trace_synth_run(request_call *call, halley_error *err)
                                     : report_table_new(columns, 7);
     halley_status status = t ? fill_orders(t, call, synth, err) : error_nomem(err);
     if (status == HALLEY_OK)
-        status = report_table_write(t, form, stdout, err);
+        status = report_table_write(t, form, call->out, err);
     report_table_free(t);
     halley_synth_free(synth);
     return status;

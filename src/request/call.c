@@ -149,8 +149,7 @@ halley_status request_call_run(request_call *call, halley_error *err)
     if (status == HALLEY_OK)
         status = request_spool_fill(&spool, call, err);
     if (status == HALLEY_OK)
-        status = call->verb->reads_back ? run_verb(call, n_failures, err)
-                                        : run_and_keep_files(call, n_failures, err);
+        status = run_and_keep_files(call, n_failures, err);
     mem_call_end();
     request_spool_fini(&spool, err);
     return status;

@@ -124,8 +124,6 @@ typedef struct request_verb {
     bool args_are_documents;   /* arguments may be pipes, which are read once */
     bool recognises_first;     /* so may the first, which is opened to see what it is */
     bool keeps_unknown;        /* options not declared are collected, not refused */
-    bool reads_back; /* it reads a file that it wrote, which appears at once; the
-                        files of others appear when their result is complete */
     request_run *run;
 } request_verb;
 

@@ -147,14 +147,18 @@ $ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null; xz s.0.et; halley t
 ! halley: s.0.et.xz: packed by xz, which is not read: unpack it (gzip is read)
 ? 1
 
-## a model that does not reproduce its corpus is removed, and the nearest set offered
+## a model that does not reproduce its corpus is not kept, and the nearest set offered
 $ halley trace gen transformer -n 2 --layers 2 -o a > made; halley trace gen transformer -n 2 --layers 2 -o b > made
 $ halley trace gen all-reduce -n 2 --size 8GB --repeat 40 -o big > made
 $ halley trace learn --min-support 2 -o m.hsm a b big
 ! halley: 1 of 3 sets have programs that too few others share; sets like these are made from the nearest template, scaled
-! halley: the model does not reproduce the corpus (operations 1.5 of the corpus, bytes 0.000315 of the corpus, simulated time 0.00904 of the corpus; at most 25 % may differ) and was removed; share the nearest set instead: `halley trace obfuscate a -o OUT`, changed with `halley trace scale`; --no-check keeps such a model
+! halley: the model does not reproduce the corpus (operations 1.5 of the corpus, bytes 0.000315 of the corpus, simulated time 0.00904 of the corpus; at most 25 % may differ) and was not kept; share the nearest set instead: `halley trace obfuscate a -o OUT`, changed with `halley trace scale`; --no-check keeps such a model
 ? 1
 $ ls | grep -c hsm
+> 0
+? 1
+$ echo an older model > m.hsm; halley trace learn --min-support 2 -o m.hsm a b big 2> said; cat m.hsm; ls -A | grep -c '^[.]'
+> an older model
 > 0
 ? 1
 

@@ -11,9 +11,10 @@
  *                each kind and chain of callers in the program: the kind, a hash of the
  *                chain, the numbers of its first, second (0 = none) and last call
  *   FAULT_UNDER  pairs of numbers in hexadecimal, the places in the program where
- * functions begin and end: only calls of these functions, and of those that they call,
- * are in FAULT_SITES FAULT_TRACE  any text: the addresses of the functions that made the
- * failing call are printed (addr2line -e PROGRAM)
+ *                functions begin and end: only calls of these functions, and of those
+ *                that they call, are in FAULT_SITES, whoever called the function
+ *   FAULT_TRACE  any text: the addresses of the functions that made the failing call are
+ *                printed (addr2line -e PROGRAM)
  *
  * Calls are counted from the start of main() on; calls inside the C library (the loader,
  * stdio's own buffers) are not seen, as it does not call itself through its symbols.
@@ -132,15 +133,16 @@ static bool is_wanted_caller(uintptr_t at)
     return found;
 }
 
-/* The chain of callers in the program; 0: none of them is wanted. How a library came to
- * the call, and how deep a recursion is, makes no difference. */
+/* The chain of callers in the program, up to the first that is wanted where some are; 0:
+ * none of them is wanted. How a library came to the call, and how deep a recursion is,
+ * makes no difference. */
 static uint64_t hash_callers(int kind)
 {
     void *frames[N_FRAMES];
     const int n = backtrace(frames, N_FRAMES);
     uint64_t hash = (uint64_t)kind + 1;
     bool is_wanted = false;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !(is_wanted && n_callers > 0); i++) {
         const uintptr_t at = (uintptr_t)frames[i];
         bool is_new = at >= program_begin && at < program_end;
         for (int j = 0; j < i && is_new; j++)

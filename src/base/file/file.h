@@ -80,6 +80,8 @@ uint8_t *file_output_reserve(file_output *out, size_t n);
 void file_output_advance(file_output *out, size_t n);
 /* Both free `out`, whatever they return. Commit flushes, syncs and renames. */
 halley_status file_output_commit(file_output *out, halley_error *err);
+/* Commit what a call leaves to the next one even if it fails: a hold does not keep it. */
+halley_status file_output_commit_now(file_output *out, halley_error *err);
 void file_output_abort(file_output *out);
 /* Write a whole file, and free the text. HALLEY_ENOMEM when the text is incomplete
  * because memory ran out. */
@@ -108,11 +110,15 @@ void file_set_abort(file_set *set);
  * A call whose files appear when everything else is done: from file_hold_begin on, files
  * and sets that this thread commits keep their temporary names. At the end they take
  * their names when `status` is HALLEY_OK, and are removed otherwise; `status` is then
- * returned. So a call that fails late leaves no file. What it wrote cannot be read back
- * before the end. Folders are not held. In calls within a call the outermost one decides.
+ * returned. So a call that fails late leaves no file. The same holds for folders. What it
+ * wrote can be read back before the end under the name that file_held_name gives. In
+ * calls within a call the outermost one decides.
  */
 halley_status file_hold_begin(halley_error *err);
 halley_status file_hold_end(halley_status status, halley_error *err);
+/* Where the file is that this call wrote to `path`: its temporary name, lent until the
+ * end of the hold, or `path` itself when it is not held. */
+const char *file_held_name(const char *path);
 
 /*
  * A folder being written, for many small files: they go into a temporary folder,
@@ -130,6 +136,10 @@ halley_status file_folder_put(const file_folder *folder, const char *name, const
 halley_status file_folder_commit(file_folder *folder, halley_error *err);
 void file_folder_abort(file_folder *folder);
 bool file_folder_is_empty(const char *path);
+/* Make a folder for files that are written one by one; one that is there is fine. When
+ * the call in which it was made fails (file_hold_end), or a signal ends the program, it
+ * is removed, unless something else is in it by then. */
+halley_status file_folder_make(const char *path, halley_error *err);
 
 /* All of it to a descriptor: 0, or an errno. */
 int file_write(int fd, const void *at, size_t n);

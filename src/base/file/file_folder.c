@@ -23,7 +23,9 @@ struct file_folder {
     file_temporary *temporary;
     int fd; /* of the temporary folder, from before the first file is written */
     uint64_t n_failures; /* of allocations, when the call began */
-    bool inside; /* `path` was there and is empty: the temporary folder lies in it */
+    bool inside;   /* `path` was there and is empty: the temporary folder is in it */
+    bool is_named; /* the temporary folder has its name */
+    ARRAY(char *) moved; /* names of files that moved out of the temporary folder */
 };
 
 static halley_status report_folder_error(const char *path, const char *doing, int reason,
@@ -106,10 +108,13 @@ static int open_temporary(file_folder *f)
     return reason;
 }
 
-static void release_folder(file_folder *f)
+void file_folder_free(file_folder *f)
 {
     if (f->fd >= 0)
         close(f->fd);
+    for (size_t i = 0; i < f->moved.n; i++)
+        free(f->moved.at[i]);
+    array_fini(&f->moved);
     free(f->path);
     file_temporary_free(f->temporary);
     free(f);
@@ -136,7 +141,7 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
     if (status == HALLEY_OK)
         *out = f;
     else
-        release_folder(f);
+        file_folder_free(f);
     return status;
 }
 
@@ -170,7 +175,26 @@ static int move_entry(int from, int to, const char *name)
     return status != 0 && errno == EINVAL ? renameat(from, name, to, name) : status;
 }
 
-/* Every file of the temporary folder: into the folder, or away. 0, or the first errno. */
+/* One file of the temporary folder: into the folder `to`, or (-1) away. The name is kept
+ * first, so that a file that has moved can be found again. */
+static int take_entry(file_folder *f, int to, const char *name)
+{
+    assert(name != NULL);
+    if (to < 0)
+        return unlinkat(f->fd, name, 0) == 0 ? 0 : errno;
+    char *const copy = strdup(name);
+    if (copy == NULL || !array_push(&f->moved, copy)) {
+        free(copy);
+        return ENOMEM;
+    }
+    if (move_entry(f->fd, to, name) == 0)
+        return 0;
+    const int reason = errno;
+    free(f->moved.at[--f->moved.n]);
+    return reason;
+}
+
+/* Every file of the temporary folder. 0, or the first errno. */
 static int empty_folder(file_folder *f, int to)
 {
     assert(f->path != NULL);
@@ -179,13 +203,9 @@ static int empty_folder(file_folder *f, int to)
     int reason = folder ? 0 : errno;
     if (own >= 0 && !folder)
         close(own);
-    for (const struct dirent *e; folder && reason == 0 && (e = readdir(folder));) {
-        if (is_dots(e->d_name))
-            continue;
-        const int status =
-            to < 0 ? unlinkat(f->fd, e->d_name, 0) : move_entry(f->fd, to, e->d_name);
-        reason = status == 0 ? 0 : errno;
-    }
+    for (const struct dirent *e; folder && reason == 0 && (e = readdir(folder));)
+        if (!is_dots(e->d_name))
+            reason = take_entry(f, to, e->d_name);
     if (folder)
         closedir(folder);
     return reason;
@@ -203,27 +223,50 @@ static int move_inside(file_folder *f)
     return reason;
 }
 
-static int take_folder_name(file_folder *f)
+int file_folder_take_name(file_folder *f)
 {
+    assert(!f->is_named);
     if (f->inside)
         return move_inside(f);
-    return rename(f->temporary->path, f->path) == 0 ? 0 : errno;
+    f->is_named = rename(f->temporary->path, f->path) == 0;
+    return f->is_named ? 0 : errno;
+}
+
+int file_folder_sync(const file_folder *f)
+{
+    if (f->n_failures != mem_failure_count())
+        return ENOMEM;
+    return syncfs(f->fd) == 0 ? 0 : errno;
+}
+
+const char *file_folder_path(const file_folder *f)
+{
+    return f->path;
+}
+
+/* 0, or an errno. */
+static int finish_folder(file_folder *f)
+{
+    file_section section;
+    int reason = file_folder_sync(f);
+    if (reason == 0)
+        reason = file_section_begin(&section);
+    if (reason == 0) {
+        reason = file_folder_take_name(f);
+        file_section_end(&section);
+    }
+    return reason;
 }
 
 halley_status file_folder_commit(file_folder *folder, halley_error *err)
 {
-    file_section section;
-    int reason = folder->n_failures != mem_failure_count() ? ENOMEM
-                 : syncfs(folder->fd) == 0                 ? 0
-                                                           : errno;
+    int reason = file_hold_folder(folder);
     if (reason == 0)
-        reason = file_section_begin(&section);
+        return HALLEY_OK;
+    if (reason == ENOENT)
+        reason = finish_folder(folder);
     if (reason == 0) {
-        reason = take_folder_name(folder);
-        file_section_end(&section);
-    }
-    if (reason == 0) {
-        release_folder(folder);
+        file_folder_free(folder);
         return HALLEY_OK;
     }
     const halley_status status =
@@ -232,11 +275,37 @@ halley_status file_folder_commit(file_folder *folder, halley_error *err)
     return status;
 }
 
+/* What has moved out of the temporary folder. */
+static void remove_moved(const file_folder *f)
+{
+    const int to = f->moved.n > 0 ? open(f->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    for (size_t i = 0; i < f->moved.n && to >= 0; i++)
+        (void)unlinkat(to, f->moved.at[i], 0);
+    if (to >= 0)
+        close(to);
+}
+
 void file_folder_abort(file_folder *folder)
 {
     if (folder == NULL)
         return;
+    remove_moved(folder);
     (void)empty_folder(folder, -1);
-    (void)rmdir(folder->temporary->path);
-    release_folder(folder);
+    (void)rmdir(folder->is_named ? folder->path : folder->temporary->path);
+    file_folder_free(folder);
+}
+
+halley_status file_folder_make(const char *path, halley_error *err)
+{
+    assert(path != NULL);
+    if (file_is_folder(path))
+        return HALLEY_OK;
+    file_temporary *made = NULL;
+    int reason = file_root_check_write(path);
+    if (reason == 0)
+        reason = file_temporary_make_folder(&made, path);
+    if (reason == 0)
+        reason = file_hold_made(made);
+    return reason == 0 ? HALLEY_OK
+                       : report_folder_error(path, "make the folder", reason, err);
 }

@@ -301,13 +301,13 @@ static int take_output_name(file_output *out)
     return reason;
 }
 
-static int finish_output(file_output *out)
+static int finish_output(file_output *out, bool may_hold)
 {
-    const int reason = file_hold_one(&out->path, &out->temporary);
+    const int reason = may_hold ? file_hold_one(&out->path, &out->temporary) : ENOENT;
     return reason == ENOENT ? take_output_name(out) : reason;
 }
 
-halley_status file_output_commit(file_output *out, halley_error *err)
+static halley_status commit_output(file_output *out, bool may_hold, halley_error *err)
 {
     assert(out != NULL);
     flush_piece(out);
@@ -319,7 +319,7 @@ halley_status file_output_commit(file_output *out, halley_error *err)
         out->reason = errno;
     close_fd(out);
     if (out->path != NULL && out->reason == 0)
-        out->reason = finish_output(out);
+        out->reason = finish_output(out, may_hold);
     if (out->temporary != NULL && out->reason != 0)
         unlink(out->temporary->path);
     halley_status status = HALLEY_OK;
@@ -327,6 +327,16 @@ halley_status file_output_commit(file_output *out, halley_error *err)
         status = write_error(err, out->shown, out->reason);
     release_output(out);
     return status;
+}
+
+halley_status file_output_commit(file_output *out, halley_error *err)
+{
+    return commit_output(out, true, err);
+}
+
+halley_status file_output_commit_now(file_output *out, halley_error *err)
+{
+    return commit_output(out, false, err);
 }
 
 halley_status file_save(const char *path, strbuf *text, halley_error *err)

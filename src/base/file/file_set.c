@@ -32,7 +32,9 @@ typedef struct member {
 struct file_set {
     pthread_mutex_t lock; /* of the list */
     ARRAY(member *) members;
-    uint64_t n_failures; /* of allocations, when the call began */
+    ARRAY(file_folder *) folders; /* that are held; they take their names last */
+    ARRAY(file_temporary *) made; /* folders that the call made */
+    uint64_t n_failures;          /* of allocations, when the call began */
 };
 
 static halley_status set_error(halley_error *err, const char *path, int reason)
@@ -203,16 +205,28 @@ static void free_set(file_set *set)
     for (size_t i = 0; i < set->members.n; i++)
         free_member(set->members.at[i]);
     array_fini(&set->members);
+    for (size_t i = 0; i < set->folders.n; i++)
+        file_folder_free(set->folders.at[i]);
+    array_fini(&set->folders);
+    for (size_t i = 0; i < set->made.n; i++)
+        file_temporary_free(set->made.at[i]);
+    array_fini(&set->made);
     pthread_mutex_destroy(&set->lock);
     free(set);
 }
 
+/* Files, folders, and last the folders that were made for them, unless somebody put
+ * something into them. */
 static void remove_members(file_set *set)
 {
     for (size_t i = 0; i < set->members.n; i++) {
         const member *m = set->members.at[i];
         unlink(m->renamed ? m->path : m->temporary->path);
     }
+    for (; set->folders.n > 0; set->folders.n--)
+        file_folder_abort(set->folders.at[set->folders.n - 1]);
+    for (size_t i = set->made.n; i > 0; i--)
+        (void)rmdir(set->made.at[i - 1]->path);
 }
 
 static halley_status rename_members(file_set *set, halley_error *err)
@@ -225,6 +239,11 @@ static halley_status rename_members(file_set *set, halley_error *err)
         m->renamed = rename(m->temporary->path, m->path) == 0;
         if (!m->renamed && !(m->may_miss && errno == ENOENT))
             return set_error(err, m->path, errno);
+    }
+    for (size_t i = 0; i < set->folders.n; i++) {
+        const int reason = file_folder_take_name(set->folders.at[i]);
+        if (reason != 0)
+            return set_error(err, file_folder_path(set->folders.at[i]), reason);
     }
     return HALLEY_OK;
 }
@@ -258,7 +277,10 @@ static int sync_members(const file_set *set)
         any = true;
         last = m->device;
     }
-    return 0;
+    int reason = 0;
+    for (size_t i = 0; i < set->folders.n && reason == 0; i++)
+        reason = file_folder_sync(set->folders.at[i]);
+    return reason;
 }
 
 /* Files that the call of this thread keeps back, and how many calls are open; like
@@ -299,6 +321,43 @@ int file_hold_one(char **path, file_temporary **temporary)
     *path = NULL;
     *temporary = NULL;
     return 0;
+}
+
+int file_hold_folder(file_folder *folder)
+{
+    assert(folder != NULL);
+    if (held == NULL)
+        return ENOENT;
+    return array_push(&held->folders, folder) ? 0 : ENOMEM;
+}
+
+int file_hold_made(file_temporary *made)
+{
+    assert(made->kind == FILE_TEMPORARY_MADE);
+    if (held != NULL && array_push(&held->made, made))
+        return 0;
+    if (held != NULL)
+        (void)rmdir(made->path);
+    file_temporary_free(made);
+    return held == NULL ? 0 : ENOMEM;
+}
+
+/* Two names of one file, or of one that is not there yet. */
+static bool is_same_target(const char *a, const char *b)
+{
+    struct stat about[2];
+    if (stat(a, &about[0]) != 0 || stat(b, &about[1]) != 0)
+        return strcmp(a, b) == 0;
+    return about[0].st_dev == about[1].st_dev && about[0].st_ino == about[1].st_ino;
+}
+
+const char *file_held_name(const char *path)
+{
+    assert(path != NULL);
+    for (size_t i = held != NULL ? held->members.n : 0; i > 0; i--)
+        if (is_same_target(held->members.at[i - 1]->path, path))
+            return held->members.at[i - 1]->temporary->path;
+    return path;
 }
 
 halley_status file_hold_begin(halley_error *err)

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -156,7 +157,7 @@ int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
     file_temporary *t = alloc_temporary(path, &n_folder, &name);
     if (t == NULL)
         return ENOMEM;
-    t->is_folder = is_folder;
+    t->kind = is_folder ? FILE_TEMPORARY_FOLDER : FILE_TEMPORARY_FILE;
     t->path[n_folder] = '\0';
     file_stale_remove(n_folder > 0 ? t->path : ".");
     const uint32_t machine = file_machine_tag();
@@ -170,6 +171,29 @@ int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
                  str_ends(str_from(name), STR(".gz")) ? ".gz" : "");
         reason = make_listed(t, make, context);
     }
+    if (reason == 0)
+        *out = t;
+    else
+        free(t);
+    return reason;
+}
+
+static int make_named_folder(const char *path, void *unused)
+{
+    (void)unused;
+    return mkdir(path, 0777) == 0 ? 0 : errno;
+}
+
+int file_temporary_make_folder(file_temporary **out, const char *path)
+{
+    assert(path != NULL);
+    const size_t size = strlen(path) + 1;
+    file_temporary *const t = mem_array(sizeof *t + size, 1);
+    if (t == NULL)
+        return ENOMEM;
+    t->kind = FILE_TEMPORARY_MADE;
+    memcpy(t->path, path, size);
+    const int reason = make_listed(t, make_named_folder, NULL);
     if (reason == 0)
         *out = t;
     else
@@ -220,17 +244,22 @@ void file_folder_remove(const char *path)
     rmdir(path);
 }
 
-static uint32_t remove_block(slot *block)
+/* Folders that were made go to *made, the last one first: others are in them. */
+static uint32_t remove_block(slot *block, file_temporary **made)
 {
     uint32_t removed = 0;
     for (uint32_t i = 0; i < BLOCK_SLOTS; i++) {
-        const file_temporary *t = atomic_exchange(&block[i], NULL);
+        file_temporary *const t = atomic_exchange(&block[i], NULL);
         if (t == NULL)
             continue;
-        if (t->is_folder)
+        if (t->kind == FILE_TEMPORARY_MADE) {
+            t->next = *made;
+            *made = t;
+        } else if (t->kind == FILE_TEMPORARY_FOLDER) {
             file_folder_remove(t->path);
-        else
+        } else {
             unlink(t->path);
+        }
         removed++;
     }
     return removed;
@@ -240,14 +269,17 @@ uint32_t halley_unfinished_remove(void)
 {
     const int kept = errno;
     uint32_t removed = 0;
+    file_temporary *made = NULL;
     atomic_store(&is_removing, true);
     for (int ms = 0; atomic_load(&n_sections) > 0 && ms < MOST_WAIT_MS; ms++)
         poll(NULL, 0, 1);
     for (uint32_t i = 0; i < MOST_BLOCKS; i++) {
         slot *block = atomic_load(&blocks[i]);
         if (block != NULL)
-            removed += remove_block(block);
+            removed += remove_block(block, &made);
     }
+    for (; made != NULL; made = made->next)
+        rmdir(made->path);
     errno = kept;
     return removed;
 }

@@ -44,7 +44,7 @@ halley_status neural_state_save(const neural_state *s, const char *path,
         file_output_write(to, pieces[i].at, pieces[i].n);
     }
     file_output_write(to, &hash, sizeof hash);
-    return file_output_commit(to, err);
+    return file_output_commit_now(to, err);
 }
 
 /* Whether the bytes are of this training, and whole. */

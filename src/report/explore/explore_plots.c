@@ -6,10 +6,8 @@
 #include "report/explore/explore_figures.h"
 #include "report/explore/explore_files.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_BARS = 12 };
 
@@ -57,11 +55,7 @@ halley_status report_explore_plots(const char *folder, const halley_study *study
     strbuf f = {0};
     char name[64];
     const figure_list best = best_of(e);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        error_errno(err, "make the folder", errno);
-        error_at_file(err, folder);
-        return HALLEY_EIO;
-    }
+    TRY(file_folder_make(folder, err));
     figure_breakdown(&f, &s, &best);
     TRY(save_plot(folder, "breakdown", &f, err));
     figure_memory(&f, &s, &best);

@@ -5,11 +5,8 @@
 #include "base/file/file.h"
 #include "halley/synth.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 halley_status share_check(const halley_trace_set *set, const char *path,
                           const char *groups_path, halley_error *err)
@@ -53,26 +50,12 @@ halley_status share_target(request_call *call, const char *out, bool force,
     return force ? HALLEY_OK : is_fresh(out, err);
 }
 
-static halley_status make_share_folder(bool *made, const char *path, halley_error *err)
-{
-    const size_t n = strlen(path);
-    *made = false;
-    if (n == 0 || path[n - 1] != '/' || file_is_folder(path))
-        return HALLEY_OK;
-    *made = mkdir(path, 0777) == 0;
-    if (*made)
-        return HALLEY_OK;
-    const halley_status status = error_errno(err, "make this folder", errno);
-    error_at_file(err, path);
-    return status;
-}
-
 halley_status share_save(const halley_trace_set *set, const char *out, request_call *call,
                          traces_groups_saver *save_groups, const void *groups,
                          const traces_extra *extra, halley_error *err)
 {
-    bool made;
-    TRY(make_share_folder(&made, out, err));
+    if (str_ends(str_from(out), STR("/")))
+        TRY(file_folder_make(out, err));
     const bool gz = !file_is_folder(out) && str_ends(str_from(out), STR(".gz"));
     const traces_output output = {.path = out,
                                   .form = gz ? TRACES_ET_GZ : TRACES_ET,
@@ -81,8 +64,5 @@ halley_status share_save(const halley_trace_set *set, const char *out, request_c
                                   .save_groups = save_groups,
                                   .groups = groups,
                                   .extra = extra};
-    const halley_status status = traces_save(set, &output, call, err);
-    if (status != HALLEY_OK && made)
-        (void)rmdir(out);
-    return status;
+    return traces_save(set, &output, call, err);
 }

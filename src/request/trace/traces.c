@@ -12,8 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const char *const traces_key[] = {"trace", NULL};
 
@@ -374,23 +372,18 @@ static halley_status save_files(saving *s, halley_error *err)
     return status;
 }
 
-/* The folder that the output is in, made if it is not there. *made is what to remove
- * when writing fails; the caller's, to free(). */
-static halley_status make_folder(char **made, const char *path, halley_error *err)
+/* The folder that the output is in, made if it is not there. Why it could not be made
+ * shows when the first file is written. */
+static halley_status make_folder(const char *path, halley_error *err)
 {
     const char *const slash = strrchr(path, '/');
-    *made = NULL;
     if (slash == NULL || slash == path)
         return HALLEY_OK;
     char *const folder = strndup(path, (size_t)(slash - path));
-    if (folder == NULL)
-        return error_nomem(err);
-    if (file_is_folder(folder) || mkdir(folder, 0777) != 0) {
-        free(folder); /* a failure shows when the first file is written */
-        return HALLEY_OK;
-    }
-    *made = folder;
-    return HALLEY_OK;
+    const halley_status status =
+        folder != NULL ? file_folder_make(folder, NULL) : HALLEY_ENOMEM;
+    free(folder);
+    return status == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
 }
 
 static halley_status save_set(const halley_trace_set *set, const traces_output *output,
@@ -417,13 +410,8 @@ static halley_status save_set(const halley_trace_set *set, const traces_output *
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
                           request_call *call, halley_error *err)
 {
-    char *made;
-    TRY(make_folder(&made, output->path, err));
-    const halley_status status = save_set(set, output, call, err);
-    if (status != HALLEY_OK && made != NULL)
-        (void)rmdir(made);
-    free(made);
-    return status;
+    TRY(make_folder(output->path, err));
+    return save_set(set, output, call, err);
 }
 
 /* A file that is written under another name until all are. */
@@ -437,7 +425,6 @@ struct traces_sink {
     traces_output output;
     ARRAY(sink_file) files;
     const char *groups_path; /* lent by the file set; NULL = no groups are written */
-    char *made;              /* a folder to remove when the link fails; NULL */
 };
 
 halley_status traces_sink_open(traces_sink **out, const traces_output *output,
@@ -470,7 +457,7 @@ static halley_status begin_sink(traces_sink *sink, uint32_t n_ranks, halley_erro
         sink->output.save_groups = NULL;
     else if (sink->output.form == TRACES_BY_NAME)
         s->form = TRACES_ET;
-    TRY(make_folder(&sink->made, sink->output.path, err));
+    TRY(make_folder(sink->output.path, err));
     return file_set_open(&s->files, err);
 }
 
@@ -531,12 +518,9 @@ halley_status traces_sink_close(traces_sink *sink, const halley_trace_set *set,
         file_set_abort(sink->s.files);
     if (set != NULL && status == HALLEY_OK && sink->s.n > 0)
         look_behind(&sink->s, call);
-    else if (sink->made != NULL)
-        (void)rmdir(sink->made);
     for (size_t i = 0; i < sink->files.n; i++)
         free(sink->files.at[i].path);
     array_fini(&sink->files);
-    free(sink->made);
     free(sink);
     return status;
 }

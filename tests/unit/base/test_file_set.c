@@ -119,6 +119,142 @@ static void a_call_that_fails_late_leaves_no_file(void **state)
     assert_int_equal(count_files("."), 1);
 }
 
+/* A folder of many files, and one that is made for files written one by one. */
+static void fill_folders(const char *many, const char *made)
+{
+    file_folder *filled = NULL;
+    assert_int_equal(file_folder_open(&filled, many, NULL), HALLEY_OK);
+    assert_int_equal(file_folder_put(filled, "a", "one", 3, NULL), HALLEY_OK);
+    assert_int_equal(file_folder_put(filled, "b", "two", 3, NULL), HALLEY_OK);
+    assert_int_equal(file_folder_commit(filled, NULL), HALLEY_OK);
+    assert_int_equal(file_folder_make(made, NULL), HALLEY_OK);
+    assert_int_equal(write_file("made/c", "three", NULL), HALLEY_OK);
+}
+
+static void folders_that_are_held_appear_at_the_end(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("there", 0700), 0);
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    fill_folders("many", "made");
+    fill_folders("there", "made/");
+    assert_false(file_exists("many") || file_exists("there/a"));
+    assert_int_equal(file_hold_end(HALLEY_OK, NULL), HALLEY_OK);
+    expect_content("many/a", "one");
+    expect_content("there/b", "two");
+    expect_content("made/c", "three");
+    assert_int_equal(count_files("."), 3);
+    assert_int_equal(count_files("there"), 2);
+    assert_int_equal(count_files("made"), 1);
+}
+
+static void a_call_that_fails_leaves_only_folders_that_were_there(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("there", 0700), 0);
+    for (int was_there = 0; was_there < 2; was_there++) {
+        assert_int_equal(was_there ? mkdir("made", 0700) : 0, 0);
+        assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+        fill_folders("many", "made");
+        fill_folders("there", "made");
+        assert_int_equal(file_hold_end(HALLEY_EIO, NULL), HALLEY_EIO);
+        assert_int_equal(count_files("."), 1 + was_there);
+        assert_int_equal(count_files("there"), 0);
+    }
+    assert_int_equal(count_files("made"), 0);
+    assert_int_equal(rmdir("made"), 0);
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    fill_folders("many", "made");
+    assert_int_equal(mkdir("made/of others", 0700), 0);
+    assert_int_equal(file_hold_end(HALLEY_EIO, NULL), HALLEY_EIO);
+    assert_int_equal(count_files("made"), 1);
+}
+
+/* A name that is taken in the meantime stops the last step of the call. */
+static void a_folder_that_cannot_be_named_takes_the_others_away(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("there", 0700), 0);
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    fill_folders("there", "made");
+    fill_folders("first", "made");
+    fill_folders("many", "made");
+    assert_int_equal(mkdir("many", 0700), 0);
+    assert_int_equal(mkdir("many/of others", 0700), 0);
+    halley_error err;
+    assert_int_equal(file_hold_end(HALLEY_OK, &err), HALLEY_EIO);
+    assert_non_null(strstr(err.text, "cannot write many: "));
+    assert_int_equal(count_files("."), 2);
+    assert_int_equal(count_files("there"), 0);
+}
+
+static void a_file_that_is_held_can_be_read_back(void **state)
+{
+    (void)state;
+    assert_int_equal(write_file("old", "text", NULL), HALLEY_OK);
+    assert_int_equal(symlink("old", "link"), 0);
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    write_file_and_set();
+    assert_int_equal(write_file("link", "new", NULL), HALLEY_OK);
+    expect_content(file_held_name("a"), "one");
+    expect_content(file_held_name("c"), "three");
+    expect_content(file_held_name("link"), "new");
+    expect_content(file_held_name("old"), "new");
+    expect_content("old", "text");
+    assert_string_equal(file_held_name("none"), "none");
+    assert_int_equal(file_hold_end(HALLEY_OK, NULL), HALLEY_OK);
+    assert_string_equal(file_held_name("a"), "a");
+    expect_content("old", "new");
+}
+
+static void a_file_for_the_next_call_is_not_held(void **state)
+{
+    (void)state;
+    file_output *out = NULL;
+    assert_int_equal(file_hold_begin(NULL), HALLEY_OK);
+    assert_int_equal(file_output_open(&out, "state", NULL), HALLEY_OK);
+    file_output_str(out, STR("step 7"));
+    assert_int_equal(file_output_commit_now(out, NULL), HALLEY_OK);
+    expect_content("state", "step 7");
+    assert_int_equal(file_hold_end(HALLEY_EIO, NULL), HALLEY_EIO);
+    expect_content("state", "step 7");
+}
+
+static halley_status hold_folders(void *context, halley_error *err)
+{
+    (void)context;
+    file_folder *filled = NULL;
+    TRY(file_hold_begin(err));
+    halley_status status = file_folder_make("made", err);
+    if (status == HALLEY_OK)
+        status = write_file("made/a", "one", err);
+    if (status == HALLEY_OK)
+        status = file_folder_open(&filled, "there", err);
+    if (status == HALLEY_OK) {
+        status = file_folder_put(filled, "b", "two", 3, err);
+        if (status == HALLEY_OK)
+            status = file_folder_commit(filled, err);
+        else
+            file_folder_abort(filled);
+    }
+    status = file_hold_end(status, err);
+    const bool kept = file_exists("made") || file_exists("there/b");
+    assert_true(kept == (status == HALLEY_OK));
+    (void)unlink("made/a");
+    (void)unlink("there/b");
+    (void)rmdir("made");
+    return status;
+}
+
+static void running_out_of_memory_leaves_no_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("there", 0700), 0);
+    assert_true(alloc_fail_everywhere(hold_folders, NULL) > 5);
+    assert_int_equal(count_files("."), 1);
+    assert_int_equal(count_files("there"), 0);
+}
+
 static void what_was_announced_must_be_written_unless_it_may_miss(void **state)
 {
     (void)state;
@@ -269,7 +405,7 @@ static void running_out_of_memory_leaves_no_set(void **state)
 static void remove_and_end(int number)
 {
     (void)number;
-    _exit(halley_unfinished_remove() >= 4 ? 0 : 9);
+    _exit(halley_unfinished_remove() >= 7 ? 0 : 9);
 }
 
 static int write_until_signal(void)
@@ -290,7 +426,11 @@ static int write_until_signal(void)
         snprintf(path, sizeof path, "%d", i);
         ok = file_folder_put(many, path, path, 1, NULL) == HALLEY_OK;
     }
-    if (ok && count_files(".") == 4)
+    ok = ok && file_hold_begin(NULL) == HALLEY_OK &&
+         file_folder_make("made", NULL) == HALLEY_OK &&
+         file_folder_make("made/inner", NULL) == HALLEY_OK &&
+         write_file("made/inner/a", "z", NULL) == HALLEY_OK;
+    if (ok && count_files(".") == 5)
         raise(SIGTERM);
     return 8;
 }
@@ -385,6 +525,12 @@ int main(void)
         TEST(files_of_a_set_appear_together),
         TEST(files_that_are_held_appear_at_the_end),
         TEST(a_call_that_fails_late_leaves_no_file),
+        TEST(folders_that_are_held_appear_at_the_end),
+        TEST(a_call_that_fails_leaves_only_folders_that_were_there),
+        TEST(a_folder_that_cannot_be_named_takes_the_others_away),
+        TEST(a_file_that_is_held_can_be_read_back),
+        TEST(a_file_for_the_next_call_is_not_held),
+        TEST(running_out_of_memory_leaves_no_folder),
         TEST(what_was_announced_must_be_written_unless_it_may_miss),
         TEST(an_abandoned_set_leaves_the_old_files),
         TEST(a_replaced_file_of_a_set_keeps_its_mode_and_link),
