@@ -52,32 +52,3 @@ halley_status request_study_load(halley_study **out, const char *text, halley_er
         return halley_study_parse(out, text, strlen(text), "study", err);
     return halley_study_load(out, text, err);
 }
-
-/* Recurses as deep as the parser allows, 64 levels. */
-void request_node_print(strbuf *to, const conf_node *node)
-{
-    const bool is_map = node->kind == CONF_MAP;
-    if (node->kind == CONF_NULL) {
-        strbuf_add(to, STR("null"));
-        return;
-    }
-    if (node->kind == CONF_SCALAR && node->quoted) {
-        strbuf_json(to, node->text);
-        return;
-    }
-    if (node->kind == CONF_SCALAR) {
-        strbuf_add(to, node->text);
-        return;
-    }
-    strbuf_add_char(to, is_map ? '{' : '[');
-    for (uint32_t i = 0; i < node->n; i++) {
-        if (i > 0)
-            strbuf_add(to, STR(", "));
-        if (is_map) {
-            strbuf_json(to, node->keys[i]);
-            strbuf_add(to, STR(": "));
-        }
-        request_node_print(to, node->items[i]);
-    }
-    strbuf_add_char(to, is_map ? '}' : ']');
-}

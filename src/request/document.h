@@ -25,7 +25,4 @@ halley_status request_plan_load(halley_plan *plan, uint64_t *given, const char *
                                 halley_error *err);
 halley_status request_study_load(halley_study **out, const char *text, halley_error *err);
 
-/* A node of a request as JSON text, for the functions above. */
-void request_node_print(strbuf *to, const conf_node *node);
-
 #endif

@@ -139,7 +139,7 @@ static halley_status print_request_value(const char **out, request_reader *r,
         return HALLEY_OK;
     }
     strbuf text = {0};
-    request_node_print(&text, node);
+    conf_node_print(&text, node);
     *out = text.failed ? NULL : arena_copy(&r->memory, strbuf_str(&text));
     strbuf_fini(&text);
     return *out != NULL ? HALLEY_OK : error_nomem(r->err);

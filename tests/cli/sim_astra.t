@@ -66,7 +66,7 @@ $ printf '\357\273\277' > s.json; sed 's/{/{"endpoint-delay": 777,/' $DATA/sim/s
 $ printf 'topology: [ "Ring" ]\nnpus_count: [ "4" ]\nbandwidth: [ "50" ]\nlatency: [ 500.0 ]\n' > n.yml
 $ halley sim --astra-output --workload-configuration=ar --system-configuration=s.json --network-configuration=n.yml | grep -c finished
 > 4
-! halley: warning: s.json: not valid JSON: duplicate object key near '"endpoint-delay"'; read as ASTRA-sim reads it: the last of equal keys counts, and text after the end does not
+! halley: warning: s.json: not valid JSON: the key "endpoint-delay" is there twice; read as ASTRA-sim reads it: the last of equal keys counts, and text after the end does not
 $ sed 's/"endpoint-delay": [0-9]*/"endpoint-delay": "10"/' $DATA/sim/system.json > s.json
 $ halley sim --astra-output --workload-configuration=ar --system-configuration=s.json --network-configuration=n.yml
 ! halley: s.json: endpoint-delay must be a number, is the text "10"

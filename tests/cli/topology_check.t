@@ -50,7 +50,7 @@ $ printf 'topology: ring\nn: 4\nlinc: 5 GB/s\n' > bad.yaml && halley topology ch
 
 ## a file that is cut
 $ printf '{"topology": "edges", "npus": 2, "edges": [[0, 1' > bad.json && halley topology check bad.json
-! halley: bad.json:1:48: not valid JSON: ']' expected near end of file
+! halley: bad.json:1:49: not valid JSON: the file ends inside a value; it is cut
 ? 1
 
 ## a million cables and more than the limit

@@ -51,7 +51,7 @@ $ halley estimate -m l8.json.gz -c dgx-h100:8 --global-batch 64 --seq 4096 | hea
 ## 10: a cut configuration
 $ head -c 200 $DATA/wrong-inputs/l8.json > cut.json
 $ halley estimate -m cut.json -c dgx-h100:8 --global-batch 64
-! halley: cut.json:8:23: not valid JSON: ':' expected near end of file
+! halley: cut.json:8:24: not valid JSON: a colon is missing after a key
 ? 1
 
 ## 11: an empty configuration
@@ -63,7 +63,7 @@ $ halley estimate -m empty.json -c dgx-h100:8 --global-batch 64
 ## 12: a trailing comma
 $ sed 's/8192}/8192},/' $DATA/wrong-inputs/l8.json > comma.json
 $ halley estimate -m comma.json -c dgx-h100:8 --global-batch 64 --seq 4096
-! halley: comma.json:13:1: not valid JSON: string or '}' expected near '}'
+! halley: comma.json:13:1: not valid JSON: a comma with nothing after it
 ? 1
 
 ## 13: a binary file

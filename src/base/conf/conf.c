@@ -61,7 +61,7 @@ static halley_status parse_text(conf_file *file, str text, bool aliases, bool la
                          str_ends(name, STR(".json.zst"));
     if (!is_json && (is_yaml || !starts_like_json(text)))
         return conf_parse_yaml(file, text, aliases, err);
-    const halley_status status = conf_parse_json(file, text, lax, err);
+    const halley_status status = conf_parse_json(file, text, lax, NULL, err);
     if (status != HALLEY_EFORMAT || is_json)
         return status;
     /* Some YAML starts so too. Where it is neither, JSON's complaint stands. */
@@ -115,6 +115,18 @@ halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
                                  halley_error *err)
 {
     return parse_any(out, text, name, true, false, err);
+}
+
+halley_status conf_parse_only_json(conf_file *out, str text, size_t *used,
+                                   halley_error *err)
+{
+    conf_file file = {.path = ""};
+    const halley_status status = conf_parse_json(&file, text, used != NULL, used, err);
+    if (status == HALLEY_OK)
+        *out = file;
+    else
+        conf_fini(&file);
+    return status;
 }
 
 static halley_status load_conf(conf_file *out, const char *path, uint64_t most, bool lax,

@@ -1,6 +1,6 @@
 /*
  * base/conf/conf.h - one tree for small configuration files, read from YAML (libyaml) or
- * JSON (jansson), and schema tables that turn a map of it into a C struct.
+ * JSON, and schema tables that turn a map of it into a C struct.
  */
 #ifndef BASE_CONF_H
 #define BASE_CONF_H
@@ -52,7 +52,14 @@ halley_status conf_parse(conf_file *out, str text, const char *name, halley_erro
  * a key that is given twice appears twice in its map. */
 halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
                                  halley_error *err);
+/* JSON from memory and nothing else. With `used`, the last of equal keys counts, and text
+ * may follow the value: *used is the number of bytes up to its end. */
+halley_status conf_parse_only_json(conf_file *out, str text, size_t *used,
+                                   halley_error *err);
 void conf_fini(conf_file *file);
+
+/* A node as JSON, laid out as Python's json.dumps does. */
+void conf_node_print(strbuf *to, const conf_node *node);
 
 /* NULL when absent. A '-' of the key may be written '_', as JSON does. */
 const conf_node *conf_find(const conf_node *map, const char *key);

@@ -17,7 +17,9 @@ bool conf_is_null(str text);
 /* `aliases`: anchors, aliases and merges are followed and a key may be given twice, else
  * both are refused. */
 halley_status conf_parse_yaml(conf_file *file, str text, bool aliases, halley_error *err);
-/* `lax`: the last of equal keys counts, and text after the value is ignored. */
-halley_status conf_parse_json(conf_file *file, str text, bool lax, halley_error *err);
+/* `lax`: the last of equal keys counts, and text after the value is ignored. *used is the
+ * number of bytes up to there; NULL is fine. */
+halley_status conf_parse_json(conf_file *file, str text, bool lax, size_t *used,
+                              halley_error *err);
 
 #endif

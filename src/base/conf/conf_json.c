@@ -1,142 +1,253 @@
 /*
- * JSON to a conf tree through jansson. It keeps no places, so nodes have no line; its
- * syntax errors do. It counts integers in 64 bits with sign; a file with a larger one is
- * read again with all numbers as doubles, and those that may have lost digits are written
- * so (1.8446744073709552e+19) that they do not pass for integers.
+ * JSON to a conf tree by the tokenizer of base/json.h. That needs no memory, so a text
+ * that is wrong and memory that ran out are never taken for each other.
+ *
+ * Nodes have no line. Integers are kept to 64 bits with sign; what is larger and may have
+ * lost digits as a double is written so (1.8446744073709552e+19) that it does not pass
+ * for an integer.
  */
+#include "base/array.h"
 #include "base/conf/conf_build.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "base/number/number.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-static conf_node *make_json_number(conf_file *file, const json_t *value)
+typedef struct json_maker {
+    conf_file *file;
+    json_reader reader;
+    bool lax;       /* the last of equal keys counts */
+    strbuf scratch; /* of a text with escapes */
+} json_maker;
+
+/* What is wrong, where the last token starts, or (NULL) what the reader found. */
+static halley_status report_json_error(const json_maker *m, const char *what,
+                                       halley_error *err)
 {
-    char text[40];
-    if (json_is_integer(value)) {
-        const int n =
-            snprintf(text, sizeof text, "%" PRId64, (int64_t)json_integer_value(value));
-        return conf_scalar_new(file, (str){text, (size_t)n}, false);
-    }
-    const double real = json_real_value(value);
-    strbuf b = {0};
-    if (fabs(real) > 0x1p53)
-        strbuf_printf(&b, "%s", number_exponent(real, 16).at);
-    else
-        strbuf_double(&b, real);
-    conf_node *node = b.failed ? NULL : conf_scalar_new(file, strbuf_str(&b), false);
-    strbuf_fini(&b);
-    return node;
+    halley_error found;
+    const halley_status status = json_error(&m->reader, &found, what);
+    error_set(err, status, "not valid JSON: %s", found.text);
+    error_at_line(err, found.line, found.column);
+    return status;
 }
 
-static conf_node *make_json_scalar(conf_file *file, const json_t *value)
+static halley_status report_equal_keys(const json_maker *m, str key, halley_error *err)
 {
-    switch (json_typeof(value)) {
-    case JSON_STRING:
-        return conf_scalar_new(
-            file, (str){json_string_value(value), json_string_length(value)}, true);
-    case JSON_TRUE:
-        return conf_scalar_new(file, STR("true"), false);
-    case JSON_FALSE:
-        return conf_scalar_new(file, STR("false"), false);
-    case JSON_NULL:
-        return conf_node_new(file, CONF_NULL);
-    default:
-        return make_json_number(file, value);
-    }
+    char what[160];
+    snprintf(what, sizeof what, "the key \"%.*s\" is there twice",
+             (int)(key.n < 100 ? key.n : 100), key.at);
+    return report_json_error(m, what, err);
 }
 
-static halley_status make_json_node(conf_node **out, conf_file *file, json_t *value,
-                                    uint32_t depth, halley_error *err);
-
-static halley_status make_json_list(conf_node *node, conf_file *file, json_t *list,
-                                    uint32_t depth, halley_error *err)
+static bool is_utf8(str text)
 {
-    assert(json_is_array(list));
-    const size_t n = json_array_size(list);
-    node->items = arena_array(&file->memory, n, sizeof(conf_node *));
-    if (node->items == NULL)
-        return error_nomem(err);
-    node->n = (uint32_t)n;
-    for (uint32_t i = 0; i < node->n; i++)
-        TRY(make_json_node(&node->items[i], file, json_array_get(list, i), depth + 1,
-                           err));
+    size_t i = 0, n = 1;
+    for (; i < text.n && n > 0; i += n)
+        n = utf8_length((const uint8_t *)text.at + i, text.n - i);
+    return n > 0;
+}
+
+/* The text of the last key or string; lent until the next one. */
+static halley_status read_json_text(str *out, json_maker *m, halley_error *err)
+{
+    *out = m->reader.text;
+    if (m->reader.escaped) {
+        m->scratch.n = 0;
+        if (!json_unescape(&m->reader, &m->scratch))
+            return m->scratch.failed ? error_nomem(err) : report_json_error(m, NULL, err);
+        *out = strbuf_str(&m->scratch);
+    }
+    if (!is_utf8(*out))
+        return report_json_error(m, "a text that is not UTF-8", err);
+    if (out->n > 0 && memchr(out->at, '\0', out->n) != NULL)
+        return report_json_error(m, "a text with a zero byte (\\u0000)", err);
     return HALLEY_OK;
 }
 
-static halley_status make_json_map(conf_node *node, conf_file *file, json_t *map,
-                                   uint32_t depth, halley_error *err)
+static bool read_json_integer(int64_t *out, str text)
 {
-    assert(json_is_object(map));
-    const size_t n = json_object_size(map);
-    node->items = arena_array(&file->memory, n, sizeof(conf_node *));
-    node->keys = arena_array(&file->memory, n, sizeof(str));
-    if (node->items == NULL || node->keys == NULL)
-        return error_nomem(err);
-    void *at = json_object_iter(map);
-    for (; at != NULL; at = json_object_iter_next(map, at)) {
-        const str key = {json_object_iter_key(at), json_object_iter_key_len(at)};
-        const char *copy = arena_copy(&file->memory, key);
-        if (copy == NULL)
-            return error_nomem(err);
-        node->keys[node->n] = (str){copy, key.n};
-        TRY(make_json_node(&node->items[node->n], file, json_object_iter_value(at),
-                           depth + 1, err));
-        node->n++;
+    const bool is_negative = text.n > 0 && text.at[0] == '-';
+    int64_t value = 0;
+    for (size_t i = is_negative; i < text.n; i++) {
+        const int digit = text.at[i] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, digit, &value))
+            return false;
     }
+    if (is_negative)
+        *out = value;
+    return is_negative || !__builtin_sub_overflow(0, value, out);
+}
+
+static halley_status make_json_number(conf_node **out, json_maker *m, halley_error *err)
+{
+    int64_t whole;
+    double real;
+    char text[NUMBER_TEXT];
+    if (read_json_integer(&whole, m->reader.text))
+        snprintf(text, sizeof text, "%" PRId64, whole);
+    else if (number_read(m->reader.text, &real))
+        snprintf(text, sizeof text, "%s",
+                 fabs(real) > 0x1p53 ? number_exponent(real, 16).at
+                                     : number_shortest(real).at);
+    else
+        return report_json_error(m, "a number beyond the largest double", err);
+    *out = conf_scalar_new(m->file, str_from(text), false);
+    return *out != NULL ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status make_json_scalar(conf_node **out, json_maker *m, json_token token,
+                                      halley_error *err)
+{
+    str text = STR("");
+    if (token == JSON_NUMBER)
+        return make_json_number(out, m, err);
+    if (token == JSON_STRING)
+        TRY(read_json_text(&text, m, err));
+    *out = token == JSON_NULL     ? conf_node_new(m->file, CONF_NULL)
+           : token == JSON_STRING ? conf_scalar_new(m->file, text, true)
+                                  : conf_scalar_new(m->file, m->reader.text, false);
+    return *out != NULL ? HALLEY_OK : error_nomem(err);
+}
+
+/* The items of a list or map while it is read. */
+typedef struct json_items {
+    ARRAY(conf_node *) list;
+    intern keys; /* of a map: the id of a key is its place in the list */
+} json_items;
+
+static halley_status make_json_node(conf_node **out, json_maker *m, json_token token,
+                                    uint32_t depth, halley_error *err);
+
+/* Up to the closing bracket. */
+static halley_status read_json_items(json_items *to, json_maker *m, bool is_map,
+                                     uint32_t depth, halley_error *err)
+{
+    const json_token end = is_map ? JSON_OBJECT_END : JSON_ARRAY_END;
+    for (json_token token; (token = json_next(&m->reader)) != end;) {
+        size_t place = to->list.n;
+        if (is_map && token != JSON_ERROR) {
+            str key;
+            assert(token == JSON_KEY);
+            TRY(read_json_text(&key, m, err));
+            place = intern_add(&to->keys, key);
+            if (place == HASH_NONE)
+                return error_nomem(err);
+            if (place < to->list.n && !m->lax)
+                return report_equal_keys(m, key, err);
+            token = json_next(&m->reader);
+        }
+        if (place == to->list.n && !array_push(&to->list, NULL))
+            return error_nomem(err);
+        TRY(make_json_node(&to->list.at[place], m, token, depth + 1, err));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status keep_json_items(conf_node *node, conf_file *file,
+                                     const json_items *items, halley_error *err)
+{
+    const size_t n = items->list.n;
+    assert(items->keys.n == 0 || items->keys.n == n);
+    node->items = arena_array(&file->memory, n, sizeof(conf_node *));
+    if (node->kind == CONF_MAP)
+        node->keys = arena_array(&file->memory, n, sizeof(str));
+    if (node->items == NULL || (node->kind == CONF_MAP && node->keys == NULL))
+        return error_nomem(err);
+    for (uint32_t i = 0; i < n; i++) {
+        node->items[i] = items->list.at[i];
+        if (node->kind != CONF_MAP)
+            continue;
+        const str key = intern_text(&items->keys, i);
+        node->keys[i] = (str){arena_copy(&file->memory, key), key.n};
+        if (node->keys[i].at == NULL)
+            return error_nomem(err);
+    }
+    node->n = (uint32_t)n;
     return HALLEY_OK;
 }
 
 /* Recurses at most CONF_DEPTH deep. */
-static halley_status make_json_node(conf_node **out, conf_file *file, json_t *value,
+static halley_status make_json_node(conf_node **out, json_maker *m, json_token token,
                                     uint32_t depth, halley_error *err)
 {
-    assert(value != NULL);
-    const bool is_list = json_is_array(value), is_map = json_is_object(value);
-    if ((is_list || is_map) && depth >= CONF_DEPTH)
+    if (token == JSON_ERROR)
+        return report_json_error(m, NULL, err);
+    if (token != JSON_OBJECT && token != JSON_ARRAY)
+        return make_json_scalar(out, m, token, err);
+    if (depth >= CONF_DEPTH)
         return error_set(err, HALLEY_EFORMAT,
                          "lists and maps are nested more than %d deep", CONF_DEPTH);
-    conf_node *node = is_list  ? conf_node_new(file, CONF_LIST)
-                      : is_map ? conf_node_new(file, CONF_MAP)
-                               : make_json_scalar(file, value);
-    if (node == NULL)
-        return error_nomem(err);
+    json_items items = {0};
+    conf_node *const node =
+        conf_node_new(m->file, token == JSON_OBJECT ? CONF_MAP : CONF_LIST);
+    halley_status status =
+        node != NULL ? read_json_items(&items, m, token == JSON_OBJECT, depth, err)
+                     : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = keep_json_items(node, m->file, &items, err);
+    array_fini(&items.list);
+    intern_fini(&items.keys);
     *out = node;
-    if (is_list)
-        return make_json_list(node, file, value, depth, err);
-    return is_map ? make_json_map(node, file, value, depth, err) : HALLEY_OK;
-}
-
-static halley_status report_json_error(const json_error_t *problem, halley_error *err)
-{
-    assert(problem != NULL);
-    if (json_error_code(problem) == json_error_out_of_memory)
-        return error_nomem(err);
-    error_set(err, HALLEY_EFORMAT, "not valid JSON: %s", problem->text);
-    if (problem->line > 0 && problem->column >= 0)
-        error_at_line(err, (uint32_t)problem->line,
-                      (uint32_t)(problem->column > 0 ? problem->column : 1));
-    return HALLEY_EFORMAT;
-}
-
-halley_status conf_parse_json(conf_file *file, str text, bool lax, halley_error *err)
-{
-    const str mark = STR("\xef\xbb\xbf"); /* UTF-8's byte order mark */
-    const size_t flags = lax ? JSON_DISABLE_EOF_CHECK : JSON_REJECT_DUPLICATES;
-    json_error_t problem;
-    if (str_starts(text, mark))
-        text = (str){text.at + mark.n, text.n - mark.n};
-    if (str_trim(text).n == 0)
-        return error_set(err, HALLEY_EFORMAT, "the file is empty; expected JSON");
-    json_t *root = json_loadb(text.at, text.n, flags, &problem);
-    if (root == NULL && json_error_code(&problem) == json_error_numeric_overflow)
-        root = json_loadb(text.at, text.n, flags | JSON_DECODE_INT_AS_REAL, &problem);
-    if (root == NULL)
-        return report_json_error(&problem, err);
-    const halley_status status = make_json_node(&file->root, file, root, 0, err);
-    json_decref(root);
     return status;
+}
+
+halley_status conf_parse_json(conf_file *file, str text, bool lax, size_t *used,
+                              halley_error *err)
+{
+    json_maker m = {.file = file, .lax = lax};
+    json_open(&m.reader, text);
+    json_token token = json_next(&m.reader);
+    halley_status status = HALLEY_OK;
+    if (token == JSON_END)
+        status = error_set(err, HALLEY_EFORMAT, "the file is empty; expected JSON");
+    else if (token != JSON_ERROR && token != JSON_OBJECT && token != JSON_ARRAY)
+        status = report_json_error(&m, "it must start with { or [", err);
+    else
+        status = make_json_node(&file->root, &m, token, 0, err);
+    if (used != NULL)
+        *used = (size_t)json_offset(&m.reader);
+    if (status == HALLEY_OK && !lax) {
+        token = json_next(&m.reader);
+        if (token != JSON_END)
+            status = report_json_error(
+                &m, token != JSON_ERROR ? "something follows after its end" : NULL, err);
+    }
+    strbuf_fini(&m.scratch);
+    return status;
+}
+
+/* Recurses as deep as the parser allows. */
+void conf_node_print(strbuf *to, const conf_node *node)
+{
+    const bool is_map = node->kind == CONF_MAP;
+    if (node->kind == CONF_NULL) {
+        strbuf_add(to, STR("null"));
+        return;
+    }
+    if (node->kind == CONF_SCALAR && node->quoted) {
+        strbuf_json(to, node->text);
+        return;
+    }
+    if (node->kind == CONF_SCALAR) {
+        strbuf_add(to, node->text);
+        return;
+    }
+    strbuf_add_char(to, is_map ? '{' : '[');
+    for (uint32_t i = 0; i < node->n; i++) {
+        if (i > 0)
+            strbuf_add(to, STR(", "));
+        if (is_map) {
+            strbuf_json(to, node->keys[i]);
+            strbuf_add(to, STR(": "));
+        }
+        conf_node_print(to, node->items[i]);
+    }
+    strbuf_add_char(to, is_map ? '}' : ']');
 }

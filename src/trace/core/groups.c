@@ -1,12 +1,12 @@
-/* Process groups. Both forms hold small JSON, which jansson reads. */
+/* Process groups. Both forms hold small JSON, of which a tree is made. */
 #include "trace/core/groups.h"
 
+#include "base/conf/conf.h"
 #include "base/error.h"
 #include "base/file/file.h"
 #include "halley/trace_edit.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <string.h>
 
 void trace_groups_fini(trace_groups *g)
@@ -15,79 +15,71 @@ void trace_groups_fini(trace_groups *g)
     arena_fini(&g->memory);
 }
 
-static bool means_all(const char *name)
+static bool means_all(str name)
 {
-    return name[0] == '\0' || strcmp(name, "0") == 0;
+    return name.n == 0 || str_eq(name, STR("0"));
 }
 
-static bool is_rank(const json_t *value)
+/* A whole number below UINT32_MAX, not in quotes. */
+static bool read_rank(uint32_t *out, const conf_node *node)
 {
-    return json_is_integer(value) && json_integer_value(value) >= 0 &&
-           json_integer_value(value) < UINT32_MAX;
+    uint64_t value = 0;
+    if (node->kind != CONF_SCALAR || node->quoted || node->text.n == 0 ||
+        node->text.n > 10)
+        return false;
+    for (size_t i = 0; i < node->text.n; i++) {
+        const char c = node->text.at[i];
+        if (c < '0' || c > '9')
+            return false;
+        value = 10 * value + (uint64_t)(c - '0');
+    }
+    *out = (uint32_t)value;
+    return value < UINT32_MAX;
 }
 
 /* EFORMAT (without a sentence) when an item is no rank. */
-static halley_status append_group(trace_groups *g, const char *name, const json_t *ranks,
+static halley_status append_group(trace_groups *g, str name, const conf_node *ranks,
                                   halley_error *err)
 {
-    assert(name != NULL && ranks != NULL);
-    const size_t n = json_array_size(ranks);
-    trace_group group = {.name = str_from(arena_copy(&g->memory, str_from(name))),
+    assert(ranks->kind == CONF_LIST);
+    const uint32_t n = ranks->n;
+    trace_group group = {.name = {arena_copy(&g->memory, name), name.n},
                          .ranks = arena_array(&g->memory, n, sizeof *group.ranks),
-                         .n_ranks = (uint32_t)n};
-    if (group.name.at == NULL || group.name.n == 0 || (group.ranks == NULL && n > 0))
+                         .n_ranks = n};
+    if (group.name.at == NULL || (group.ranks == NULL && n > 0))
         return error_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *item = json_array_get(ranks, i);
-        if (!is_rank(item))
+    for (uint32_t i = 0; i < n; i++)
+        if (!read_rank(&group.ranks[i], ranks->items[i]))
             return HALLEY_EFORMAT;
-        group.ranks[i] = (uint32_t)json_integer_value(item);
-    }
     return array_push(&g->list, group) ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status add_all(trace_groups *g, json_t *root, halley_error *err)
+static halley_status add_all(trace_groups *g, const conf_node *root, halley_error *err)
 {
-    const char *name = NULL;
-    json_t *ranks = NULL;
-    json_object_foreach(root, name, ranks)
-    {
-        if (means_all(name))
+    if (root->kind != CONF_MAP)
+        return error_set(err, HALLEY_EFORMAT,
+                         "expected an object of groups, such as {\"1\": [0, 1]}");
+    for (uint32_t i = 0; i < root->n; i++) {
+        const conf_node *const ranks = root->items[i];
+        if (means_all(root->keys[i]))
             continue;
-        const halley_status status =
-            json_is_array(ranks) ? append_group(g, name, ranks, err) : HALLEY_EFORMAT;
+        const halley_status status = ranks->kind == CONF_LIST
+                                         ? append_group(g, root->keys[i], ranks, err)
+                                         : HALLEY_EFORMAT;
         if (status == HALLEY_EFORMAT)
-            return error_set(err, status, "group \"%s\": expected a list of ranks", name);
+            return error_set(err, status, "group \"%s\": expected a list of ranks",
+                             root->keys[i].at);
         TRY(status);
     }
     return HALLEY_OK;
 }
 
-/* jansson calls a string for which there is no memory an invalid token: only what fails
- * twice is wrong. */
-static json_t *parse_groups(const char *at, size_t n, size_t flags, json_error_t *why)
-{
-    json_t *const root = json_loadb(at, n, flags, why);
-    return root != NULL ? root : json_loadb(at, n, flags, why);
-}
-
 static halley_status load_text(trace_groups *g, const file_input *in, halley_error *err)
 {
-    json_error_t why;
-    json_t *root =
-        parse_groups((const char *)in->at, in->n, JSON_REJECT_DUPLICATES, &why);
-    if (root == NULL) {
-        error_set(err, HALLEY_EFORMAT, "not JSON: %s", why.text);
-        if (why.line > 0)
-            error_at_line(err, (uint32_t)why.line, (uint32_t)why.column);
-        return HALLEY_EFORMAT;
-    }
-    const halley_status status =
-        json_is_object(root)
-            ? add_all(g, root, err)
-            : error_set(err, HALLEY_EFORMAT,
-                        "expected an object of groups, such as {\"1\": [0, 1]}");
-    json_decref(root);
+    conf_file file;
+    TRY(conf_parse_only_json(&file, (str){(const char *)in->at, in->n}, NULL, err));
+    const halley_status status = add_all(g, file.root, err);
+    conf_fini(&file);
     return status;
 }
 
@@ -102,91 +94,114 @@ halley_status trace_groups_load(trace_groups *g, const char *path, halley_error 
     return status;
 }
 
-/* The JSON array inside the Python list; *before and *after are what stands around it.
- * NULL when there is none. */
-static json_t *find_inner(halley_bytes values, size_t *before, size_t *after)
+/* The JSON array inside the Python list, and the bytes before it and up to its end.
+ * `inner->root` is NULL when there is none. */
+static halley_status find_inner(conf_file *inner, size_t *before, size_t *end,
+                                halley_bytes values, halley_error *err)
 {
     const char *at = values.n > 0 ? memmem(values.at, values.n, "[{", 2) : NULL;
+    *inner = (conf_file){0};
     if (at == NULL)
-        return NULL;
+        return HALLEY_OK;
     *before = (size_t)(at - values.at);
-    json_error_t why;
-    json_t *root = parse_groups(at, values.n - *before, JSON_DISABLE_EOF_CHECK, &why);
-    if (root == NULL)
-        return NULL;
-    *after = *before + (size_t)why.position;
-    assert(*before <= *after);
-    return root;
+    size_t used = 0;
+    const halley_status status =
+        conf_parse_only_json(inner, (str){at, values.n - *before}, &used, NULL);
+    if (status == HALLEY_ENOMEM)
+        return error_nomem(err);
+    *end = *before + used;
+    assert(*end <= values.n);
+    return HALLEY_OK;
+}
+
+/* The ranks of an item of that array; NULL when it has none. */
+static const conf_node *find_ranks(const conf_node *item)
+{
+    const conf_node *const ranks =
+        item->kind == CONF_MAP ? conf_find(item, "ranks") : NULL;
+    return ranks != NULL && ranks->kind == CONF_LIST && ranks->n > 0 ? ranks : NULL;
 }
 
 halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_error *err)
 {
-    size_t before = 0, after = 0;
-    json_t *root = find_inner(values, &before, &after);
+    size_t before = 0, end = 0;
+    conf_file inner;
+    TRY(find_inner(&inner, &before, &end, values, err));
+    const uint32_t n = inner.root != NULL ? inner.root->n : 0;
     halley_status status = HALLEY_OK;
-    size_t i = 0;
-    json_t *item = NULL;
-    json_array_foreach(root, i, item)
-    {
-        const char *name = json_string_value(json_object_get(item, "pg_name"));
-        const json_t *ranks = json_object_get(item, "ranks");
-        if (name == NULL || means_all(name) || json_array_size(ranks) == 0)
+    for (uint32_t i = 0; i < n && status == HALLEY_OK; i++) {
+        const conf_node *const ranks = find_ranks(inner.root->items[i]);
+        const conf_node *const name =
+            ranks != NULL ? conf_find(inner.root->items[i], "pg_name") : NULL;
+        if (name == NULL || !name->quoted || means_all(name->text))
             continue;
-        status = append_group(g, name, ranks, err);
-        if (status != HALLEY_OK && status != HALLEY_EFORMAT)
-            break;
-        status = HALLEY_OK;
+        status = append_group(g, name->text, ranks, err);
+        if (status == HALLEY_EFORMAT)
+            status = HALLEY_OK;
     }
-    json_decref(root);
+    conf_fini(&inner);
     return status;
 }
 
-static bool renumber_ranks(json_t *group, const uint32_t *to, uint32_t n)
+/* Ranks under their new numbers, as text; returns how many have one. */
+static uint32_t write_ranks(strbuf *to, const conf_node *ranks, const uint32_t *numbers,
+                            uint32_t n)
 {
-    assert(n > 0);
-    json_t *ranks = json_object_get(group, "ranks");
-    json_t *fresh = json_array();
-    if (fresh == NULL)
-        return false;
-    bool ok = true;
-    size_t i = 0;
-    json_t *item = NULL;
-    json_array_foreach(ranks, i, item)
-    {
-        if (is_rank(item) && json_integer_value(item) < (json_int_t)n &&
-            to[json_integer_value(item)] != UINT32_MAX)
-            ok &= json_array_append_new(fresh,
-                                        json_integer(to[json_integer_value(item)])) == 0;
+    uint32_t kept = 0, rank;
+    strbuf_add_char(to, '[');
+    for (uint32_t i = 0; i < ranks->n; i++)
+        if (read_rank(&rank, ranks->items[i]) && rank < n && numbers[rank] != UINT32_MAX)
+            strbuf_printf(to, "%s%u", kept++ > 0 ? ", " : "", numbers[rank]);
+    strbuf_add_char(to, ']');
+    return kept;
+}
+
+/* A group: its ranks get their numbers, and its size is theirs. */
+static void write_group(strbuf *to, const conf_node *group, const uint32_t *numbers,
+                        uint32_t n)
+{
+    const conf_node *const ranks = find_ranks(group);
+    strbuf fresh = {0};
+    if (ranks == NULL) {
+        conf_node_print(to, group);
+        return;
     }
-    if (json_object_get(group, "group_size") != NULL && json_array_size(ranks) > 0)
-        ok &= json_object_set_new(group, "group_size",
-                                  json_integer((json_int_t)json_array_size(fresh))) == 0;
-    return json_object_set_new(group, "ranks", fresh) == 0 && ok;
+    const uint32_t kept = write_ranks(&fresh, ranks, numbers, n);
+    to->failed |= fresh.failed;
+    for (uint32_t i = 0; i < group->n; i++) {
+        strbuf_add(to, i > 0 ? STR(", ") : STR("{"));
+        strbuf_json(to, group->keys[i]);
+        strbuf_add(to, STR(": "));
+        if (group->items[i] == ranks)
+            strbuf_add(to, strbuf_str(&fresh));
+        else if (str_eq(group->keys[i], STR("group_size")))
+            strbuf_printf(to, "%u", kept);
+        else
+            conf_node_print(to, group->items[i]);
+    }
+    strbuf_add_char(to, '}');
+    strbuf_fini(&fresh);
 }
 
 halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint32_t *to,
                                     uint32_t n, halley_error *err)
 {
     assert(to != NULL);
-    size_t before = 0, after = 0;
-    json_t *root = find_inner(values, &before, &after);
-    if (root == NULL) {
+    size_t before = 0, end = 0;
+    conf_file inner;
+    TRY(find_inner(&inner, &before, &end, values, err));
+    if (inner.root == NULL) {
         strbuf_add(out, (str){values.at, values.n});
-        return out->failed ? error_nomem(err) : HALLEY_OK;
+    } else {
+        strbuf_add(out, (str){values.at, before});
+        for (uint32_t i = 0; i < inner.root->n; i++) {
+            strbuf_add(out, i > 0 ? STR(", ") : STR("["));
+            write_group(out, inner.root->items[i], to, n);
+        }
+        strbuf_add_char(out, ']');
+        strbuf_add(out, (str){values.at + end, values.n - end});
     }
-    bool ok = true;
-    size_t i = 0;
-    json_t *item = NULL;
-    json_array_foreach(root, i, item) if (json_array_size(json_object_get(item, "ranks")))
-        ok &= renumber_ranks(item, to, n);
-    char *text = ok ? json_dumps(root, 0) : NULL;
-    json_decref(root);
-    if (text == NULL)
-        return error_nomem(err);
-    strbuf_add(out, (str){values.at, before});
-    strbuf_add(out, str_from(text));
-    strbuf_add(out, (str){values.at + after, values.n - after});
-    free(text);
+    conf_fini(&inner);
     return out->failed ? error_nomem(err) : HALLEY_OK;
 }
 

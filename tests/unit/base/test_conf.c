@@ -100,6 +100,27 @@ static void an_integer_beyond_json_never_passes_for_another(void **state)
                      HALLEY_OK);
     assert_int_equal(whole, 7);
     conf_fini(&file);
+    parse_ok(&file, "[-9223372036854775808, 9223372036854775807, 9223372036854775808]",
+             "a.json");
+    assert_string_equal(file.root->items[0]->text.at, "-9223372036854775808");
+    assert_string_equal(file.root->items[1]->text.at, "9223372036854775807");
+    assert_string_equal(file.root->items[2]->text.at, "9.2233720368547758e+18");
+    conf_fini(&file);
+}
+
+static void of_equal_keys_the_last_counts_where_text_may_follow(void **state)
+{
+    (void)state;
+    conf_file file;
+    size_t used = 0;
+    const str text = STR("{\"a\": 1, \"b\": 2, \"a\": [3]} }] and so on");
+    assert_int_equal(conf_parse_only_json(&file, text, &used, NULL), HALLEY_OK);
+    assert_int_equal(used, strlen("{\"a\": 1, \"b\": 2, \"a\": [3]}"));
+    assert_int_equal(file.root->n, 2);
+    assert_string_equal(file.root->keys[0].at, "a");
+    assert_int_equal(file.root->items[0]->kind, CONF_LIST);
+    conf_fini(&file);
+    assert_int_equal(conf_parse_only_json(&file, text, NULL, NULL), HALLEY_EFORMAT);
 }
 
 static void flow_yaml_is_not_mistaken_for_json(void **state)
@@ -153,10 +174,22 @@ static const refusal refusals[] = {
     {"a.yaml", "a: \xff\n",
      "a.yaml: byte 3: not text in UTF-8: invalid leading UTF-8 octet"},
     {"a.json", "{\"a\": 1,\n \"a\": 2}",
-     "a.json:2:4: not valid JSON: duplicate object key near '\"a\"'"},
-    {"a.json", "{\"a\": 1", "a.json:1:7: not valid JSON: '}' expected near end of file"},
-    {"a", "[1, 2,, 3]", "a:1:7: not valid JSON: unexpected token near ','"},
-    {"a.json", "a: 1", "a.json:1:1: not valid JSON: '[' or '{' expected near 'a'"},
+     "a.json:2:2: not valid JSON: the key \"a\" is there twice"},
+    {"a.json", "{\"a\": 1",
+     "a.json:1:8: not valid JSON: the file ends inside a value; it is cut"},
+    {"a", "[1, 2,, 3]", "a:1:7: not valid JSON: something that is no JSON value"},
+    {"a.json", "a: 1", "a.json:1:1: not valid JSON: something that is no JSON value"},
+    {"a.json", "7", "a.json:1:1: not valid JSON: it must start with { or ["},
+    {"a.json", "[1]\n[2]", "a.json:2:1: not valid JSON: something follows after its end"},
+    {"a.json", "[1] x", "a.json:1:5: not valid JSON: something that is no JSON value"},
+    {"a.json", "[\"a\\u0000b\"]",
+     "a.json:1:2: not valid JSON: a text with a zero byte (\\u0000)"},
+    {"a.json", "[\"\xff\"]", "a.json:1:2: not valid JSON: a text that is not UTF-8"},
+    {"a.json", "{\"\xc3\": 1}", "a.json:1:2: not valid JSON: a text that is not UTF-8"},
+    {"a.json", "[\"\\ud800\"]", "a.json:1:3: not valid JSON: a bad \\u escape"},
+    {"a.json", "[1, 1e999]",
+     "a.json:1:5: not valid JSON: a number beyond the largest double"},
+    {"a.json", " \n", "a.json: the file is empty; expected JSON"},
 };
 
 static void what_cannot_be_read_is_said_with_its_place(void **state)
@@ -433,7 +466,9 @@ static void running_out_of_memory_is_said(void **state)
 {
     (void)state;
     static char many[8000] = "{";
-    static char json[] = "{\"a\": [1, 2.5, \"x\", {}]}";
+    /* Keys and texts that are longer than the first buffer of a reader. */
+    static char json[] = "{\"num_attention_heads\": [1, 2.5, \"x\", {}], "
+                         "\"another key\": \"a text with an escape\\n, not short\"}";
     size_t n = 1;
     for (int i = 0; i < 150; i++)
         n += (size_t)snprintf(many + n, sizeof many - n, "key-%d: [1, {a: b}, %d], ", i,
@@ -449,6 +484,7 @@ int main(void)
         cmocka_unit_test(yaml_becomes_a_tree_with_places),
         cmocka_unit_test(json_becomes_the_same_tree),
         cmocka_unit_test(an_integer_beyond_json_never_passes_for_another),
+        cmocka_unit_test(of_equal_keys_the_last_counts_where_text_may_follow),
         cmocka_unit_test(flow_yaml_is_not_mistaken_for_json),
         cmocka_unit_test(an_empty_file_is_null),
         cmocka_unit_test(what_cannot_be_read_is_said_with_its_place),

@@ -47,7 +47,7 @@ static void a_request_names_a_verb_that_exists(void **state)
     expect_error("{\"do\": 3}", "usage", "names its verb");
     expect_error("{}", "usage", "names its verb");
     expect_error("{\"do\": \"estimat\"}", "usage", "did you mean");
-    expect_error("{\"do\": \"version\", \"do\": \"plan\"}", "usage", "duplicate");
+    expect_error("{\"do\": \"version\", \"do\": \"plan\"}", "usage", "is there twice");
     expect_result("{\"do\": \"version\"}", HALLEY_VERSION);
 }
 
@@ -136,7 +136,7 @@ static void rows_of_plan_are_plans(void **state)
     for (uint32_t i = 0; i < rows->n; i++) {
         strbuf json = {0}, step = {0};
         strbuf_printf(&json, "{\"do\": \"estimate\", " DESIGN ", \"plan\": ");
-        request_node_print(&json, rows->items[i]);
+        conf_node_print(&json, rows->items[i]);
         strbuf_add_char(&json, '}');
         strbuf_printf(&step, "\"step_s\": %.*s,",
                       STR_ARG(conf_find(rows->items[i], "step_s")->text));
