@@ -324,12 +324,13 @@ static halley_status write_replay(request_call *call, const halley_replay *r,
 
 /* The traces as simulated: those that were run, with the times they were run with. */
 static halley_status simulate_replayed(halley_result **out,
-                                       const halley_trace_set *traces,
-                                       const replay_options *o, halley_error *err)
+                                       const halley_trace_set *traces, request_call *call,
+                                       halley_error *err)
 {
+    const replay_options *o = call->options;
     halley_cluster *cluster;
     const halley_sim_opts opts = {.record = true};
-    TRY(request_cluster_load(&cluster, o->cluster, err));
+    TRY(request_cluster_load(&cluster, call, o->cluster, err));
     halley_status status = o->groups != NULL && !halley_cluster_has_groups(cluster)
                                ? halley_cluster_load_groups(cluster, o->groups, err)
                                : traces_take_groups(cluster, traces, err);
@@ -377,7 +378,7 @@ static halley_status finish_replay(request_call *call, const halley_replay *r,
         request_note(call, "note: what was run is not what the traces say, so they are "
                            "not simulated");
     else if (o->cluster != NULL)
-        status = simulate_replayed(&simulated, traces, o, err);
+        status = simulate_replayed(&simulated, traces, call, err);
     if (status == HALLEY_OK)
         status = write_replay(call, r, simulated, err);
     halley_result_free(simulated);

@@ -24,11 +24,8 @@ static halley_status load_design_cluster(halley_cluster **out, request_call *cal
                                          const char *name, halley_error *err)
 {
     halley_cluster *c;
-    halley_status status = request_cluster_load(&c, name, err);
-    if (status == HALLEY_EINVAL && err != NULL && err->file[0] == '\0')
-        return design_usage(call, status, err); /* the words after -c, not a file */
-    TRY(status);
-    status = halley_cluster_check_estimate(c, err);
+    TRY(request_cluster_load(&c, call, name, err));
+    const halley_status status = halley_cluster_check_estimate(c, err);
     if (status != HALLEY_OK) {
         halley_cluster_free(c);
         return status;

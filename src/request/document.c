@@ -23,12 +23,19 @@ halley_status request_model_load(halley_model *out, halley_import **import,
                           : halley_model_load(out, text, err);
 }
 
-halley_status request_cluster_load(halley_cluster **out, const char *text,
-                                   halley_error *err)
+halley_status request_cluster_load(halley_cluster **out, request_call *call,
+                                   const char *text, halley_error *err)
 {
+    halley_error own = {0};
     if (request_is_document(text))
         return halley_cluster_parse(out, text, strlen(text), "cluster", err);
-    return halley_cluster_load(out, text, err);
+    err = err != NULL ? err : &own;
+    const halley_status status = halley_cluster_load(out, text, err);
+    if (status != HALLEY_EINVAL || err->file[0] != '\0')
+        return status;
+    char why[HALLEY_ERROR_TEXT];
+    snprintf(why, sizeof why, "%s", err->text);
+    return request_usage(call, err, "%s", why);
 }
 
 halley_status request_stack_load(halley_stack *out, const char *text, halley_error *err)

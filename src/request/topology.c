@@ -325,11 +325,11 @@ static bool is_cluster_file(const char *path)
     return is;
 }
 
-static halley_status load_cluster_network(halley_topology **out, const char *name,
-                                          halley_error *err)
+static halley_status load_cluster_network(halley_topology **out, request_call *call,
+                                          const char *name, halley_error *err)
 {
     halley_cluster *cluster;
-    TRY(request_cluster_load(&cluster, name, err));
+    TRY(request_cluster_load(&cluster, call, name, err));
     const halley_status status = halley_topology_from_cluster(out, cluster, err);
     if (status != HALLEY_OK)
         error_prefix(err, "%s", name);
@@ -346,7 +346,7 @@ static bool names_cluster(const request_topology_source *source, const char *pat
                              : strchr(path, '/') == NULL || strrchr(path, ':') != NULL;
 }
 
-halley_status request_topology_load(halley_topology **out,
+halley_status request_topology_load(halley_topology **out, request_call *call,
                                     const request_topology_source *source,
                                     const char *path, halley_error *err)
 {
@@ -357,7 +357,7 @@ halley_status request_topology_load(halley_topology **out,
     if (request_is_document(path))
         TRY(halley_topology_parse(out, path, strlen(path), "topology", &o, err));
     else if (names_cluster(source, path))
-        TRY(load_cluster_network(out, path, err));
+        TRY(load_cluster_network(out, call, path, err));
     else
         TRY(halley_topology_load(out, path, &o, err));
     halley_status status = HALLEY_OK;
@@ -379,14 +379,13 @@ void request_topology_warn(const request_call *call, const halley_topology *topo
 }
 
 halley_status request_topology_measure(halley_topology_report **out,
-                                       halley_topology **topology,
-                                       const request_call *call,
+                                       halley_topology **topology, request_call *call,
                                        const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err)
 {
     const int parts = (with_cuts ? HALLEY_TOPOLOGY_CUTS : 0) |
                       (with_cuts && !choice->no_times ? HALLEY_TOPOLOGY_TIMES : 0);
-    TRY(request_topology_load(topology, &choice->source, call->args[0], err));
+    TRY(request_topology_load(topology, call, &choice->source, call->args[0], err));
     const halley_status status = halley_topology_measure(out, *topology, parts, err);
     if (status != HALLEY_OK)
         halley_topology_free(*topology);

@@ -60,7 +60,7 @@ extern const request_option request_topology_options[];
 double request_round_gbps(double bw_Bps);
 
 /* Load a file, or the description itself, with the links that the user set. */
-halley_status request_topology_load(halley_topology **out,
+halley_status request_topology_load(halley_topology **out, request_call *call,
                                     const request_topology_source *source,
                                     const char *path, halley_error *err);
 /* Warnings about an imported file, as notes. */
@@ -68,8 +68,7 @@ void request_topology_warn(const request_call *call, const halley_topology *topo
 /* Load and measure; both are the caller's. Warnings become
  * notes. */
 halley_status request_topology_measure(halley_topology_report **out,
-                                       halley_topology **topology,
-                                       const request_call *call,
+                                       halley_topology **topology, request_call *call,
                                        const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err);
 /* What `topology show` may add to a report. Valid when zeroed. */

@@ -480,7 +480,8 @@ $ head -n 2 links.csv; wc -l < links.csv
 $ printf 'network: {topology: torus, dims: [4, 4], link: 50 GB/s}\n' > c.yaml; halley sim ar -c c.yaml; halley sim ar -c c.yaml:32
 ! halley: there are traces of 32 ranks, but the network has 16 NPUs
 ! halley: the network has 16 NPUs, and 32 are asked for: its sizes are fixed; leave out those that follow from the number of NPUs, or state others
-? 1
+! see 'halley sim --help'
+? 2
 $ printf 'network: {topology: torus, dims: [4, 4], link: 50 GB/s, spines: 2}\n' > c.yaml; halley sim ar -c c.yaml
 ! halley: c.yaml:1:65: torus takes no key "spines"; its keys are dims, link, latency, cost and power
 ? 1

@@ -244,7 +244,9 @@ $ halley sim ar -c dgx-h10:8
 ? 1
 $ halley sim ar -c dgx-h100:0
 ! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
-? 1
+! see 'halley sim --help'
+? 2
 $ halley sim ar -c dgx-h100:many
 ! halley: cluster "dgx-h100:many": expected a positive number of accelerators after ':', for example dgx-h100:64
-? 1
+! see 'halley sim --help'
+? 2

@@ -691,3 +691,19 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --json > /dev/ful
 ## 119: a closed pipe
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 | head -1
 > does not fit: stage 0 needs 112 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
+
+## a number of accelerators that is none: the words are at fault, whatever the command
+$ halley trace gen ring -n 4 -o t > made
+$ for n in 0 -1 x 1e30 ''; do for c in 'sim t -c' 'sim -m gpt-3.6b --global-batch 16 -c' 'estimate -m gpt-3.6b --global-batch 16 -c' 'plan -m gpt-3.6b -c' 'trace gen -o u -m gpt-3.6b --global-batch 16 -c' 'topology show' 'topology check' 'topology convert --to ns3 -o u' 'topology compare dgx-a100:8'; do halley $c dgx-h100:$n > made 2> said; echo $? $(head -1 said); done; done | sort | uniq -c
+>       9 2 halley: cluster "dgx-h100:": expected a positive number of accelerators after ':', for example dgx-h100:64
+>       9 2 halley: cluster "dgx-h100:-1": expected a positive number of accelerators after ':', for example dgx-h100:64
+>       9 2 halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
+>       9 2 halley: cluster "dgx-h100:1e30": expected a positive number of accelerators after ':', for example dgx-h100:64
+>       9 2 halley: cluster "dgx-h100:x": expected a positive number of accelerators after ':', for example dgx-h100:64
+$ halley sim t -c dgx-h100:0
+! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
+! see 'halley sim --help'
+? 2
+$ printf 'name: s\nmodel: gpt-3.6b\ncluster: dgx-h100:0\nplan: {global-batch: 64}\nvary: {plan.tp: [1, 2]}\n' > s.yaml; halley explore s.yaml
+! halley: s.yaml:3:10: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
+? 1

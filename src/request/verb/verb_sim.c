@@ -368,7 +368,7 @@ static halley_status load_sim_cluster(halley_cluster **out, request_call *call,
     const sim_astra_files files = list_astra_files(o);
     if (o->design.cluster == NULL)
         return sim_astra_load_cluster(out, call, &files, err);
-    TRY(request_cluster_load(out, o->design.cluster, err));
+    TRY(request_cluster_load(out, call, o->design.cluster, err));
     if (o->group == NULL)
         return HALLEY_OK;
     const halley_status status = halley_cluster_load_groups(*out, o->group, err);

@@ -179,7 +179,7 @@ static halley_status compare_all(compared *c, request_call *call, report_form fo
 {
     const request_topology_choice *o = call->options;
     for (size_t i = 0; i < c->n; i++) {
-        TRY(request_topology_load(&c->topologies[i], &o->source, c->names[i], err));
+        TRY(request_topology_load(&c->topologies[i], call, &o->source, c->names[i], err));
         request_topology_warn(call, c->topologies[i]);
         TRY(halley_topology_measure(&c->reports[i], c->topologies[i],
                                     o->no_cuts    ? 0
