@@ -99,8 +99,11 @@ typedef struct halley_estimate {
     bool fits; /* peak_bytes <= (1 - headroom) capacity_bytes, outer tier likewise */
     halley_memory_fit fit; /* the same in more words */
 
-    double energy_J, cost_usd;  /* of one step, all NPUs */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    double energy_J, cost_usd; /* of one step, all NPUs */
+    double outer_need_bytes;   /* what an NPU needs of the outer memory: of the stage that
+                                  offloads most; if all NPUs share it, on average */
+    uint64_t outer_stage;      /* that stage */
+    uint64_t room[HALLEY_ROOM - 2]; /* for members to come; 0 */
 } halley_estimate;
 
 /*
@@ -135,6 +138,11 @@ typedef struct halley_stage_memory {
     double allocated_bytes;                 /* the same without the context */
     uint64_t room[HALLEY_ROOM];             /* for members to come; 0 */
 } halley_stage_memory;
+/* Ranks of a group that nodes of this size split unevenly (64 or 128 on racks of 72), or
+ * 0. Closed forms take such groups as placed well, in as few nodes as possible. A
+ * simulation fills node after node. */
+uint32_t halley_estimate_split_group(const halley_plan *plan, uint32_t npus_per_node);
+
 /* Stage i < plan->pp of a checked plan. */
 void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,
                            const halley_plan *plan, const halley_cluster *cluster,

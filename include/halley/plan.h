@@ -186,8 +186,10 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
 /* HALLEY_EINVAL when tp or cp cannot cut the heads of the model; names the nearest tp. */
 halley_status halley_plan_check_heads(const halley_plan *plan, const halley_model *model,
                                       halley_error *err);
-/* HALLEY_EINVAL when the NPU has no units for the plan's number format. */
-halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
+/* HALLEY_EINVAL when the NPU has no units for the plan's number format. Fills in the
+ * scaling factors of fp4 where the plan names none: nv where the NPU has them, else mx.
+ */
+halley_status halley_plan_check_npu(halley_plan *plan, const halley_npu *npu,
                                     halley_error *err);
 
 /* The i-th default that a checked plan uses because nobody gave the key: "global batch

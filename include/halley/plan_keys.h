@@ -50,7 +50,7 @@ extern "C" {
       "tp-dp-pp-cp")                                                                     \
     X(FP8_RECIPE, "fp8-recipe", "tensor|row|block|mx|nv",                                \
       "what one scaling factor covers; block scales in software, mx and nv in hardware", \
-      "tensor", "mx")                                                                    \
+      "tensor, of fp4 nv or mx", "mx")                                                   \
     X(GRADIENT_BYTES, "gradient-bytes", "2|4", "bytes per gradient in a reduction", "2", \
       "4")                                                                               \
     X(OFFLOAD_TIER, "offload-tier", "N",                                                 \

@@ -69,8 +69,7 @@ static double all_to_all_time_across(const halley_link *up, const halley_fabric 
                                      const coll_call *c)
 {
     assert(c->per_node < c->n);
-    assert(c->n % c->per_node == 0);
-    const double n = c->n, g = c->per_node;
+    const double n = c->n, g = c->per_node; /* of the fullest node, where they differ */
     const double inside = c->bytes * (g - 1) / n / (up->peer.share * up->bandwidth_Bps);
     const double once = c->remote_share > 0 ? c->remote_share : 1;
     const double net = once * c->bytes * (n - g) / n / (out->share * c->nic_Bps);

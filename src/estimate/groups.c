@@ -10,6 +10,7 @@
  */
 #include "estimate/groups.h"
 
+#include "halley/estimate.h"
 #include "workload/plan_file.h"
 
 #include <assert.h>
@@ -210,6 +211,30 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
         clamp_to_one(stage / experts / n[WORKLOAD_XFSDP], n[WORKLOAD_XOUTER]);
     in_node[WORKLOAD_FSDP] = clamp_to_one(copies, shard);
     in_node[WORKLOAD_OUTER] = clamp_to_one(copies / shard, n[WORKLOAD_OUTER]);
+}
+
+static bool is_split(uint32_t ranks, uint32_t per_node)
+{
+    return ranks > 0 && per_node % ranks != 0 && ranks % per_node != 0;
+}
+
+/* Neighbouring ranks up to each axis, and those that hold all experts once. */
+uint32_t halley_estimate_split_group(const halley_plan *plan, uint32_t npus_per_node)
+{
+    assert(npus_per_node > 0);
+    const digits d = digits_of(plan);
+    const uint64_t all = (uint64_t)plan->tp * plan->cp * plan->dp * plan->pp;
+    const bool stage_first = plan->pp == 1 || d.axis[N_AXES - 1] == PP;
+    uint32_t ranks = 1;
+    if (all <= npus_per_node)
+        return 0;
+    for (int i = 0; i < N_AXES && ranks < all; i++) {
+        ranks *= d.n[d.axis[i]];
+        if (ranks < all && is_split(ranks, npus_per_node))
+            return ranks;
+    }
+    const uint32_t experts = plan->has_experts ? expert_ranks(plan) : 1;
+    return stage_first && experts < all && is_split(experts, npus_per_node) ? experts : 0;
 }
 
 /* Which of the groups of its kind in its stage a rank is in, from 0. */

@@ -7,6 +7,10 @@
  * pass by pass, and the best of these are found. What differs only in interleaving,
  * schedule, recomputed layers, sharding or offload shares the operators of its layers and
  * their prices, which is what makes millions of plans quick.
+ *
+ * Does any plan fit at all? That is asked of the smallest designs of each cut. What they
+ * leave out only adds memory: more sequences at a time, more chunks, fewer recomputed
+ * layers, less sharding. All designs of a cut are tried once one of the smallest fits.
  */
 #include "halley/search.h"
 
@@ -32,6 +36,7 @@ typedef ARRAY(cut) cut_array;
 typedef struct task_result {
     uint64_t n_designs, n_feasible, n_may;
     uint32_t n;
+    bool is_hopeful;    /* one of its smallest designs fits or may fit */
     halley_found *best; /* room for `top` */
 } task_result;
 
@@ -45,6 +50,7 @@ typedef struct searching {
     watcher watcher; /* counts cuts */
     uint32_t n_kept; /* designs that every task keeps */
     bool first;      /* one plan that fits is enough */
+    bool smallest;   /* only designs that no other one of the cut is smaller than */
 } searching;
 
 /* The next divisor of n above d, or 0. */
@@ -192,15 +198,16 @@ static void try_sharding(trying *t)
         try_offload(t);
         return;
     }
-    for (uint32_t zero = 0; zero < 3; zero++) {
+    for (uint32_t zero = s->smallest && copies > 1 ? 2 : 0; zero < 3; zero++) {
         p->zero = zero;
         p->fsdp = 0;
         if (zero == 0 || copies > 1)
             try_offload(t);
     }
     p->zero = copies > 1 ? 3 : 1;
-    for (uint32_t n = s->o.all || copies == 1 ? 1 : copies - 1; n < copies;) {
-        n = s->o.all ? next_divisor(copies, n) : copies;
+    const bool parts = s->o.all && !s->smallest; /* hybrid shard */
+    for (uint32_t n = parts || copies == 1 ? 1 : copies - 1; n < copies;) {
+        n = parts ? next_divisor(copies, n) : copies;
         p->fsdp = n;
         try_offload(t);
     }
@@ -222,6 +229,8 @@ static void try_again(trying *t, uint32_t layers)
             try_sharding(t);
     }
     p->recompute_every = s->o.plan.recompute_every;
+    if (s->smallest)
+        return;
     for (uint32_t n = 1; !is_fixed(s, HALLEY_KEY_RECOMPUTE_LAYERS) && n < layers; n++) {
         p->recompute_layers = n;
         try_sharding(t);
@@ -234,7 +243,7 @@ static void try_schedule(trying *t)
     const searching *s = t->s;
     halley_plan *p = &t->p;
     const uint32_t layers = s->model->layers / p->pp;
-    const bool both = s->o.all && p->pp > 1 && p->virtual_stages == 1 &&
+    const bool both = s->o.all && !s->smallest && p->pp > 1 && p->virtual_stages == 1 &&
                       !is_fixed(s, HALLEY_KEY_SCHEDULE);
     try_again(t, layers);
     if (!both)
@@ -282,6 +291,14 @@ static void try_variants(trying *t)
     t->p = before;
 }
 
+/* One sequence at a time keeps least; a single micro-batch may need no gradients
+ * (workload/states.c). */
+static bool may_be_smallest(const searching *s, uint32_t micro_batch, uint32_t local)
+{
+    return !s->smallest || is_fixed(s, HALLEY_KEY_MICRO_BATCH) || micro_batch == 1 ||
+           micro_batch == local;
+}
+
 static void try_micro_batches(trying *t)
 {
     const searching *s = t->s;
@@ -291,13 +308,15 @@ static void try_micro_batches(trying *t)
     const bool as_layers = s->model->layers % p->pp != 0 && with % p->pp == 0;
     const uint32_t each = (as_layers ? with : s->model->layers) / p->pp;
     for (uint32_t mb = 1; mb; mb = next_divisor(local, mb)) {
-        if (!is_allowed_value(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch))
+        if (!is_allowed_value(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch) ||
+            !may_be_smallest(s, mb, local))
             continue;
         p->micro_batch = mb;
         for (uint32_t v = 1; v; v = next_divisor(each, v)) {
             if (v > 1 && (p->pp == 1 || local / mb % p->pp))
                 break; /* interleaving needs full rounds */
-            if (!is_allowed_value(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages))
+            if (!is_allowed_value(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages) ||
+                (s->smallest && v > 1 && !is_fixed(s, HALLEY_KEY_VIRTUAL)))
                 continue;
             p->virtual_stages = v;
             try_variants(t);
@@ -332,7 +351,7 @@ static void try_cut(searching *s, task_result *r, const cut *c, estimate_layers 
     p->dp = s->o.n_npus / (c->tp * c->pp * c->cp);
     if (p->global_batch % p->dp)
         return;
-    const bool orders = s->o.all && !is_fixed(s, HALLEY_KEY_RANK_ORDER);
+    const bool orders = s->o.all && !s->smallest && !is_fixed(s, HALLEY_KEY_RANK_ORDER);
     for (uint32_t i = 0; i < (orders ? HALLEY_RANK_ORDERS : 1u); i++) {
         p->rank_order = orders ? i : s->o.plan.rank_order;
         if (!orders || is_new_order(s, p))
@@ -453,13 +472,24 @@ static uint32_t count_kept(const searching *s)
     return each > s->o.top ? each : s->o.top;
 }
 
-/* Cut by cut, until one has a plan that fits: in one thread, so that every run finds the
- * same one. */
+/* All designs of the cuts of which a small design fits or may fit, cut by cut until one
+ * fits. All threads look at small designs; one at the rest, so that every run finds the
+ * same plan. */
 static halley_status run_until_found(searching *s, halley_error *err)
 {
+    s->smallest = true;
+    TRY(pool_run(s->o.threads, s->cuts.n, run_task, s, err));
+    s->smallest = false;
     for (size_t i = 0; i < s->cuts.n; i++) {
-        TRY(run_task(s, i, 0, err));
-        if (s->results[i].n > 0 && s->results[i].best[0].estimate.fits)
+        task_result *const r = &s->results[i];
+        free(r->best);
+        *r = (task_result){.is_hopeful = r->n > 0};
+    }
+    for (size_t i = 0; i < s->cuts.n; i++) {
+        const task_result *const r = &s->results[i];
+        if (r->is_hopeful)
+            TRY(run_task(s, i, 0, err));
+        if (r->n > 0 && r->best[0].estimate.fits)
             break;
     }
     return HALLEY_OK;
@@ -476,7 +506,7 @@ static halley_status run_search(halley_search **out, const halley_model *model,
         .model = model, .cluster = cluster, .stack = stack, .o = *opts, .first = first};
     if (!s.o.n_npus || !s.o.plan.global_batch)
         return error_set(err, HALLEY_EINVAL,
-                         "a search wants the number of NPUs and the global batch");
+                         "a search needs the number of NPUs and the global batch");
     if (!s.o.top)
         s.o.top = 10;
     TRY(halley_plan_check_npu(&s.o.plan, &cluster->npu, err));

@@ -255,7 +255,7 @@ static bool price_design(explore_worker *w)
 static double find_excess(const halley_estimate *e)
 {
     const double local = e->peak_bytes - (1 - e->headroom) * e->capacity_bytes;
-    const double outer = e->offloaded_bytes - e->outer_capacity_bytes / e->outer_users;
+    const double outer = e->outer_need_bytes - e->outer_capacity_bytes / e->outer_users;
     return fmax(local, outer);
 }
 

@@ -207,6 +207,19 @@ void design_note_unmeasured(const request_call *call, const halley_model *model)
                      halley_mixer_name(model->recurrent.mixer));
 }
 
+void design_note_split(const request_call *call, const halley_plan *plan,
+                       const halley_cluster *cluster)
+{
+    const uint32_t each = halley_cluster_npus_per_node(cluster);
+    const uint32_t ranks = each > 0 ? halley_estimate_split_group(plan, each) : 0;
+    if (ranks > 0)
+        request_note(call,
+                     "note: groups of %u ranks do not divide nodes of %u. The closed "
+                     "form takes them as not split; 'halley sim' fills node after node "
+                     "and can be slower",
+                     ranks, each);
+}
+
 /* dp is the rest of the NPUs. */
 static halley_status fill_plan_dp(halley_plan *p, uint32_t n_npus, halley_error *err)
 {
@@ -250,6 +263,7 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     name_defaults(call, &p, model);
     note_uneven(call, &p, model);
     design_note_unmeasured(call, model);
+    design_note_split(call, &p, cluster);
     *out = p;
     return HALLEY_OK;
 }
@@ -265,11 +279,17 @@ void design_verdict(char to[256], const halley_estimate *e, const halley_cluster
     char need[32], room[32];
     const double usable = (1 - e->headroom) * e->capacity_bytes;
     if (!e->fits && e->peak_bytes <= usable) {
-        units_format(need, sizeof need, e->offloaded_bytes * e->outer_users, UNITS_BYTES);
+        units_format(need, sizeof need, e->outer_need_bytes * e->outer_users,
+                     UNITS_BYTES);
         units_format(room, sizeof room, e->outer_capacity_bytes, UNITS_BYTES);
-        snprintf(to, 256,
-                 "%s: %s are offloaded to a memory of %s, which %s accelerators share",
-                 words[e->fit], need, room, number_digits(e->outer_users, 9).at);
+        if (e->outer_users > 1)
+            snprintf(
+                to, 256,
+                "%s: %s are offloaded to a memory of %s, which %s accelerators share",
+                words[e->fit], need, room, number_digits(e->outer_users, 9).at);
+        else
+            snprintf(to, 256, "%s: stage %u offloads %s to a memory of %s", words[e->fit],
+                     (uint32_t)e->outer_stage, need, room);
         return;
     }
     units_format(need, sizeof need, e->peak_bytes, UNITS_BYTES);

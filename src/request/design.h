@@ -111,10 +111,13 @@ typedef struct design_options {
 halley_status design_load(halley_model *model, halley_cluster **cluster,
                           halley_stack *stack, request_call *call,
                           const design_options *o, halley_error *err);
-/* Say which nodes the cluster pays for and does not use; for commands that count money.
- */
+/* Say so when nodes split a group of the plan, which closed forms do not see. */
+void design_note_split(const request_call *call, const halley_plan *plan,
+                       const halley_cluster *cluster);
 /* Say so when the model has layers of a kind that no measured run had. */
 void design_note_unmeasured(const request_call *call, const halley_model *model);
+/* Say which nodes the cluster pays for and does not use; for commands that count money.
+ */
 void design_note_idle(const request_call *call, const halley_cluster *cluster);
 /* The plan of the files and options for n_npus NPUs, not checked, and (may be NULL) which
  * keys options and --plan give, as bits 1 << key. */

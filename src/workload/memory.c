@@ -313,11 +313,8 @@ static void judge_fit(halley_estimate *out, const halley_plan *plan,
 {
     assert(out->capacity_bytes > 0 && stack->headroom >= 0 && stack->headroom < 1);
     out->headroom = stack->headroom;
-    const halley_tier *tier = workload_outer_tier(plan, cluster);
-    out->outer_capacity_bytes = tier != NULL ? tier->capacity_bytes : 0;
-    out->outer_users = tier != NULL ? workload_outer_users(tier, plan, cluster) : 1;
     const double room =
-        out->outer_capacity_bytes / out->outer_users - out->offloaded_bytes;
+        out->outer_capacity_bytes / out->outer_users - out->outer_need_bytes;
     const double excess = out->peak_bytes - (1 - out->headroom) * out->capacity_bytes;
     if (room < 0)
         out->fit = HALLEY_FIT_NOT;
@@ -328,17 +325,53 @@ static void judge_fit(halley_estimate *out, const halley_plan *plan,
     out->fits = out->fit <= HALLEY_FIT_TIGHT;
 }
 
-static void take_stage(halley_estimate *out, const halley_stage_memory *m, uint32_t i)
+static void take_stage(halley_estimate *out, const halley_stage_memory *m,
+                       double offloaded_bytes, uint32_t i)
 {
     out->full_stage = i;
     out->peak_bytes = m->device_bytes;
     out->allocated_bytes = m->allocated_bytes;
-    out->offloaded_bytes = 0;
+    out->offloaded_bytes = offloaded_bytes;
     for (int j = 0; j < HALLEY_N_MEMORY; j++) {
         out->memory_bytes[j] = m->memory_bytes[j];
         out->outer_bytes[j] = m->outer_bytes[j];
-        out->offloaded_bytes += m->outer_bytes[j];
     }
+}
+
+/* What the stages offload, added up as they are looked at. */
+typedef struct outer_use {
+    double most_bytes, all_bytes; /* of the stage that offloads most; of all stages */
+    uint32_t most_stage;
+} outer_use;
+
+/* One stage, and those that hold the same; returns what an NPU of it offloads. */
+static double add_outer_use(outer_use *to, const halley_stage_memory *m, uint32_t i,
+                            uint32_t times)
+{
+    double bytes = 0;
+    for (int j = 0; j < HALLEY_N_MEMORY; j++)
+        bytes += m->outer_bytes[j];
+    to->all_bytes += times * bytes;
+    if (bytes > to->most_bytes) {
+        to->most_bytes = bytes;
+        to->most_stage = i;
+    }
+    return bytes;
+}
+
+/* A memory that all NPUs share takes what they offload on average, any other one must
+ * have room for the stage that offloads most. */
+static void take_outer_use(halley_estimate *out, const outer_use *use,
+                           const halley_plan *plan, const halley_cluster *cluster)
+{
+    const halley_tier *tier = workload_outer_tier(plan, cluster);
+    const bool is_shared = tier != NULL && (tier->kind == HALLEY_TIER_POOL ||
+                                            tier->kind == HALLEY_TIER_HIERARCHICAL);
+    out->outer_capacity_bytes = tier != NULL ? tier->capacity_bytes : 0;
+    out->outer_users = tier != NULL ? workload_outer_users(tier, plan, cluster) : 1;
+    out->outer_stage = use->most_stage;
+    out->outer_need_bytes = is_shared ? use->all_bytes / plan->pp : use->most_bytes;
+    assert(out->outer_need_bytes >= 0 && out->outer_stage < plan->pp);
 }
 
 void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
@@ -346,6 +379,7 @@ void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
                           const halley_cluster *cluster, const halley_stack *stack)
 {
     footprint f;
+    outer_use use = {0};
     make_footprint(&f, parts, model, plan, cluster, stack);
     out->capacity_bytes = cluster->npu.tiers[0].capacity_bytes;
     out->peak_bytes = -1;
@@ -354,8 +388,10 @@ void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
         next = workload_stage_next(model, plan, i, &times);
         halley_stage_memory m;
         fill_stage(&m, &f, i);
+        const double offloaded_bytes = add_outer_use(&use, &m, i, times);
         if (m.device_bytes > out->peak_bytes)
-            take_stage(out, &m, i);
+            take_stage(out, &m, offloaded_bytes, i);
     }
+    take_outer_use(out, &use, plan, cluster);
     judge_fit(out, plan, cluster, stack);
 }

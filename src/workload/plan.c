@@ -44,10 +44,20 @@ const char *halley_plan_format_name(const halley_plan *plan)
     return name != NULL ? name : halley_dtype_name(plan->dtype);
 }
 
-halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
+/* fp4 has a scale for every block, of the kind that the NPU applies. */
+static void choose_recipe(halley_plan *plan, const halley_npu *npu)
+{
+    if (plan->dtype != HALLEY_FP4 || plan->recipe != HALLEY_FP8_TENSOR)
+        return;
+    if (npu->scales != HALLEY_SCALES_NONE)
+        plan->recipe = npu->scales == HALLEY_SCALES_NV ? HALLEY_FP8_NV : HALLEY_FP8_MX;
+}
+
+halley_status halley_plan_check_npu(halley_plan *plan, const halley_npu *npu,
                                     halley_error *err)
 {
     TRY(halley_npu_check_dtype(npu, plan->dtype, err));
+    choose_recipe(plan, npu);
     if (!is_low_type(plan->dtype))
         return HALLEY_OK;
     const halley_scales needed = plan->recipe == HALLEY_FP8_MX   ? HALLEY_SCALES_MX
@@ -275,8 +285,10 @@ static halley_status check_pairs(const halley_plan *p, halley_error *err)
     TRY(check_memory_pairs(p, err));
     if (p->dtype == HALLEY_FP8 && p->recipe == HALLEY_FP8_NV)
         return error_set(err, HALLEY_EINVAL, "fp8-recipe nv needs dtype fp4, not fp8");
+    const bool is_given = p->given >> HALLEY_KEY_FP8_RECIPE & 1;
     if (p->dtype == HALLEY_FP4 &&
-        (p->recipe == HALLEY_FP8_ROW || p->recipe == HALLEY_FP8_BLOCK))
+        (p->recipe == HALLEY_FP8_ROW || p->recipe == HALLEY_FP8_BLOCK ||
+         (p->recipe == HALLEY_FP8_TENSOR && is_given)))
         return error_set(err, HALLEY_EINVAL,
                          "fp8-recipe %s needs dtype fp8; fp4 has mx and nv",
                          workload_recipe_names[p->recipe]);

@@ -42,6 +42,11 @@ static bool gathers_weights(const halley_plan *plan)
     return plan->fsdp > 0;
 }
 
+static bool has_block_scales(const halley_plan *plan)
+{
+    return plan->dtype == HALLEY_FP4 && plan->recipe != HALLEY_FP8_TENSOR;
+}
+
 static void print_batch(strbuf *to, const halley_plan *plan, const halley_model *model)
 {
     (void)model;
@@ -69,6 +74,12 @@ static void print_dtype(strbuf *to, const halley_plan *plan, const halley_model 
 {
     (void)model;
     strbuf_printf(to, "%s", halley_dtype_name(plan->dtype));
+}
+
+static void print_recipe(strbuf *to, const halley_plan *plan, const halley_model *model)
+{
+    (void)model;
+    strbuf_printf(to, "%s", halley_plan_format_name(plan));
 }
 
 static void print_zero(strbuf *to, const halley_plan *plan, const halley_model *model)
@@ -118,6 +129,7 @@ static const assumption assumptions[] = {
     {HALLEY_KEY_MICRO_BATCH, applies_always, print_micro_batch},
     {HALLEY_KEY_SEQ, applies_always, print_seq},
     {HALLEY_KEY_DTYPE, applies_always, print_dtype},
+    {HALLEY_KEY_FP8_RECIPE, has_block_scales, print_recipe},
     {HALLEY_KEY_ZERO, has_copies, print_zero},
     {HALLEY_KEY_SEQUENCE_PARALLEL, has_tensor_parallel, print_sequence_parallel},
     {HALLEY_KEY_SCHEDULE, has_stages, print_schedule},

@@ -348,6 +348,7 @@ static void set_dtype(halley_plan *p, uint32_t word)
     }
     p->dtype = meanings[word - N_DTYPES].dtype;
     p->recipe = meanings[word - N_DTYPES].recipe;
+    p->given |= 1ull << HALLEY_KEY_FP8_RECIPE;
 }
 
 static bool find_foreign_word(halley_plan_key *out, bool *is_alias, str word)

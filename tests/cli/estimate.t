@@ -380,3 +380,25 @@ $ halley estimate -m llama3-8b -c dgx-h100:1000000000
 ! halley: cluster "dgx-h100:1000000000": the number of accelerators must be between 1 and 100000000
 ! see 'halley estimate --help'
 ? 2
+
+## groups that nodes split are noted, since closed forms take them as whole
+$ halley estimate -m qwen3-30b-a3b -c gb200-nvl72:256 --ep 64 --global-batch 2048 | head -n 1
+> qwen3-30b-a3b on 256 x GB200-186GB (gb200-nvl72)
+! halley: note: 256 is 3.6 racks of 72: 4 racks are paid for, 32 GPUs idle
+! halley: note: groups of 64 ranks do not divide nodes of 72. The closed form takes them as not split; 'halley sim' fills node after node and can be slower
+
+## plain fp4 has the scaling factors that the device applies
+$ halley estimate -m llama3-8b -c dgx-b200:8 --dtype fp4 --global-batch 64 | sed -n 2,3p
+> tp 1 pp 1 dp 8 zero 1 micro-batch 1 recompute none, global batch 64, sequence 8192, nvfp4
+> assumed: micro-batch 1, sequence 8192 (from the model), nvfp4, zero 1, recompute none
+$ halley estimate -m llama3-8b -c mi355x:8 --dtype fp4 --global-batch 64 | sed -n 2,3p
+> tp 1 pp 1 dp 8 zero 1 micro-batch 1 recompute none, global batch 64, sequence 8192, mxfp4
+> assumed: micro-batch 1, sequence 8192 (from the model), mxfp4, zero 1, recompute none
+$ halley estimate -m llama3-8b -c mi355x:8 --dtype fp4 --fp8-recipe tensor --global-batch 64
+! halley: fp8-recipe tensor needs dtype fp8; fp4 has mx and nv
+! see 'halley estimate --help'
+? 2
+
+## a stage that offloads more than its host memory has does not fit, whichever is fullest
+$ halley estimate -m gpt-1t -c dgx-a100:64 --pp 64 --zero 0 --micro-batch 4 --offload optimizer,weights,activations --global-batch 512 | head -n 1
+> does not fit: stage 0 offloads 1.14 TB to a memory of 256 GB

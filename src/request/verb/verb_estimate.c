@@ -187,7 +187,7 @@ static void write_advice(FILE *to, const design *d)
     else
         fprintf(to,
                 "\nwhat stage %u offloads, %s, is more than the next tier has for it\n",
-                e->full_stage, amount(a, e->offloaded_bytes, UNITS_BYTES));
+                (uint32_t)e->outer_stage, amount(a, e->outer_need_bytes, UNITS_BYTES));
     halley_change changes[3];
     const uint32_t n =
         halley_search_fitting(changes, 3, &d->model, &d->plan, d->cluster, &d->stack);

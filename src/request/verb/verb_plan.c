@@ -506,6 +506,8 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     TRY(found);
     design_own own;
     halley_status status = design_own_plan(&own, call, d, cluster, stack, err);
+    if (s->n_found > 0)
+        design_note_split(call, &s->found[0].plan, cluster);
     if (status == HALLEY_OK)
         status = s->n_found > 0
                      ? answer_plans(call, s, model, cluster, stack, &own, err)

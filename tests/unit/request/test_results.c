@@ -72,7 +72,7 @@ static void estimates_fill_their_size(void **state)
     assert_int_equal(roofline.size, sizeof roofline);
     assert_int_equal(goodput.size, sizeof goodput);
     assert_int_equal(bar.size, sizeof bar);
-    for (int i = 0; i < HALLEY_ROOM; i++)
+    for (size_t i = 0; i < sizeof e.room / sizeof *e.room; i++)
         assert_int_equal(e.room[i], 0);
     for (int i = HALLEY_N_PARTS; i < HALLEY_MAX_PARTS; i++)
         assert_true(e.part_s[i] == 0);
