@@ -73,3 +73,16 @@ $ halley trace gen all-reduce -n 1 -o a > made
 $ halley trace fit a.0.et
 ! halley: the trace was not linked from a profiler's recording, so its kernels say nothing about its model
 ? 1
+
+## a machine that is named must be known, and has no number
+$ halley trace fit $DATA/recordings/model.json.gz -c dgx-h100:0
+! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
+! see 'halley trace fit --help'
+? 2
+$ halley trace fit $DATA/recordings/model.json.gz -c dgx-h100:8
+! halley: -c dgx-h100:8: name the cluster without a number; the recording shows how many accelerators took part
+! see 'halley trace fit --help'
+? 2
+$ halley trace fit $DATA/recordings/model.json.gz -c dgx-h1000
+! halley: no cluster "dgx-h1000"; did you mean dgx-h100?
+? 1

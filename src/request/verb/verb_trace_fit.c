@@ -4,12 +4,14 @@
 #include "base/number/number.h"
 #include "base/str.h"
 #include "halley/fit.h"
+#include "request/document.h"
 #include "request/trace/fit_stack.h"
 #include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 typedef struct fit_options {
     const char *out, *name, *cluster;
@@ -374,12 +376,31 @@ static halley_status show_fit(request_call *call, const halley_trace_set *set,
     return status;
 }
 
+/* A machine that is named must be known; how many accelerators there were, the recording
+ * says. */
+static halley_status check_fit_cluster(request_call *call, const char *name,
+                                       halley_error *err)
+{
+    halley_cluster *cluster;
+    TRY(request_cluster_load(&cluster, call, name, err));
+    halley_cluster_free(cluster);
+    const char *const colon = strrchr(name, ':');
+    if (colon == NULL || colon[1] == '\0' || colon[1 + strspn(colon + 1, "0123456789")])
+        return HALLEY_OK;
+    return request_usage(call, err,
+                         "-c %s: name the cluster without a number; the recording shows "
+                         "how many accelerators took part",
+                         name);
+}
+
 static halley_status trace_fit_run(request_call *call, halley_error *err)
 {
     const fit_options *o = call->options;
     report_form form;
     halley_trace_set *set = NULL;
     TRY(request_output_form(&form, call, &o->output, err));
+    if (o->cluster != NULL)
+        TRY(check_fit_cluster(call, o->cluster, err));
     TRY(traces_load_any(&set, call, 0, call->n_args, NULL, err));
     const halley_status status = show_fit(call, set, form, err);
     halley_trace_set_free(set);
