@@ -247,7 +247,7 @@ static void roof_legend(strbuf *to, const halley_slice *slice, double y)
     const double column = 425;
     for (uint32_t k = 0; k < fast->n && k < slow->n; k++) {
         const halley_roofline_op *a = &slow->ops[k], *b = &fast->ops[k];
-        char words[160], from[32], until[32];
+        char words[192], from[32], until[32];
         units_format(from, sizeof from, a->flops / a->forward_s, UNITS_FLOPS);
         units_format(until, sizeof until, b->flops / b->forward_s, UNITS_FLOPS);
         snprintf(words, sizeof words, "%u  %s: %s FLOP/B, %s \xe2\x86\x92 %s", k + 1,

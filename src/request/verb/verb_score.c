@@ -323,9 +323,9 @@ static void add_group(report_table *t, const error_group *g)
 /* A row per stack and accelerator, in the order of the runs; NULL without memory. */
 static report_table *make_device_table(const halley_score *score)
 {
-    const size_t n_columns = sizeof device_columns / sizeof *device_columns;
+    enum { N_COLUMNS = sizeof device_columns / sizeof *device_columns };
     double *errors = malloc((score->n_rows + 1) * sizeof *errors);
-    report_table *t = errors != NULL ? report_table_new(device_columns, n_columns) : NULL;
+    report_table *t = errors != NULL ? report_table_new(device_columns, N_COLUMNS) : NULL;
     for (uint32_t i = 0; t != NULL && i < score->n_rows; i++) {
         if (!is_first_of_kind(score, i))
             continue;
