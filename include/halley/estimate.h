@@ -138,10 +138,23 @@ typedef struct halley_stage_memory {
     double allocated_bytes;                 /* the same without the context */
     uint64_t room[HALLEY_ROOM];             /* for members to come; 0 */
 } halley_stage_memory;
-/* Ranks of a group that nodes of this size split unevenly (64 or 128 on racks of 72), or
- * 0. Closed forms take such groups as placed well, in as few nodes as possible. A
- * simulation fills node after node. */
-uint32_t halley_estimate_split_group(const halley_plan *plan, uint32_t npus_per_node);
+/*
+ * How ranks fill nodes. They fill them one after the other. Nodes may then split groups,
+ * or the last node may be less than half full. If filling fewer NPUs of each node avoids
+ * that and needs no further node, ranks are placed so: 256 ranks in groups of 64 fill 64
+ * NPUs in each of four racks of 72, as block scheduling places them.
+ */
+typedef struct halley_node_fill {
+    uint32_t npus_per_node; /* that ranks fill in every node but the last */
+    uint32_t split_ranks;   /* the smallest group that nodes split even so; 0 = none */
+    uint32_t saved_ranks;   /* the smallest group that full nodes would split; 0 = none */
+} halley_node_fill;
+halley_node_fill halley_estimate_node_fill(const halley_plan *plan,
+                                           const halley_cluster *cluster);
+/* Give the network of a simulation as many NPUs per node as ranks of the plan fill. The
+ * cluster has as many NPUs as the plan has ranks. What it costs is no longer right. */
+halley_status halley_estimate_fill_nodes(halley_cluster *cluster, const halley_plan *plan,
+                                         halley_error *err);
 
 /* Stage i < plan->pp of a checked plan. */
 void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,

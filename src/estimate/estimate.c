@@ -25,7 +25,7 @@ static void add_meeting(step *s)
 {
     const halley_plan *plan = s->c.plan;
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
-    const double nodes = ceil(npus / s->c.cluster->nodes.npus);
+    const double nodes = ceil(npus / s->c.ranks_per_node);
     const bool all = s->fsdp_each;
     const double share = s->c.stack->k[all ? HALLEY_K_MEETING_FSDP : HALLEY_K_MEETING];
     s->out->part_s[HALLEY_PART_MEETING] =

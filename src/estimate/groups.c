@@ -11,6 +11,7 @@
 #include "estimate/groups.h"
 
 #include "halley/estimate.h"
+#include "hw/count.h"
 #include "workload/plan_file.h"
 
 #include <assert.h>
@@ -24,6 +25,7 @@ static const workload_group kinds[] = {
     WORKLOAD_TP,    WORKLOAD_CP, WORKLOAD_EP,  WORKLOAD_DP,    WORKLOAD_FSDP,
     WORKLOAD_OUTER, WORKLOAD_XP, WORKLOAD_ETP, WORKLOAD_XFSDP, WORKLOAD_XOUTER};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
+enum { MOST_PLACES = 512 }; /* of groups on nodes that are looked at */
 
 /* The digits of a rank: which axis stands where, and how far it counts. */
 typedef struct digits {
@@ -171,9 +173,36 @@ static uint32_t clamp_to_one(uint32_t x, uint32_t high)
     return x < 1 ? 1 : x > high ? high : x;
 }
 
+/* Ranks of the whole plan. */
+static uint32_t all_ranks(const halley_plan *plan)
+{
+    return plan->tp * plan->cp * plan->dp * plan->pp;
+}
+
+/*
+ * Groups of `run` neighbours are laid end to end on nodes that hold `room` each. How many
+ * members of a group share a node, for the group that nodes cut worst: its smallest piece
+ * has the fewest network cards, and sends most of its data to other nodes.
+ */
+static uint32_t smallest_piece(uint32_t room, uint32_t run, uint32_t n_groups)
+{
+    assert(room > 0 && run > 0);
+    uint32_t least = room < run ? room : run;
+    if (room % run == 0 || run % room == 0)
+        return least;
+    for (uint64_t i = 0; i < n_groups && i < room && i < MOST_PLACES; i++) {
+        const uint32_t left = room - (uint32_t)(i * run % room);
+        const uint32_t first = left < run ? left : run, last = (run - first) % room;
+        least = first < least ? first : least;
+        least = last > 0 && last < least ? last : least;
+    }
+    return least;
+}
+
 /* How many of the ranks that differ only in `mask` share a node: digits inside the node
  * count whole, the one that crosses its border in part. */
-static uint32_t count_together(const digits *d, unsigned mask, uint32_t per_node)
+static uint32_t count_together(const digits *d, unsigned mask, uint32_t per_node,
+                               uint32_t all)
 {
     assert(per_node > 0);
     uint32_t count = 1, unit = 1;
@@ -183,10 +212,22 @@ static uint32_t count_together(const digits *d, unsigned mask, uint32_t per_node
         for (; i < N_AXES && (mask >> d->axis[i] & 1) == in; i++)
             run *= d->n[d->axis[i]];
         if (in)
-            count *= clamp_to_one(per_node / unit, run);
+            count *= unit <= per_node && per_node % unit == 0
+                         ? smallest_piece(per_node / unit, run, all / unit / run)
+                         : clamp_to_one(per_node / unit, run);
         unit = unit > per_node ? unit : unit * run; /* stays within 32 bits */
     }
     return count;
+}
+
+/* Of the ranks that hold all experts once, those in one node. */
+static uint32_t count_experts_together(const halley_plan *plan, const digits *d,
+                                       uint32_t per_node, uint32_t stage)
+{
+    const uint32_t experts = expert_ranks(plan);
+    const bool is_contiguous = plan->pp == 1 || d->axis[N_AXES - 1] == PP;
+    return is_contiguous ? smallest_piece(per_node, experts, all_ranks(plan) / experts)
+                         : clamp_to_one(stage, experts);
 }
 
 void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],
@@ -194,17 +235,19 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
 {
     assert(per_node > 0);
     const digits d = digits_of(plan);
-    const uint32_t stage = count_together(&d, OF_STAGE, per_node);
-    const uint32_t copies = count_together(&d, OF_COPIES, per_node);
+    const uint32_t all = all_ranks(plan);
+    const uint32_t stage = count_together(&d, OF_STAGE, per_node, all);
+    const uint32_t copies = count_together(&d, OF_COPIES, per_node, all);
     const uint32_t shard = plan_shards(plan), experts = expert_ranks(plan);
+    const uint32_t near = count_experts_together(plan, &d, per_node, stage);
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
         n[g] = size_of(plan, (workload_group)g);
-    in_node[WORKLOAD_TP] = count_together(&d, OF_TP, per_node);
-    in_node[WORKLOAD_CP] = count_together(&d, OF_CP, per_node);
-    in_node[WORKLOAD_PP] = count_together(&d, OF_PP, per_node);
+    in_node[WORKLOAD_TP] = count_together(&d, OF_TP, per_node, all);
+    in_node[WORKLOAD_CP] = count_together(&d, OF_CP, per_node, all);
+    in_node[WORKLOAD_PP] = count_together(&d, OF_PP, per_node, all);
     in_node[WORKLOAD_DP] = copies;
-    in_node[WORKLOAD_ETP] = clamp_to_one(stage, n[WORKLOAD_ETP]);
-    in_node[WORKLOAD_EP] = clamp_to_one(stage / etp_of(plan), plan->ep);
+    in_node[WORKLOAD_ETP] = clamp_to_one(near, n[WORKLOAD_ETP]);
+    in_node[WORKLOAD_EP] = clamp_to_one(near / etp_of(plan), plan->ep);
     in_node[WORKLOAD_XP] = clamp_to_one(stage / experts, n[WORKLOAD_XP]);
     in_node[WORKLOAD_XFSDP] = clamp_to_one(stage / experts, n[WORKLOAD_XFSDP]);
     in_node[WORKLOAD_XOUTER] =
@@ -213,28 +256,82 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
     in_node[WORKLOAD_OUTER] = clamp_to_one(copies / shard, n[WORKLOAD_OUTER]);
 }
 
-static bool is_split(uint32_t ranks, uint32_t per_node)
+/* Sizes of the blocks of neighbours that talk to each other, the smallest first: the
+ * ranks up to each axis, and those that hold all experts once. Returns how many. */
+static uint32_t list_blocks(uint32_t out[N_AXES + 1], const halley_plan *plan)
 {
-    return ranks > 0 && per_node % ranks != 0 && ranks % per_node != 0;
+    const digits d = digits_of(plan);
+    const uint32_t all = all_ranks(plan);
+    const bool stage_first = plan->pp == 1 || d.axis[N_AXES - 1] == PP;
+    uint32_t experts = plan->has_experts && stage_first ? expert_ranks(plan) : all;
+    uint32_t n = 0, ranks = 1;
+    for (int i = 0; i < N_AXES; i++) {
+        ranks *= d.n[d.axis[i]];
+        if (experts < ranks) {
+            out[n++] = experts;
+            experts = all;
+        }
+        if (ranks > 1 && ranks < all)
+            out[n++] = ranks;
+    }
+    assert(n <= N_AXES + 1);
+    return n;
 }
 
-/* Neighbouring ranks up to each axis, and those that hold all experts once. */
-uint32_t halley_estimate_split_group(const halley_plan *plan, uint32_t npus_per_node)
+/* The smallest block that fits into a node of this size and that nodes split; 0 when
+ * they split none. */
+static uint32_t find_split_block(const halley_plan *plan, uint32_t per_node)
 {
-    assert(npus_per_node > 0);
-    const digits d = digits_of(plan);
-    const uint64_t all = (uint64_t)plan->tp * plan->cp * plan->dp * plan->pp;
-    const bool stage_first = plan->pp == 1 || d.axis[N_AXES - 1] == PP;
-    uint32_t ranks = 1;
-    if (all <= npus_per_node)
-        return 0;
-    for (int i = 0; i < N_AXES && ranks < all; i++) {
-        ranks *= d.n[d.axis[i]];
-        if (ranks < all && is_split(ranks, npus_per_node))
-            return ranks;
-    }
-    const uint32_t experts = plan->has_experts ? expert_ranks(plan) : 1;
-    return stage_first && experts < all && is_split(experts, npus_per_node) ? experts : 0;
+    assert(per_node > 0);
+    uint32_t blocks[N_AXES + 1];
+    const uint32_t n = list_blocks(blocks, plan);
+    for (uint32_t i = 0; i < n && all_ranks(plan) > per_node; i++)
+        if (blocks[i] <= per_node && per_node % blocks[i] != 0)
+            return blocks[i];
+    return 0;
+}
+
+/* Is the last node less than half as full as the others? Groups across nodes would wait
+ * for its few network cards. */
+static bool is_last_thin(uint32_t all, uint32_t per_node)
+{
+    const uint32_t last = all % per_node;
+    return last > 0 && 2ull * last < per_node;
+}
+
+uint32_t plan_ranks_per_node(const halley_plan *plan, const halley_cluster *cluster)
+{
+    const uint32_t each = cluster->nodes.npus, all = all_ranks(plan);
+    assert(each > 0 && all > 0);
+    if (all <= each || all % each == 0 || !hw_nodes_may_idle(cluster))
+        return each;
+    const bool splits = find_split_block(plan, each) > 0;
+    if (!splits && !is_last_thin(all, each))
+        return each;
+    const uint32_t nodes = (all - 1) / each + 1, least = (all - 1) / nodes + 1;
+    for (uint32_t u = each - 1, i = 0; u >= least && i < MOST_PLACES; u--, i++)
+        if ((all % u == 0 || (splits && !is_last_thin(all, u))) &&
+            find_split_block(plan, u) == 0)
+            return u;
+    return each;
+}
+
+halley_node_fill halley_estimate_node_fill(const halley_plan *plan,
+                                           const halley_cluster *cluster)
+{
+    const uint32_t each = cluster->nodes.npus;
+    halley_node_fill fill = {.npus_per_node = plan_ranks_per_node(plan, cluster)};
+    fill.split_ranks = find_split_block(plan, fill.npus_per_node);
+    fill.saved_ranks = fill.npus_per_node < each ? find_split_block(plan, each) : 0;
+    return fill;
+}
+
+halley_status halley_estimate_fill_nodes(halley_cluster *cluster, const halley_plan *plan,
+                                         halley_error *err)
+{
+    assert(cluster->n_npus == all_ranks(plan));
+    const uint32_t npus = plan_ranks_per_node(plan, cluster);
+    return npus == cluster->nodes.npus ? HALLEY_OK : hw_count_fill(cluster, npus, err);
 }
 
 /* Which of the groups of its kind in its stage a rank is in, from 0. */

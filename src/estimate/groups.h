@@ -3,6 +3,7 @@
 #define ESTIMATE_GROUPS_H
 
 #include "halley/plan.h"
+#include "hw/cluster.h"
 #include "workload/ops.h"
 
 /* Where a rank stands. */
@@ -16,6 +17,9 @@ uint32_t plan_rank_at(const halley_plan *plan, plan_place at);
 /* Neighbours that share weights (fsdp) or optimizer (zero-group) among themselves; 1
  * where nobody does, or all data-parallel ranks do (ZeRO 1 and 2). */
 uint32_t plan_shards(const halley_plan *plan);
+
+/* How many NPUs of each node the ranks fill (see halley_node_fill). */
+uint32_t plan_ranks_per_node(const halley_plan *plan, const halley_cluster *cluster);
 
 /* Ranks of each kind of group, and how many of them share a node of `per_node` ranks. */
 void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],

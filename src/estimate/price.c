@@ -77,6 +77,14 @@ static void spread_to_tier(price_context *c, double share, const halley_tier *ti
 }
 
 /* Ranks of every group that each level of the network joins. */
+/* Ranks in a block of `npus` NPUs of the network. */
+static uint32_t count_ranks(const price_context *c, uint32_t npus)
+{
+    const uint32_t each = c->cluster->nodes.npus;
+    assert(c->ranks_per_node <= each);
+    return npus % each == 0 ? npus / each * c->ranks_per_node : npus;
+}
+
 static void set_levels(price_context *c)
 {
     const halley_cluster *cluster = c->cluster;
@@ -95,7 +103,7 @@ static void set_levels(price_context *c)
         const hw_outer *level = &cluster->outer[i];
         const bool all = level->npus == 0 || i + 1 == c->n_levels;
         if (!all)
-            plan_group_sizes(n, in, c->plan, level->npus);
+            plan_group_sizes(n, in, c->plan, count_ranks(c, level->npus));
         for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
             const uint32_t here = all ? c->n[g] : in[g] > below[g] ? in[g] : below[g];
             c->levels[g][i] = (coll_level){here / below[g], &level->fabric};
@@ -161,11 +169,12 @@ void price_context_make(price_context *out, const halley_model *model,
     c->stream_s = 1 / (npu->memory_share * npu->tiers[0].bandwidth_Bps);
     if (plan->spread)
         spread_to_tier(c, estimate_outer_share(e), workload_outer_tier(plan, cluster));
-    plan_group_sizes(c->n, c->per_node, plan, cluster->nodes.npus);
+    c->ranks_per_node = plan_ranks_per_node(plan, cluster);
+    plan_group_sizes(c->n, c->per_node, plan, c->ranks_per_node);
     set_levels(c);
     set_crossings(c);
     const uint32_t used = plan->tp * plan->cp * plan->dp * plan->pp;
-    const uint32_t near = used < cluster->nodes.npus ? used : cluster->nodes.npus;
+    const uint32_t near = used < c->ranks_per_node ? used : c->ranks_per_node;
     const double busy = cluster->nodes.npus > 1 ? (near - 1.0) / 7.0 : 0;
     c->host = cluster->host_factor *
               (1 + stack->k[HALLEY_K_HOST_SHARE] * (busy > 1 ? 1 : busy));
@@ -211,14 +220,15 @@ double price_coll(const price_context *c, coll_kind kind, workload_group group,
 }
 
 /* The lowest level at which two ranks share a block: 0 the node; n_outer the top. */
-static uint32_t shared_level(const halley_cluster *cluster, uint32_t a, uint32_t b)
+static uint32_t shared_level(const price_context *c, uint32_t a, uint32_t b)
 {
+    const halley_cluster *cluster = c->cluster;
     assert(a != b);
-    if (a / cluster->nodes.npus == b / cluster->nodes.npus)
+    if (a / c->ranks_per_node == b / c->ranks_per_node)
         return 0;
     for (uint32_t i = 0; i + 1 < cluster->n_outer; i++) {
-        const uint32_t npus = cluster->outer[i].npus;
-        if (npus == 0 || a / npus == b / npus)
+        const uint32_t ranks = count_ranks(c, cluster->outer[i].npus);
+        if (ranks == 0 || a / ranks == b / ranks)
             return i + 1;
     }
     return cluster->n_outer > 0 ? cluster->n_outer : 1;
@@ -227,8 +237,7 @@ static uint32_t shared_level(const halley_cluster *cluster, uint32_t a, uint32_t
 uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b)
 {
     const plan_place from = {.pp = a}, to = {.pp = b};
-    return shared_level(c->cluster, plan_rank_at(c->plan, from),
-                        plan_rank_at(c->plan, to));
+    return shared_level(c, plan_rank_at(c->plan, from), plan_rank_at(c->plan, to));
 }
 
 double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32_t b)

@@ -16,9 +16,10 @@ typedef struct price_context {
     const halley_stack *stack;
     cost_gemm wide, low; /* 16-bit, and the plan's own type */
     double low_factor, wide_factor;
-    double stream_s;   /* of one byte */
-    double cast_bytes; /* per cast element; 0 = nothing is cast */
-    double busy;       /* factor on matmuls and attention: units lent to messages */
+    double stream_s;         /* of one byte */
+    double cast_bytes;       /* per cast element; 0 = nothing is cast */
+    double busy;             /* factor on matmuls and attention: units lent to messages */
+    uint32_t ranks_per_node; /* that a node is filled with (plan_ranks_per_node) */
     uint32_t n[WORKLOAD_N_GROUPS], per_node[WORKLOAD_N_GROUPS]; /* ranks of each group */
     uint32_t n_levels;                                          /* beyond the node */
     coll_level levels[WORKLOAD_N_GROUPS][COLL_MAX_LEVELS];

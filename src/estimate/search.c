@@ -328,11 +328,11 @@ static void try_micro_batches(trying *t)
 static bool is_new_order(const searching *s, const halley_plan *p)
 {
     uint32_t n[WORKLOAD_N_GROUPS], mine[WORKLOAD_N_GROUPS], other[WORKLOAD_N_GROUPS];
-    plan_group_sizes(n, mine, p, s->cluster->nodes.npus);
+    plan_group_sizes(n, mine, p, plan_ranks_per_node(p, s->cluster));
     for (uint32_t i = 0; i < p->rank_order; i++) {
         halley_plan q = *p;
         q.rank_order = i;
-        plan_group_sizes(n, other, &q, s->cluster->nodes.npus);
+        plan_group_sizes(n, other, &q, plan_ranks_per_node(&q, s->cluster));
         if (memcmp(mine, other, sizeof mine) == 0)
             return false;
     }

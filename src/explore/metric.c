@@ -268,7 +268,7 @@ static const char *where_it_goes(const explore_design *d, int part)
                   {HALLEY_PART_PP, WORKLOAD_PP},
                   {HALLEY_PART_DP, WORKLOAD_DP}};
     uint32_t n[WORKLOAD_N_GROUPS], in_node[WORKLOAD_N_GROUPS];
-    plan_group_sizes(n, in_node, &d->plan, d->cluster.nodes.npus);
+    plan_group_sizes(n, in_node, &d->plan, plan_ranks_per_node(&d->plan, &d->cluster));
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const workload_group g = groups[i].group;
         if (groups[i].part == part)

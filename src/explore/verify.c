@@ -56,8 +56,9 @@ static halley_status make_cluster(halley_cluster **out, const explore_design *d,
     halley_cluster *c = hw_cluster_copy(&d->cluster);
     if (!c)
         return error_nomem(err);
-    const halley_status status =
-        hw_count_set(c, ranks_of(&d->plan), HW_COUNT_AS_NODES, err);
+    halley_status status = hw_count_set(c, ranks_of(&d->plan), HW_COUNT_AS_NODES, err);
+    if (status == HALLEY_OK)
+        status = halley_estimate_fill_nodes(c, &d->plan, err);
     if (status == HALLEY_OK)
         *out = c;
     else

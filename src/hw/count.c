@@ -177,6 +177,27 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
     return HALLEY_OK;
 }
 
+bool hw_nodes_may_idle(const halley_cluster *c)
+{
+    return (c->network == HW_NETWORK_FABRIC || c->network == HW_NETWORK_TIERS) &&
+           c->nodes.shape == HW_SHAPE_SWITCH && c->nodes.nics == 0 && c->n_kinds <= 1;
+}
+
+halley_status hw_count_fill(halley_cluster *c, uint32_t npus, halley_error *err)
+{
+    const uint32_t each = c->nodes.npus;
+    const char *const idle = c->idle;
+    assert(npus > 0 && npus <= each && hw_nodes_may_idle(c));
+    assert((c->n_npus - 1) / npus == (c->n_npus - 1) / each);
+    for (uint32_t i = 0; i < c->n_outer; i++)
+        if (c->outer[i].npus % each == 0)
+            c->outer[i].npus = c->outer[i].npus / each * npus;
+    c->nodes.npus = npus;
+    TRY(hw_count_set(c, c->n_npus, HW_COUNT_AS_NODES, err));
+    c->idle = idle;
+    return HALLEY_OK;
+}
+
 halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
 {
     const uint32_t each = c->nodes.npus;

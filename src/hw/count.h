@@ -20,6 +20,13 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
 /* Lists of algorithms end with the dimensions that the network has. */
 void hw_lists_cut(halley_cluster *c);
 
+/* Can NPUs of a node stay idle without another network? Inside a node there must be a
+ * switch, and between nodes no graph that names NPUs. */
+bool hw_nodes_may_idle(const halley_cluster *c);
+/* Fill only `npus` NPUs of every node: the network has no others, and no further node is
+ * needed. What is paid for stays as it was. */
+halley_status hw_count_fill(halley_cluster *c, uint32_t npus, halley_error *err);
+
 /* NPUs that are bought together: those of a host, or of a node. */
 uint32_t hw_count_together(const halley_cluster *c);
 /* NPUs that are paid for when `n` are used: whole hosts or nodes. */

@@ -211,13 +211,26 @@ void design_note_split(const request_call *call, const halley_plan *plan,
                        const halley_cluster *cluster)
 {
     const uint32_t each = halley_cluster_npus_per_node(cluster);
-    const uint32_t ranks = each > 0 ? halley_estimate_split_group(plan, each) : 0;
+    if (each == 0)
+        return;
+    const halley_node_fill fill = halley_estimate_node_fill(plan, cluster);
+    const uint32_t ranks = fill.split_ranks;
+    if (fill.npus_per_node < each && fill.saved_ranks > 0)
+        request_note(call,
+                     "note: ranks fill %u of the %u places of a node, so that nodes do "
+                     "not split groups of %u ranks",
+                     fill.npus_per_node, each, fill.saved_ranks);
+    else if (fill.npus_per_node < each)
+        request_note(call,
+                     "note: ranks fill %u of the %u places of a node, so that the last "
+                     "node is not nearly empty",
+                     fill.npus_per_node, each);
     if (ranks > 0)
         request_note(call,
-                     "note: groups of %u ranks do not divide nodes of %u. The closed "
-                     "form takes them as not split; 'halley sim' fills node after node "
-                     "and can be slower",
-                     ranks, each);
+                     "note: nodes of %u split groups of %u ranks, which then communicate "
+                     "between nodes; a cluster with nodes of %u (nodes: {npus: %u}) "
+                     "needs more nodes and does not",
+                     each, ranks, each / ranks * ranks, each / ranks * ranks);
 }
 
 /* dp is the rest of the NPUs. */

@@ -111,7 +111,7 @@ typedef struct design_options {
 halley_status design_load(halley_model *model, halley_cluster **cluster,
                           halley_stack *stack, request_call *call,
                           const design_options *o, halley_error *err);
-/* Say so when nodes split a group of the plan, which closed forms do not see. */
+/* Say so when nodes split a group of the plan, or stay partly empty to avoid that. */
 void design_note_split(const request_call *call, const halley_plan *plan,
                        const halley_cluster *cluster);
 /* Say so when the model has layers of a kind that no measured run had. */

@@ -381,11 +381,21 @@ $ halley estimate -m llama3-8b -c dgx-h100:1000000000
 ! see 'halley estimate --help'
 ? 2
 
-## groups that nodes split are noted, since closed forms take them as whole
-$ halley estimate -m qwen3-30b-a3b -c gb200-nvl72:256 --ep 64 --global-batch 2048 | head -n 1
-> qwen3-30b-a3b on 256 x GB200-186GB (gb200-nvl72)
+## ranks leave places of a node free where that keeps groups whole without a further node
+$ halley estimate -m qwen3-30b-a3b -c gb200-nvl72:256 --ep 64 --global-batch 2048 | grep ^step
+> step          2.78 s
 ! halley: note: 256 is 3.6 racks of 72: 4 racks are paid for, 32 GPUs idle
-! halley: note: groups of 64 ranks do not divide nodes of 72. The closed form takes them as not split; 'halley sim' fills node after node and can be slower
+! halley: note: ranks fill 64 of the 72 places of a node, so that nodes do not split groups of 64 ranks
+$ halley estimate -m llama3-8b -c gb200-nvl72:512 --tp 2 --cp 4 --global-batch 512 | grep ^step
+> step          539 ms
+! halley: note: 512 is 7.1 racks of 72: 8 racks are paid for, 64 GPUs idle
+! halley: note: ranks fill 64 of the 72 places of a node, so that the last node is not nearly empty
+
+## where groups do not fit so, they are split, and the step is longer
+$ halley estimate -m qwen3-30b-a3b -c gb200-nvl72:1024 --ep 64 --global-batch 8192 | grep ^step
+> step          9.29 s
+! halley: note: 1024 is 14.2 racks of 72: 15 racks are paid for, 56 GPUs idle
+! halley: note: nodes of 72 split groups of 64 ranks, which then communicate between nodes; a cluster with nodes of 64 (nodes: {npus: 64}) needs more nodes and does not
 
 ## plain fp4 has the scaling factors that the device applies
 $ halley estimate -m llama3-8b -c dgx-b200:8 --dtype fp4 --global-batch 64 | sed -n 2,3p

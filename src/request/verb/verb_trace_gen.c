@@ -207,6 +207,19 @@ static halley_status save_roles(const char *prefix, const halley_model *model,
     return status;
 }
 
+/* Files do not say which groups nodes should not split. */
+static void note_full_nodes(const request_call *call, const halley_plan *plan,
+                            const halley_cluster *cluster)
+{
+    const uint32_t npus = halley_estimate_node_fill(plan, cluster).npus_per_node;
+    if (npus < halley_cluster_npus_per_node(cluster))
+        request_note(
+            call,
+            "note: 'halley sim' with these files fills whole nodes; a cluster "
+            "with nodes of %u (nodes: {npus: %u}) places ranks as this plan does",
+            npus, npus);
+}
+
 /* A step of a model under a plan, as the estimator sees it. */
 static halley_status write_model(request_call *call, const char *prefix, report_table *t,
                                  halley_error *err)
@@ -220,6 +233,8 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     halley_gen_summary sum;
     TRY(design_load(&model, &cluster, &stack, call, o, err));
     halley_status status = design_plan(&plan, &model, cluster, call, o, err);
+    if (status == HALLEY_OK)
+        note_full_nodes(call, &plan, cluster);
     if (status == HALLEY_OK && g->roles)
         status = save_roles(prefix, &model, &plan, cluster, &stack, &sum, err);
     else if (status == HALLEY_OK)
