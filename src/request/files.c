@@ -7,6 +7,7 @@
 #include "base/file/file_root.h"
 #include "base/str.h"
 #include "halley/plan_keys.h"
+#include "request/document.h"
 #include "request/mention.h"
 
 #include <dirent.h>
@@ -142,11 +143,12 @@ static request_texts read_texts(const request_call *call, const request_option *
     return (request_texts){one, *one != NULL ? 1 : 0};
 }
 
-/* Documents in a request, and "-" for stdin and stdout, are no files. */
+/* Documents in a request, and "-" for stdin and stdout, are not files. A document has a
+ * colon or several lines; a prefix of traces such as "{run}" has neither. */
 static bool is_path(const char *text)
 {
-    return text[0] != '\0' && text[0] != '{' && text[0] != '[' &&
-           strcmp(text, "-") != 0 && strchr(text, '\n') == NULL;
+    const bool is_document = strpbrk(text, ":\n") != NULL && request_is_document(text);
+    return text[0] != '\0' && strcmp(text, "-") != 0 && !is_document;
 }
 
 /* Values of a plan, such as 2 of --tp 2, name no files. */
