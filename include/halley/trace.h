@@ -337,7 +337,8 @@ halley_status halley_trace_set_load(halley_trace_set **out, const char *const *p
 halley_status halley_trace_set_errors(halley_error **out, uint32_t *n,
                                       const char *const *paths, size_t n_paths,
                                       const halley_load_opts *opts, halley_error *err);
-/* A set of built traces, rank i = traces[i]. The set takes one reference to each. */
+/* A set of built traces, rank i = traces[i]. On success the set takes over the caller's
+ * reference to each. */
 halley_status halley_trace_set_new(halley_trace_set **out, halley_trace *const *traces,
                                    uint32_t n, halley_error *err);
 void halley_trace_set_free(halley_trace_set *set);

@@ -130,8 +130,9 @@ static uint64_t get_out_bytes(const coll_phase *p)
     return p->coll == CLUSTER_ALL_GATHER ? p->data_bytes * p->n : p->data_bytes;
 }
 
-/* True if there are fewer bytes than members. For halving-doubling the limit is twice
- * that, because it halves the last byte before it doubles it again. */
+/* True if a message would have 0 bytes. This happens if there are fewer bytes than
+ * members. For halving-doubling the limit is twice that, because it halves a single byte
+ * before it doubles it again. */
 static bool sends_empty_message(const coll_phase *p)
 {
     for (uint32_t k = 0; p->bytes != NULL && k < p->n_sends; k++)
