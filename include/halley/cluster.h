@@ -124,7 +124,7 @@ uint32_t halley_cluster_dims(const halley_cluster *cluster);
  * model and LINKS its congestion-aware one. */
 typedef enum halley_network_model {
     HALLEY_NETWORK_AS_CLUSTER, /* in run options: use the cluster's model */
-    HALLEY_NETWORK_FREE,       /* every message has its route to itself */
+    HALLEY_NETWORK_FREE,       /* no contention: messages do not share links */
     HALLEY_NETWORK_LINKS,      /* queue: links send one message at a time */
     HALLEY_NETWORK_FLOW,       /* messages share links by max-min fairness */
 } halley_network_model;
@@ -164,20 +164,20 @@ typedef enum halley_compute {
 /* HALLEY_EINVAL: the NPU's peak and memory are not known, or ASTRA-sim's rules apply. */
 halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute compute,
                                          halley_error *err);
-/* What is doubtful about the description but no error; sentences, lent. */
+/* Warnings about the description, as sentences; lent. */
 uint32_t halley_cluster_warning_count(const halley_cluster *cluster);
 const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i);
 /* A sentence for cost reports that says which nodes are partly idle; NULL if none is;
  * lent. */
 const char *halley_cluster_idle(const halley_cluster *cluster);
-/* What the user should know about the file: keys with a new name; lent. */
+/* Notes about the file, such as keys that have a new name; lent. */
 uint32_t halley_cluster_note_count(const halley_cluster *cluster);
 const char *halley_cluster_note(const halley_cluster *cluster, uint32_t i);
 
 /* The i-th preset of "models", "npus", "clusters", "links", "fabrics" or "stacks".
  * Returns true and writes the name to `to`; returns false past the last. */
 bool halley_preset_name(char *to, size_t size, const char *folder, size_t i);
-/* Its text, lent, or NULL. */
+/* The text of a preset, lent; NULL if there is none. */
 const char *halley_preset_text(const char *folder, const char *name);
 /* The first cluster preset whose device a profiler calls `device` ("NVIDIA H100 80GB
  * HBM3"); false if there is none. */

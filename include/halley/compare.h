@@ -147,8 +147,8 @@ typedef struct halley_membership_opts {
  * members better. */
 typedef enum halley_likelihood {
     HALLEY_LIKELIHOOD_ALL,        /* of the tables, which every model has */
-    HALLEY_LIKELIHOOD_CONDITIONS, /* and which template goes with them */
-    HALLEY_LIKELIHOOD_PROGRAMS,   /* what follows what, how often loops run */
+    HALLEY_LIKELIHOOD_CONDITIONS, /* conditions, and the template chosen by them */
+    HALLEY_LIKELIHOOD_PROGRAMS,   /* order of operators, and loop counts */
     HALLEY_LIKELIHOOD_NUMBERS,    /* of nodes */
     /* by the networks of both models; n_members is 0 if the model has no network */
     HALLEY_LIKELIHOOD_NETWORK,          /* all of it */
@@ -201,7 +201,7 @@ typedef struct halley_comparison {
     void *memory;
 } halley_comparison;
 
-/* HALLEY_EINVAL: a profile is empty. On success *out is the caller's. */
+/* HALLEY_EINVAL: a profile is empty. On success the caller owns *out. */
 halley_status halley_compare(halley_comparison **out, const halley_profile *real,
                              const halley_profile *synth, const halley_compare_opts *opts,
                              halley_error *err);

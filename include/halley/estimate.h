@@ -103,8 +103,8 @@ typedef struct halley_estimate {
     double outer_users;          /* NPUs that share it */
     double headroom;             /* share of it that must stay free (halley_stack) */
     uint32_t full_stage;
-    bool fits; /* peak_bytes <= (1 - headroom) capacity_bytes, outer tier likewise */
-    halley_memory_fit fit; /* `fits` in finer categories */
+    bool fits;             /* `fit` is FITS or TIGHT */
+    halley_memory_fit fit; /* local memory with headroom, and outer memory */
 
     double energy_J, cost_usd; /* of one step, all NPUs */
     double outer_need_bytes;   /* outer memory per NPU, of the stage that offloads most;

@@ -58,7 +58,7 @@ enum { HALLEY_MAX_AXES = 24, HALLEY_MAX_OBJECTIVES = 4, HALLEY_MAX_ASSUMED = 16 
 
 typedef struct halley_study halley_study;
 
-/* Read and check a study file. On success *out is the caller's. */
+/* Read and check a study file. On success the caller owns *out. */
 halley_status halley_study_load(halley_study **out, const char *path, halley_error *err);
 /* The same from the text of such a file; errors show `name` in place of the path. In both
  * cases, files that the study names are relative to the working directory. */
@@ -247,7 +247,8 @@ typedef struct halley_explore_opts {
 /*
  * Join the other processes if mpirun or srun started this one as one of several.
  * Otherwise rank is 0 and n_ranks is 1. Only a job of several processes opens the plug-in
- * libhalley-mpi.so, from the folder HALLEY_PLUGINS. The call fails if that is missing.
+ * libhalley-mpi.so (the environment variable HALLEY_PLUGINS names its folder). The call
+ * fails if the plug-in is missing.
  *
  * Every process must then load the same study and run it with these options. Rank 0 gets
  * the result and owns the store; the others get *out = NULL. Always leave at the end,

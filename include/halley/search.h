@@ -34,7 +34,8 @@ typedef struct halley_search_opts {
     halley_plan plan;        /* values of everything that the search does not choose */
     uint64_t fixed;          /* keys that the search must not change: bits 1 <<
                                 halley_plan_key */
-    uint32_t max_tp, max_cp; /* default: 4 scale-up domains; 1 (no limit with all) */
+    uint32_t max_tp, max_cp; /* defaults: 4 scale-up domains; 1 (no limit if `all` is
+                                set) */
     bool all;                /* also search context parallelism, rank orders, GPipe,
                                 hybrid sharding, offload and all kinds of recomputation */
     bool variants;    /* keep variants of a parallelization that differ in recomputation

@@ -132,7 +132,7 @@ typedef struct halley_stack {
      * 0 is for models without experts, 1 for models with experts. 0 runs = not known. */
     double expected[2];
     uint32_t n_runs[2], n_layouts;
-    uint32_t n_fit; /* constants `calibrate` may move, in order */
+    uint32_t n_fit; /* constants that `calibrate` may change, in order */
     uint8_t fit[HALLEY_MAX_FITTED];
 } halley_stack;
 

@@ -81,7 +81,7 @@ typedef struct halley_set_stats {
     uint32_t *which;               /* n_ranks: index into distinct */
 } halley_set_stats;
 
-/* n_threads 0 = one per core. On success *out is the caller's. */
+/* n_threads 0 = one per core. On success the caller owns *out. */
 halley_status halley_set_stats_new(halley_set_stats **out, const halley_trace_set *set,
                                    uint32_t n_threads, halley_error *err);
 void halley_set_stats_free(halley_set_stats *stats); /* NULL is fine */

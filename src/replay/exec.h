@@ -35,7 +35,8 @@ typedef struct replay_exec {
     ARRAY(uint32_t) held; /* collectives that became ready before their turn */
     ARRAY(replay_flight) flights;
     ARRAY(replay_buffer) buffers;
-    uint32_t *own;        /* by operation, twice: its buffers + 1; 0 = none yet */
+    uint32_t *own;        /* by operation, two each: index of its buffer + 1; 0 = none
+                             yet */
     uint64_t n_own_bytes; /* of all of them */
     char *evicted;        /* written before a repeat, so that caches are cold */
     uint64_t seed;
