@@ -23,10 +23,9 @@ typedef ARRAY(uint32_t) event_array;
 
 typedef struct streams {
     link_graph *g;
-    event_array *of;      /* by stream: its events in order of time */
-    int64_t *owed_ns;     /* by stream: unexplained idle time not yet in a gap node */
-    uint32_t *waits_for;  /* by event: the last to end of what it waits for on other
-                           * streams */
+    event_array *of;     /* by stream: its events in order of time */
+    int64_t *owed_ns;    /* by stream: unexplained idle time not yet in a gap node */
+    uint32_t *waits_for; /* by event: what it waits for on other streams that ends last */
     map64 by_correlation; /* RECORD and WAIT calls */
     map64 sync_of;        /* correlation → cuda_sync event */
     bool has_syncs;       /* the trace has cuda_sync events */
@@ -355,8 +354,7 @@ static bool wait_of_call(streams *s, waiting *w, uint32_t call_id)
     const device_event *const call = event_at(s, call_id);
     const link_graph *const g = s->g;
     const str name = intern_text(&g->device->texts, call->name);
-    if (call->kind == DEVICE_CALL) { /* a blocking copy: waits for its stream up to the
-                                      * copy */
+    if (call->kind == DEVICE_CALL) { /* a blocking copy: its stream up to itself */
         for (size_t i = 0; i < g->device->streams.n; i++) {
             const uint32_t e = given_before(s, i, call->start_ns + 1);
             if (e != LINK_NONE && g->call_of[e] == call_id)

@@ -2,11 +2,14 @@
  * Graphs of ASTRA-sim 1.0 workload files: per pass one forward and one backward walk over
  * the layers. The edges are those of Chakra's converter (data dependencies only).
  *
- *   forward:   compute waits for the previous layer and for the weights of the last pass;
- *              communication waits for the compute
- *   backward:  the input gradient waits for the compute and communication of the next
- * layer; the weight gradient waits for the input gradient; each communication waits for
- * its compute
+ * Forward:
+ * - Compute waits for the previous layer and for the weights of the last pass.
+ * - Communication waits for the compute.
+ *
+ * Backward:
+ * - The input gradient waits for compute and communication of the next layer.
+ * - The weight gradient waits for the input gradient.
+ * - Each communication waits for its compute.
  *
  * If a layer does not communicate, whatever waits for its communication waits for its
  * compute instead. (Chakra inserts an all-reduce of 0 bytes; the option `chakra` does the
@@ -187,8 +190,8 @@ static void backward_step(maker *m, size_t i, uint64_t last_forward)
     }
     at->input =
         compute(m, layer, "BWD_IG", &layer->input, (uint64_t[]){waits, also, NO_NODE});
-    /* The first layer has no input gradient to send. Chakra counts the first layer from
-     * the declared number of layers. */
+    /* The first layer has no input gradient to send. Like Chakra's converter, `chakra`
+     * takes layer n - n_declared for the first. */
     const uint64_t first = m->opts->chakra ? n - m->file->n_declared : 0;
     const bool sends = kind == TEXT_TRANSFORMER || kind == TEXT_RECOMPUTE || i != first;
     at->input_comm =

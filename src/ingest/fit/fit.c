@@ -26,8 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_share =
-    0.35; /* minimum share of the kernels that are in layers */
+static const double least_share = 0.35; /* minimum share of kernels in layers */
 
 typedef struct fitter {
     halley_recorded_model *out;

@@ -32,8 +32,7 @@ typedef struct kernel_counter {
     rec_spans blocking;         /* blocking calls of the host */
 } kernel_counter;
 
-/* Copy a text into the arena. Returns "" when memory runs out; the caller's checks of
- * `failed` detect that. */
+/* Copy a text into the arena. Returns "" when memory runs out. */
 const char *kernels_keep_text(kernel_counter *c, str text);
 /* Read the facts of all ranks: those of the first rank, and the warnings of all. */
 halley_status kernels_read_facts(kernel_counter *c, halley_error *err);

@@ -6,9 +6,9 @@
  * programming in a band around the diagonal aligns the rest.
  *
  * Pairing costs 0 (same name and shapes), 0.3 (same name), 0.6 (kernels of the same
- * class) or 1 (anything else). Leaving out one child costs 0.5. A pair with nothing in
- * common thus costs as much as leaving both out, and both are left out. Costs are in
- * tenths.
+ * class) or 1 (anything else). Leaving out one child costs 0.5, and ties leave both out.
+ * So children that have nothing in common are not paired, nor is a kernel with anything
+ * but a kernel. Costs are in tenths.
  */
 #include "ingest/tree/align.h"
 
