@@ -32,7 +32,7 @@ typedef struct host_reader {
     bool has_id, has_comm, has_start, has_duration, saw_nodes;
 } host_reader;
 
-/* The error for an object that is not an execution trace. */
+/* The error if a Kineto trace was given in place of an execution trace. */
 static halley_status not_host(host_reader *r, halley_error *err)
 {
     return pull_bad(

@@ -35,7 +35,7 @@ typedef enum link_kind {
 typedef struct link_node {
     int64_t at_ns;       /* place in time, for the order of edges */
     int64_t start_ns;    /* as recorded */
-    int64_t duration_ns; /* replayed at its own place in the order */
+    int64_t duration_ns; /* replayed duration at its own place in the order */
     int64_t split_ns;    /* HOST: self time that is in later gap nodes */
     uint32_t ref;        /* HOST: node; GPU, WAIT: event; GAP: thread, or LINK_NONE */
     uint32_t parent;     /* node, or LINK_NONE */

@@ -21,8 +21,8 @@ typedef struct hta_event {
 typedef struct hta_counter {
     const record *rec;
     ARRAY(hta_event) events;
-    map64 before_last; /* correlation -> 1: of something on the host that begins before
-                          the last step does; only those that are asked for */
+    map64 before_last; /* correlation -> 1: of a host event that begins before the last
+                        * step */
     uint8_t *types;    /* by text: 1 + hta_type; 0 = not found yet */
     bool filters;      /* two steps or more: only what those host events launched */
 } hta_counter;

@@ -72,7 +72,8 @@ static bool is_matmul(str name)
     return str_contains(name, STR("mm")) || str_contains(name, STR("matmul"));
 }
 
-/* The number of elements of a matmul's result: rows of a times columns of b. */
+/* The number of elements of a result. For a matmul it is the rows of a times the columns
+ * of b, otherwise `largest`. */
 static uint64_t count_outputs(str name, const rec_tensor *t, size_t n, uint64_t largest)
 {
     const size_t first = str_contains(name, STR("add")) ? 1 : 0;
@@ -129,8 +130,8 @@ bool rec_host_work(work *out, const record *r, const rec_host *event)
     return ok;
 }
 
-/* The shape of x[…, m, k] times y, from the last two dimensions. All dimensions before
- * them multiply to the number of matmuls. */
+/* The shape of x[…, m, k] times y, from the last two dimensions. The dimensions of x
+ * before them multiply the number of matmuls if y is batched, and m otherwise. */
 static bool set_matmul_shape(uint64_t shape[4], const rec_tensor *x, const rec_tensor *y,
                              bool linear)
 {

@@ -32,13 +32,15 @@ halley_status gen_dp_check(halley_gen *gen, halley_error *err)
     return gen_limit(4 * gen->value[GEN_LAYERS] * gen->value[GEN_REPEAT], err);
 }
 
-/* Add one step. updated[l] is the collective that gave layer l its new weights. */
+/* Add one step. *first_update is the first update of the previous step, and then of this
+ * one. */
 static uint64_t add_dp_step(gen_out *o, const halley_gen *gen, uint64_t prev,
                             uint64_t *first_update)
 {
     const uint64_t n = gen->value[GEN_LAYERS], size = gen->value[GEN_GRADIENT];
     const bool zero = gen->value[GEN_ZERO];
-    /* The last step made its updates in backward order, at equal distance. */
+    /* The previous step made its updates in backward order, with ids at equal distance.
+     */
     const uint64_t stride = zero ? 3 : 2;
     for (uint64_t l = 0; l < n; l++) {
         const uint64_t id = add_model_layer(o, gen, "FORWARD", l, 1);
