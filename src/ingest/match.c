@@ -2,11 +2,11 @@
  * Match operators of the host trace with events of the device trace.
  *
  * PyTorch numbers the calls of record functions, and since 2.1 both traces have that
- * number. Before, the Kineto "External id" is the same number in some versions. If the
- * names agree under neither numbering, operators are aligned by their order on a thread.
- * Names are compared one by one. Where they differ, alignment continues at the next place
- * where three names in a row agree. Of several such places, the one that skips the fewest
- * names is taken.
+ * number. Before, the Kineto "External id" is the same number in some versions. A
+ * numbering is used only if enough names agree under it. Otherwise operators are aligned
+ * by their order on a thread. Names are compared one by one. Where they differ, alignment
+ * continues at the next place where three names in a row agree. Of several such places,
+ * the one that skips the fewest names is taken.
  *
  * A host trace of one step may come with a device trace of many steps. Then several
  * starts are tried. The one with the most matching names and the fewest events between

@@ -150,7 +150,7 @@ static bool same_graph(const halley_trace *x, const halley_trace *y)
            b->extras.n == 0;
 }
 
-/* Pairs of names, searched from the most recent one. */
+/* Pairs of names. The most recent one is tried first. */
 typedef struct pairs {
     uint32_t n;
     str *ours, *theirs;
