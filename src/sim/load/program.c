@@ -1,6 +1,6 @@
 /*
- * sim/load/program.c - a trace becomes a program: its nodes by ascending id, each with
- * what the engine needs of it.
+ * sim/load/program.c - compiles a trace into a program: its nodes by ascending id, each
+ * with the numbers that the engine needs.
  */
 #include "sim/load/program.h"
 
@@ -61,7 +61,8 @@ static halley_status compile_by_type(sim_node *n, sim_compiler *c, uint32_t inde
     default:
         if (!c->rules->has_lanes || c->opts->custom)
             return sim_compile_error(c, index, HALLEY_EINVAL, "unknown node type");
-        c->p->has_unknown_types = true; /* of a later schema: it takes its duration */
+        c->p->has_unknown_types =
+            true; /* a type of a later schema: it takes its duration */
         n->flags |= SIM_NODE_TIMED;
         n->amount = sim_compile_read_ticks(c, index);
         return HALLEY_OK;
@@ -100,7 +101,7 @@ static int compare_ids(const void *a, const void *b, void *trace)
     return x < y ? -1 : x > y;
 }
 
-/* Trace indexes by ascending id. Most traces are in order already. */
+/* Sort trace indexes by ascending id. Most traces are sorted already. */
 static halley_status order_nodes(uint32_t *order, const sim_compiler *c)
 {
     const uint32_t n = halley_trace_count(c->trace);
