@@ -8,7 +8,8 @@
  * Models are rows of one table, net_models:
  *
  *     unaware  ASTRA-sim's congestion-unaware model. Every message has its route to
- * itself. It pays hops and bytes in the first dimension in which the two ends differ.
+ *              itself. It pays hops and bytes in the first dimension in which the two
+ *              ends differ.
  *     aware    ASTRA-sim's congestion-aware model, with links as in `queue`.
  *     free     Every message has its route to itself. Its delay is hops * latency, summed
  *              over the dimensions in which the ends differ, plus
@@ -21,9 +22,10 @@
  * Code outside this folder asks a model only for its capabilities (net_can).
  *
  * To add a model: a file with its functions, its row, the row in net.c's table, a test in
- * tests/unit/net/test_net.c, and its name in doc/ and the manual pages. To add a
- * topology: a row in cluster_topology, its hops in route.c, its links in queue.c, and a
- * test.
+ * tests/unit/net/test_net.c, and its name in doc/ and the manual pages.
+ *
+ * To add a topology: a row in cluster_topology, its hops in route.c, its links in
+ * queue.c, and a test.
  */
 #ifndef NET_NET_H
 #define NET_NET_H
