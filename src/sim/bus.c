@@ -184,7 +184,7 @@ static void send_through_memory(sim *s, uint32_t npu, uint32_t id, event next,
                              .outer = id});
 }
 
-/* A request has come to its end. */
+/* A request has ended. */
 static void finish_request(sim *s, uint32_t npu, uint32_t id)
 {
     const request r = *get_request(s, id);

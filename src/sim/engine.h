@@ -129,10 +129,10 @@ typedef struct sim_op {
  * slower. */
 static_assert(sizeof(sim_op) <= 64, "an op fits into a cache line");
 
-/* The state of one member of a chunk. Three arrays follow it in memory.
- * The first has the queue of every phase (uint32_t). The second has the number of
- * messages that have arrived in every ring phase (uint32_t). The third has one bit for
- * every other step, which is set if its message came before it was awaited. */
+/* The state of one member of a chunk. Three arrays follow it in memory. The first has the
+ * queue of every phase (uint32_t). The second has the number of messages that have
+ * arrived in every ring phase (uint32_t). The third has one bit for every other step,
+ * which is set if its message came before it was awaited. */
 typedef struct sim_member {
     uint32_t npu;
     uint32_t dataset;
@@ -157,8 +157,7 @@ typedef struct sim_queue {               /* of one NPU and dimension */
 typedef struct sim_allocator { /* round robins over the queues of a dimension */
     uint32_t any, first, last;
 } sim_allocator;
-typedef struct sim_dataset { /* a collective node and the number of its chunks that have
-                                not ended */
+typedef struct sim_dataset { /* a collective node and its unfinished chunks */
     uint32_t rank, node, left, next_free;
     uint64_t *sizes; /* uneven all-to-all: bytes to every member; owned, else NULL */
 } sim_dataset;
@@ -184,7 +183,7 @@ typedef struct sim_pool { /* blocks of one size for the members of an op */
 /* A collective whose members reach it at different times (coll/bundle.c). */
 typedef struct sim_apart {
     des_timer timer;    /* when the members that are present begin without the others */
-    uint32_t n_open;    /* parts under way */
+    uint32_t n_open;    /* parts in flight */
     uint32_t next_free; /* free record: the next free one, + 1 */
     bool has_started;   /* a part has */
     bool is_timed;

@@ -6,7 +6,7 @@
  *   - a collective waited for the member that came last;
  *   - any other node waited for its first dependency that ended when it began;
  *   - if all dependencies had ended before, it waited for a node of its rank that ended
- * at that moment and freed its slot.
+ *     at that moment and freed its slot.
  *
  * If one rank was simulated for many, the path is that of one of them. It starts at the
  * lowest rank of the class that ended last. From a receive it goes to the rank that sent

@@ -46,7 +46,7 @@ static void read_rank(halley_rank_result *to, const sim_rank *r)
 {
     const sim_program *p = r->program;
     const sim_span *spans = r->spans;
-    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as there */
+    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as in ASTRA-sim */
     *to = (halley_rank_result){
         .finish = r->finish,
         .compute = r->compute,

@@ -79,7 +79,6 @@ static halley_status note_named(finder *f, uint32_t node, uint64_t key, uint64_t
     return note_tensor(f, node, tensor, kind);
 }
 
-/* name, bytes, name, bytes ... */
 /* Accept "524288", or "524288.0" as the symbolic generators write it. */
 static bool read_tensor_size(uint64_t *out, str text)
 {
@@ -92,6 +91,7 @@ static bool read_tensor_size(uint64_t *out, str text)
     return true;
 }
 
+/* The list is name, bytes, name, bytes ... */
 static halley_status find_tensor_pairs(finder *f, uint32_t node, const halley_attr *list,
                                        sim_use_kind kind)
 {

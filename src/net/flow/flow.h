@@ -90,7 +90,7 @@ typedef struct net_flow_end {
 uint32_t net_flow_advance(net_flow *f, uint64_t to_tick, const net_flow_end **ends);
 
 uint64_t net_flow_now(const net_flow *f);
-uint32_t net_flow_count(const net_flow *f);   /* flows under way */
+uint32_t net_flow_count(const net_flow *f);   /* flows in flight */
 uint64_t net_flow_settles(const net_flow *f); /* settles that solved something */
 double net_flow_rate_Bps(const net_flow *f, uint32_t class_id);
 uint64_t net_flow_level(const net_flow *f, uint32_t class_id); /* in 2^-56 B/tick */

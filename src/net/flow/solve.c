@@ -88,7 +88,7 @@ static bool scan_link(net_flow *f, uint32_t link, uint64_t base)
     return array_push(&f->active, link);
 }
 
-/* Free the classes that a link held back which can no longer be full. */
+/* Free the classes that this link limited; it can no longer be full. */
 static bool release_link(net_flow *f, uint32_t link)
 {
     const flow_link *l = &f->links[link];

@@ -6,12 +6,12 @@
  * Members may arrive at different times. In a direct collective (all-to-all, gather,
  * scatter), members that have arrived exchange their messages while others are still
  * missing. Members that arrive within 5 % of the collective's undisturbed time count as
- * simultaneous. If somebody is missing when that time has passed since the first of them
+ * simultaneous. If a member is missing when that time has passed since the first of them
  * arrived, a part of the collective starts (net_start_part). The part has the messages
  * between present members of which at least one is new. The last part starts as soon as
  * all members are present. All members continue when every part is over.
  *
- * Rings and trees have no parts, because a late member delays everybody. A folded run
+ * Rings and trees have no parts, because a late member delays all others. A folded run
  * does not have individual members: it is abandoned, and all ranks are simulated.
  */
 #include "sim/coll/phases.h"

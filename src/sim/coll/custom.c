@@ -155,7 +155,7 @@ static bool order_children(algorithm *a, uint32_t *next)
     return ok;
 }
 
-/* Order roots as a map of all nodes would, inserted into a set. */
+/* List the roots in the iteration order of a map of all nodes, added in file order. */
 static bool order_roots(algorithm *a, uint32_t *next, uint32_t *order)
 {
     const sim_program *p = &a->program;

@@ -23,7 +23,7 @@ extern const sim_phase_ops sim_tree_ops;
 /* Messages are matched by key (match.c). */
 extern const sim_phase_ops sim_window_by_key_ops;
 extern const sim_phase_ops sim_tree_by_key_ops;
-/* Whichever way. */
+/* These are the same for both kinds of matching. */
 extern const sim_phase_ops sim_rooted_ops;
 extern const sim_phase_ops sim_switch_ops;
 extern const sim_phase_ops sim_custom_ops;

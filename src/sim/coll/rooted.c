@@ -40,7 +40,8 @@ static void pass_endpoint(sim *s, uint32_t op, uint32_t member, bool reduces)
         reduces ? sim_event_reduction(op, member, 0) : sim_event_token(op, member));
 }
 
-/* Send the k-th message; the member can send again when it has left. */
+/* Send the k-th message; the member can send again when it has left. That time is
+ * computed as if there were no other traffic. */
 static void send_rooted_message(sim *s, uint32_t op, uint32_t member,
                                 const coll_rooted_place *at, uint32_t k)
 {

@@ -160,7 +160,7 @@ static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
         !halley_node_find_attr(&attr, c->trace, index, "root"))
         return HALLEY_OK;
     if (!halley_attr_to_u64(&attr, &rank) || rank >= c->opts->cluster->n_npus)
-        rank = UINT32_MAX; /* nobody */
+        rank = UINT32_MAX; /* no root */
     return find_name(&n->self, c, (sim_name){SIM_NAME_ROOT, n->a}, (uint32_t)rank);
 }
 

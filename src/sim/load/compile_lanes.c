@@ -59,7 +59,8 @@ static halley_status choose_recorded_lane(sim_node *n, sim_compiler *c)
                      false);
 }
 
-/* Native rules: every group and every peer has its own lane, and so has memory. */
+/* Native rules: every group and every peer that is sent to has its own lane. With
+ * one_channel they all share one. Memory has another lane. */
 halley_status sim_compile_choose_lane(sim_node *n, sim_compiler *c)
 {
     const bool one = c->opts->cluster->system.one_channel;

@@ -63,7 +63,8 @@ static inline uint64_t sim_chunks_bytes(uint64_t chunks, uint64_t bytes)
 
 /*
  * Native rules: a node occupies a lane. The first four lanes are those of sim_slot (COMM
- * is remote memory). Then comes one for every group and every peer of the rank.
+ * is remote memory). Then come those of groups and of peers that are sent to, and of
+ * recorded host threads and streams.
  */
 typedef struct sim_lane {
     uint32_t capacity; /* nodes that may run at the same time */
@@ -77,8 +78,8 @@ typedef struct sim_lane {
 #define SIM_NO_NAME UINT32_MAX
 typedef enum sim_name_kind {
     SIM_NAME_GROUP,
-    SIM_NAME_OUT,  /* to whom messages go */
-    SIM_NAME_IN,   /* from whom messages come */
+    SIM_NAME_OUT,  /* receiver of messages */
+    SIM_NAME_IN,   /* sender of messages */
     SIM_NAME_ROOT, /* of a rooted collective */
     SIM_NAME_SELF, /* the rank that a message claims to belong to */
 } sim_name_kind;

@@ -2,7 +2,8 @@
  * properties, without those of their neighbours. */
 #include "sim/symmetry/objects.h"
 
-/* A rank's colour: its program, its speed, and the names under which it is a root. */
+/* A rank's colour: its program, speed and start, and which of its names (roots, owners of
+ * messages, peers) refer to itself. */
 static uint64_t colour_rank(const sim *s, uint32_t rank)
 {
     const sim_instance *in = &s->instance;
@@ -91,7 +92,7 @@ static uint64_t hash_tags(const sim *s, const symmetry_member *from,
     return h;
 }
 
-/* Ranks with the same programs and tags share one colour. */
+/* The hash of a channel's tags, computed once per pair of programs and lists of tags. */
 static bool colour_tags(uint64_t *out, tag_maps *maps, const sim *s,
                         const symmetry_member *from, const symmetry_member *to)
 {

@@ -40,7 +40,7 @@ struct sim_symmetry {
     sim_program_calls *programs;
     uint32_t n_programs;
     /* Carriers: groups that are used, all ranks if used, then channels, then memories. */
-    uint32_t *carrier_of;     /* by group; SYMMETRY_NONE = nobody uses it */
+    uint32_t *carrier_of;     /* by group; SYMMETRY_NONE = not used */
     uint32_t world;           /* carrier; SYMMETRY_NONE */
     uint32_t n_groups;        /* carriers that are groups */
     ARRAY(uint32_t) groups;   /* by carrier: group + 1; 0 = all ranks */
