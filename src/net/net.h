@@ -67,8 +67,7 @@ typedef enum net_capability {
     NET_PAYS_ONE_DIM = 32,
     NET_CAN_FOLD = 64,   /* identical ranks may be simulated once */
     NET_CAN_PARTS = 128, /* start a direct collective in parts, as its members arrive */
-    NET_CAN_SLOW =
-        256, /* slow a running collective to a fraction of its undisturbed rate */
+    NET_CAN_SLOW = 256,  /* run a collective below its undisturbed rate */
 } net_capability;
 
 /* The part of a route that a message takes. */

@@ -24,9 +24,8 @@
 
 typedef struct net_message {
     uint64_t event, bytes;
-    uint32_t at,
-        to; /* NPU where it is (or the switch next to it, see `dim`); destination */
-    uint32_t next; /* next in the queue of a link, or in the free list */
+    uint32_t at, to; /* its present NPU (or switch, see `dim`); destination */
+    uint32_t next;   /* next in the queue of a link, or in the free list */
     uint32_t dim; /* dimension being crossed; top bit: it is at that dimension's switch */
 } net_message;
 

@@ -82,8 +82,7 @@ typedef struct sim_calls {
 typedef struct sim_channel { /* one key (tag, from, to, bytes) that is in use */
     uint64_t bytes, hash;
     uint32_t tag, from, to;
-    uint32_t n_flying,
-        n_early; /* messages in flight; messages that arrived before their receive */
+    uint32_t n_flying, n_early; /* in flight; arrived before their receive */
     uint32_t head, tail; /* receives that were issued before their message arrived */
     uint32_t next_free;
 } sim_channel;
@@ -347,8 +346,7 @@ typedef struct sim_symmetry sim_symmetry;   /* symmetry/symmetry.h */
 
 /* A request to a shared memory. It waits until all requests of its instant are known. */
 typedef struct sim_asked {
-    uint32_t server,
-        place; /* place: index of the NPU among those that share the memory */
+    uint32_t server, place; /* place: of the NPU among those that share it */
     uint32_t rank, node;
     uint64_t bytes;
 } sim_asked;
@@ -377,8 +375,7 @@ struct sim {
     mem_servers memory;
     uint32_t n_npus;
     uint32_t n_ranks; /* ranks that are simulated: all, or one per symmetry class */
-    const uint32_t
-        *class_of; /* by NPU: the rank that is simulated for it; NULL = itself */
+    const uint32_t *class_of; /* by NPU: its simulated rank; NULL = itself */
     sim_shuffle shuffle;
     ARRAY(sim_asked) asked;        /* native rules: requests of this instant */
     const uint32_t *servers_alike; /* by server: how many it represents; NULL = one */

@@ -30,8 +30,7 @@ typedef struct sim_trace_rules {
     sim_coll_support colls[HALLEY_N_COLL_TYPES];
     const char *refuses_involved; /* involved_dim with more dimensions than those */
     const char *refuses_no_ops;   /* roofline: num_ops 0 */
-    const char
-        *refuses_no_rates; /* roofline: NPU without peak or bandwidth; never NULL */
+    const char *refuses_no_rates; /* NPU without peak or bandwidth; never NULL */
     const char *refuses_metadata;
     const char *refuses_dangling; /* dependencies on missing nodes */
 } sim_trace_rules;
@@ -68,9 +67,9 @@ struct sim_rules {
     void (*vacate)(sim_rank *r, uint32_t slot);
 
     /* collectives: from a node to chunks */
-    bool (*is_one_dimension)(const sim *s,
-                             uint32_t group); /* a group smaller than the world */
-    void (*replace_impls)(sim_job *j);        /* those that cannot do the collective */
+    /* Does a group that is smaller than the world use one logical dimension? */
+    bool (*is_one_dimension)(const sim *s, uint32_t group);
+    void (*replace_impls)(sim_job *j); /* those that cannot do the collective */
     bool (*check_phases)(sim *s, const sim_job *j);
     bool (*cut_chunks)(sim *s, const sim_job *j, uint64_t *bytes, uint64_t *chunk);
     uint32_t (*number_stream)(sim *s, const sim_job *j);

@@ -37,8 +37,7 @@ static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_gr
 {
     uint32_t n = 1;
     for (uint32_t d = 0; d < c->n_dims; d++) {
-        uint32_t length =
-            1; /* ranks from the first on that differ in coordinate d only */
+        uint32_t length = 1; /* first ranks that differ in coordinate d only */
         while (n * length < g->n &&
                get_rank_coordinate(c, g->ranks[(size_t)n * length], d) !=
                    get_rank_coordinate(c, g->ranks[0], d))

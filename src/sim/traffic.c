@@ -13,8 +13,8 @@ static sim_traffic *get_traffic_row(sim *s, uint32_t rank, const sim_node *n)
     uint32_t row = (uint32_t)s->traffic.n;
     bool fresh;
     assert(key != 0 && group <= s->n_groups);
-    if (r->traffic_key ==
-        key) { /* ranks mostly repeat the kind of node they have just run */
+    /* Ranks mostly repeat the kind of node that they have just run. */
+    if (r->traffic_key == key) {
         assert(r->traffic_row < s->traffic.n);
         return &s->traffic.at[r->traffic_row];
     }

@@ -51,8 +51,7 @@ typedef struct flow_offer {
 /* Members of a group, computed once. */
 typedef struct flow_group {
     flow_members members;
-    halley_fabric
-        out; /* the fabric as the group sees it: bandwidth of its cards, its steps */
+    halley_fabric out; /* as the group sees it: bandwidth of its cards, its steps */
 } flow_group;
 
 /* The load of a call, and that of the canonical call from which its links are computed.

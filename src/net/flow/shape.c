@@ -321,8 +321,9 @@ void flow_loads_share(double shares[3], const flow_loads *l, const hw_network *n
     shares[HW_LEVEL_NODE] = find_busiest(l, net, HW_LEVEL_NODE) / load->up_s;
     shares[HW_LEVEL_PORT] = find_busiest(l, net, HW_LEVEL_PORT) / load->out_s;
     shares[HW_LEVEL_FABRIC] = load->above_share;
-    if (!(load->up_s >
-          0)) /* no closed form for these links: they are used at full capacity */
+    /* If up_s is 0, links inside nodes carry only traffic that NPUs forward and that of
+     * neighbours. They have no limit below their capacity. */
+    if (!(load->up_s > 0))
         shares[HW_LEVEL_NODE] = 1;
     if (!(load->out_s > 0))
         shares[HW_LEVEL_PORT] = load->above_share;

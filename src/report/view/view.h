@@ -39,11 +39,7 @@ typedef struct view_box {
     double x, y;     /* centre, pixels */
 } view_box;
 
-enum {
-    VIEW_DATA = 1,
-    VIEW_CTRL = 2,
-    VIEW_VIA = 4
-}; /* VIA: through nodes that are not chosen */
+enum { VIEW_DATA = 1, VIEW_CTRL = 2, VIEW_VIA = 4 }; /* VIA: through omitted nodes */
 
 typedef struct view_edge {
     uint32_t from, to; /* boxes */

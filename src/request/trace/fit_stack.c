@@ -40,8 +40,7 @@ const char *const fit_part_keys[FIT_N_PARTS] = {"matmuls", "attention", "memory_
                                                 "optimizer"};
 
 enum { MOST_SCALED = 6, MOST_PASSES = 40 };
-static const double eager_factor =
-    1.5;                         /* relative to fused kernels; the default is 1.95 */
+static const double eager_factor = 1.5; /* over fused kernels; default 1.95 */
 static const double nudge = 0.1; /* change of constants that shows what they scale */
 
 typedef struct scaled_set {

@@ -440,8 +440,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
         r->rooted != COLL_ROOTED_NONE || r->n_impls != s->cluster->n_dims ||
         j->custom != NULL)
         return;
-    for (uint32_t i = 0; i < r->n_impls;
-         i++) { /* insertion sort: stable, and there are few dims */
+    for (uint32_t i = 0; i < r->n_impls; i++) { /* insertion sort: stable, few dims */
         uint32_t k = i;
         for (; k > 0 && loads[order[k - 1]] > loads[i]; k--)
             order[k] = order[k - 1];

@@ -94,9 +94,8 @@ static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
     if (channel == SIM_NONE)
         return;
     sim_channel *c = &m->channels.at[channel];
-    assert(c->n_early == 0 ||
-           c->head ==
-               SIM_NONE); /* no receive waits while an early message is available */
+    /* No receive waits while an early message is available. */
+    assert(c->n_early == 0 || c->head == SIM_NONE);
     if (c->n_early > 0) {
         c->n_early--;
         drop_channel(m, channel);

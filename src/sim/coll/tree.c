@@ -128,8 +128,7 @@ SPECIALIZED void fire_tree(sim *s, uint32_t op, uint32_t member, const bool by_k
     assert(m->created == SEND_UP || m->created == SEND_DOWN || m->created == WAIT_ONE ||
            m->created == END);
     const bool between = !is_leaf(&at) && !is_root(&at);
-    if (between &&
-        m->ready == 0) { /* one child's data have arrived; the other's will follow */
+    if (between && m->ready == 0) { /* the other child's data are missing */
         m->ready = 1;
         return;
     }

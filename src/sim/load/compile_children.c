@@ -39,8 +39,7 @@ halley_status sim_compile_link_children(const sim_compiler *c)
             if (dep.index == HALLEY_NO_NODE && c->rules->refuses_dangling != NULL)
                 return sim_compile_error(c, index, HALLEY_EINVAL,
                                          c->rules->refuses_dangling);
-            if (dep.index ==
-                HALLEY_NO_NODE) { /* Chakra's converter writes such dependencies */
+            if (dep.index == HALLEY_NO_NODE) { /* Chakra's converter writes these */
                 p->dangling = true;
                 continue;
             }
@@ -60,8 +59,8 @@ halley_status sim_compile_link_children(const sim_compiler *c)
         return error_nomem(c->err);
     for (uint32_t i = 0; i < p->n; i++)
         c->mark[i] = HALLEY_NO_NODE;
-    for (uint32_t i = p->n;
-         i-- > 0;) { /* backwards, so that children are in ascending order */
+    /* Backwards, so that children are in ascending order. */
+    for (uint32_t i = p->n; i-- > 0;) {
         const uint32_t index = p->nodes[i].trace_index;
         const uint32_t n_deps = count_dependencies(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {

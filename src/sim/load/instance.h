@@ -37,8 +37,7 @@ typedef struct sim_instance {
 typedef struct sim_instance_opts {
     const halley_cluster *cluster;
     const halley_sim_opts *run;
-    const uint32_t
-        *representative; /* by rank: the rank whose program it has; NULL = its own */
+    const uint32_t *representative; /* by rank: whose program it has; NULL = its own */
     double ticks_per_s;
     bool share; /* share programs of traces that are equal except for names */
 } sim_instance_opts;

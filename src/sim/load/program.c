@@ -61,8 +61,7 @@ static halley_status compile_by_type(sim_node *n, sim_compiler *c, uint32_t inde
     default:
         if (!c->rules->has_lanes || c->opts->custom)
             return sim_compile_error(c, index, HALLEY_EINVAL, "unknown node type");
-        c->p->has_unknown_types =
-            true; /* a type of a later schema: it takes its duration */
+        c->p->has_unknown_types = true; /* of a later schema: it takes its duration */
         n->flags |= SIM_NODE_TIMED;
         n->amount = sim_compile_read_ticks(c, index);
         return HALLEY_OK;

@@ -55,8 +55,7 @@ halley_status sim_symmetry_colour_ranks(sim_symmetry *y, const sim *s)
         return error_nomem(s->err);
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         uint64_t h = colour_first_members(colour_rank(s, r), y, s, r);
-        if (g->slots[g->slots_at[r + 1] - 1] !=
-            SYMMETRY_NONE) /* shared memory breaks ties by place */
+        if (g->slots[g->slots_at[r + 1] - 1] != SYMMETRY_NONE) /* ties go by place */
             h = symmetry_mix(h, r % s->memory.npus_per_server);
         g->rank_colours[r] = h;
     }

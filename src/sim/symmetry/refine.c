@@ -26,9 +26,8 @@ typedef struct refiner {
     const symmetry_graph *g;
     symmetry_mutation mutation;
     symmetry_classes *ranks, *carriers, *links;
-    signature *sums; /* by object of the sort that is being recoloured */
-    ARRAY(uint32_t)
-    marks; /* by colour of a link or a rank: the last mark that counted it */
+    signature *sums;       /* by object of the sort that is being recoloured */
+    ARRAY(uint32_t) marks; /* by colour of a link or a rank: the last that counted it */
     uint32_t mark;
     uint32_t *slots; /* hash table of a round; SYMMETRY_NONE = free */
     size_t n_slots;

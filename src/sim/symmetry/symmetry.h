@@ -25,8 +25,7 @@ typedef struct sim_call_kind {
 typedef struct sim_program_calls {
     ARRAY(sim_call_kind) calls; /* distinct ones, by name, then by first use */
     uint32_t *first;            /* by name and two more: into calls */
-    uint64_t
-        *sums; /* by name and one more: sum over all nodes, independent of their order */
+    uint64_t *sums;             /* by name and one more: of all nodes, in any order */
 } sim_program_calls;
 
 typedef struct sim_pair {
