@@ -1,8 +1,8 @@
 /*
  * sim/load/instance_roles.c - programs and names of the ranks of a set that is stored as
  * roles (trace/core/template.h). There is one program per role and kind of NPU. Each rank
- * gets the groups and peers that the rules assign to it. Traces are expanded for one rank
- * per role only.
+ * gets the groups and peers that the rules assign to it. Only the trace of the first rank
+ * of each role is expanded, and those of the exceptions below.
  *
  * The program of a role is that of its first rank. Rules that give this rank the same
  * peer share a name. If the rules give another rank different peers there, or the

@@ -12,7 +12,7 @@
 #include "sim/retime.h"
 #include "sim/tensors.h"
 
-/* The slot that a node occupies while it runs. Each slot except FREE holds one node. */
+/* The slot that a node occupies while it runs. Each except FREE holds at most one. */
 typedef enum sim_slot {
     SIM_SLOT_CPU,
     SIM_SLOT_COMP,
