@@ -79,7 +79,7 @@ static int by_bar_error(const void *a, const void *b)
     return x->source < y->source ? -1 : x->source > y->source;
 }
 
-/* The quantile: the error below which `share` of the weight lies. Errors are
+/* The quantile: errors below it have a fraction `share` of the weight. Errors are
  * ascending. */
 static double find_bar_quantile(const bar_error *sorted, size_t n, double share)
 {

@@ -144,8 +144,7 @@ static halley_status find_score_stack(score_rows *rows, score_row *row,
         TRY(halley_stack_choose(&stack, row->framework, row->release, err));
     if (which == SCORE_UNFITTED)
         score_stack_forget(&stack);
-    if (!stack.framework[0]) { /* no stack file: make one with defaults for this release
-                                  only */
+    if (!stack.framework[0]) { /* no stack file: defaults, for this release */
         memcpy(stack.framework, row->framework, sizeof stack.framework);
         memcpy(stack.from, row->release, sizeof stack.from);
         memcpy(stack.to, row->release, sizeof stack.to);
