@@ -11,11 +11,11 @@
  * on the link. Pieces and queues are those that `system` sets for the simulator.
  */
 void hw_levels_from_dims(halley_cluster *c);
-/* The other way: dimensions of such a cluster after its levels were changed. */
-void hw_dims_follow(halley_cluster *c);
 /* The inverse: update the dimensions of such a cluster after its levels changed. */
-void hw_levels_make_plain(halley_cluster *c);
+void hw_dims_follow(halley_cluster *c);
 /* Remove the library's constants: only bandwidth and step latency remain. */
+void hw_levels_make_plain(halley_cluster *c);
+/* Find the narrowest outer level; call this after any change of outer[]. */
 void hw_levels_order(halley_cluster *c);
 
 /* Set the simulator's values that follow from the NPU: peak, bandwidth, second memory. */
