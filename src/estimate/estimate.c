@@ -73,8 +73,7 @@ static void add_rates(step *s)
     out->model_flops = count_model_flops(s->c.model, plan);
     const double peak = npu->peak_flops[plan->dtype] * npus;
     out->mfu = peak > 0 ? out->model_flops / (out->step_s * peak) : 0;
-    const double again =
-        out->hfu; /* relative to the forward pass, which is a third of the step */
+    const double again = out->hfu; /* relative to the forward pass, a third of the step */
     out->hfu = out->mfu * (1 + again / 3);
     assert(again >= 0);
 }

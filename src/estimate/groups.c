@@ -42,8 +42,7 @@ static digits digits_of(const halley_plan *plan)
 {
     digits d = {.n = {plan->tp, plan->cp, plan->dp, plan->pp}};
     const char *name = workload_order_names[plan->rank_order];
-    for (size_t i = 0; i < N_AXES;
-         i++) { /* "tp-cp-dp-pp": the first letter of each name identifies the axis */
+    for (size_t i = 0; i < N_AXES; i++) { /* "tp-cp-dp-pp": by first letter */
         const char first = name[3 * i];
         d.axis[i] = first == 't' ? TP : first == 'c' ? CP : first == 'd' ? DP : PP;
     }

@@ -107,8 +107,7 @@ static double search_bytes(const plan_nodes *w, const plan_message *m)
  */
 static double limit_bytes(const plan_message *m, double bytes)
 {
-    static const double most =
-        4; /* far above what short messages and library factors need */
+    static const double most = 4; /* far above the effect of library factors */
     return bytes > most * m->bytes && m->bytes >= 1 ? m->bytes : bytes;
 }
 

@@ -30,8 +30,7 @@ typedef struct writer {
     uint32_t stage;
     uint32_t n_layers; /* of this stage */
     step_reduction reduction;
-    double
-        exposed; /* fraction of the time of its messages that comes after the last pass */
+    double exposed;      /* fraction of its message time after the last pass */
     double params;       /* parameters of the stage that are reduced */
     uint64_t ahead;      /* fetches for the next layer may start after this node */
     plan_passes *passes; /* collected passes; NULL = not needed */
@@ -530,8 +529,7 @@ static void set_reduction(writer *w)
     const workload_stage st = workload_stage_make(s->c.model, w->plan, w->stage);
     stage_cost cost = step_stage_make(s, &st);
     if (workload_schedule_is_bidirectional(w->s->schedule.kind)) {
-        cost.forward_s *=
-            0.5; /* each of the two chunks handles half of the micro-batches */
+        cost.forward_s *= 0.5; /* half of the micro-batches per chunk */
         cost.backward_s *= 0.5;
     }
     w->n_layers = st.n_dense + st.n_moe;

@@ -18,8 +18,7 @@ typedef struct price_context {
     double low_factor, wide_factor;
     double stream_s;   /* seconds to stream one byte */
     double cast_bytes; /* per cast element; 0 = nothing is cast */
-    double
-        busy; /* factor on matmuls and attention: compute units reserved for messages */
+    double busy;       /* factor on matmuls and attention: units used by messages */
     uint32_t n[WORKLOAD_N_GROUPS], per_node[WORKLOAD_N_GROUPS]; /* ranks of each group */
     uint32_t n_levels;                                          /* beyond the node */
     coll_level levels[WORKLOAD_N_GROUPS][COLL_MAX_LEVELS];
@@ -36,9 +35,8 @@ typedef struct price_layer {
     double comm_f[WORKLOAD_N_GROUPS], comm_b[WORKLOAD_N_GROUPS],
         comm_r[WORKLOAD_N_GROUPS]; /* exposed */
     double link_f[WORKLOAD_N_GROUPS], link_b[WORKLOAD_N_GROUPS],
-        link_r[WORKLOAD_N_GROUPS]; /* all messages, hidden or exposed */
-    double forward_s,
-        backward_s; /* including messages, recomputation and the host's floor */
+        link_r[WORKLOAD_N_GROUPS];  /* all messages, hidden or exposed */
+    double forward_s, backward_s;   /* with messages, recomputation, host floor */
     double host_f_s, host_b_s;      /* the part of them spent waiting for the host */
     double plain_b_s, host_plain_s; /* the backward pass without recomputation */
     double weight_s; /* the part of the backward pass that computes weight gradients */

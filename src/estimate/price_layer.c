@@ -189,8 +189,7 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
     double f = k[HALLEY_K_HOST_MOE];
     if (plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
         f *= k[HALLEY_K_HOST_DISPATCH];
-    const double moe =
-        l->moe ? l->moe_share : 0; /* hybrid models: a layer is an average */
+    const double moe = l->moe ? l->moe_share : 0; /* hybrids: an average layer */
     const double b = moe * f * 1.5 + (1 - moe) * k[HALLEY_K_HOST_B];
     f = moe * f + (1 - moe) * k[HALLEY_K_HOST_F];
     if (plan->tp > 1)

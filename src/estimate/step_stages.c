@@ -21,8 +21,8 @@
 static double count_wide(const step *s, const workload_stage *st)
 {
     const uint32_t n = s->c.plan->bf16_layers;
-    const double here = (st->first ? (n + 1) / 2 : 0) +
-                        (st->last ? n / 2 : 0); /* an odd number: one more at the start */
+    const double here =
+        (st->first ? (n + 1) / 2 : 0) + (st->last ? n / 2 : 0); /* the rest at the end */
     return fmin(here, st->n_dense + st->n_moe);
 }
 
@@ -312,8 +312,7 @@ stage_cost step_add_pipeline(step *s, bool walk)
         if (l.slow.kinds[i].n > 0)
             add_parts(s, &l.slow.kinds[i], &s->kinds[i], m);
     s->out->slow_stage = l.slow_stage;
-    s->out->hfu =
-        count_again(s, &l.slow); /* converted to a fraction of the peak at the end */
+    s->out->hfu = count_again(s, &l.slow); /* becomes a fraction of the peak */
     part[HALLEY_PART_ACCUMULATE] = m * accumulation_time(s, &l.slow);
     part[HALLEY_PART_DP] += m * l.slow.reduced_s;
     part[HALLEY_PART_OTHER] += m * s->c.stack->k[HALLEY_K_MICRO];

@@ -82,9 +82,8 @@ typedef enum cluster_coll {
 } cluster_coll;
 
 typedef struct cluster_coll_impl {
-    uint32_t n; /* entries of the list, up to the first flat one; 0 = not given */
-    uint32_t
-        n_listed; /* all entries; ASTRA-sim's rules depend on whether there is only one */
+    uint32_t n;        /* entries of the list, up to the first flat one; 0 = not given */
+    uint32_t n_listed; /* all entries; ASTRA-sim's rules differ if there is only one */
     cluster_impl dims[CLUSTER_MAX_DIMS];
     const char *custom; /* prefix of the traces that define the algorithm, or NULL */
 } cluster_coll_impl;
@@ -268,8 +267,7 @@ struct halley_cluster {
     hw_wiring wiring;
     const char *graph_text; /* HW_NETWORK_GRAPH: the part `network` of the file */
     bool graph_joins_nodes; /* it connects nodes that have their own link inside */
-    const halley_topology_ops
-        *generator;             /* supplied by a program; NULL = from graph_text */
+    const halley_topology_ops *generator; /* by a program; NULL = by graph_text */
     bool has_events;            /* links of the network change during a simulation */
     halley_fabric graph_fabric; /* its library constants; bandwidth by level */
     bool plain;                 /* library: plain, only bandwidth and latency */
@@ -284,8 +282,7 @@ struct halley_cluster {
     /* Simulator. */
     bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
     hw_network_model model;
-    uint32_t
-        n_dims; /* 0: cannot be expressed as dimensions; hw_structure_check reports why */
+    uint32_t n_dims; /* 0: no such structure; hw_structure_check reports why */
     cluster_dim dims[CLUSTER_MAX_DIMS];
     cluster_system system;
     cluster_memory remote;

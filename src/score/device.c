@@ -33,8 +33,7 @@
 #include <strings.h>
 
 static const double flat = 0.02, pull = 1e-4;
-static const double large_flop = 1e9,
-                    large_weight = 4; /* training consists of large matmuls */
+static const double large_flop = 1e9, large_weight = 4; /* training has large matmuls */
 enum { MAX_SWEEPS = 60 };
 
 typedef struct device {
@@ -265,8 +264,7 @@ static void minimise_loss(fitting *f)
                 const double now = *value == old ? least : compute_loss(f);
                 better = now < least;
                 least = better ? now : least;
-                step[j] *=
-                    better ? sign * 1.5 : 1; /* try the same direction first next time */
+                step[j] *= better ? sign * 1.5 : 1; /* next time the same way first */
             }
             if (!better) {
                 *value = old;

@@ -64,8 +64,7 @@ typedef struct hw_generator_params {
     uint32_t n_shifts, shifts[HW_MAX_SHIFTS][3]; /* wrap, shifted dimension, by */
     bool twist;                                  /* the usual twist of TPU pods */
     uint32_t n_m, n_w, n_p;
-    uint32_t m[HW_MAX_TIERS], w[HW_MAX_TIERS],
-        p[HW_MAX_TIERS]; /* PGFT, from the bottom */
+    uint32_t m[HW_MAX_TIERS], w[HW_MAX_TIERS], p[HW_MAX_TIERS]; /* PGFT, from below */
     uint32_t n_tiers;
     hw_tier_params tiers[HW_MAX_TIERS];
     uint32_t planes, plane_wiring;

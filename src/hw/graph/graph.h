@@ -102,9 +102,8 @@ typedef struct hw_graph {
     /* Coordinates of NPU i: the digits of i, dimension 0 fastest. All dims multiplied
      * give n_npus. */
     uint32_t n_dims, dims[HW_MAX_DIMS];
-    uint8_t
-        axes[HW_MAX_DIMS]; /* hw_axis: how NPUs that differ in one digit are connected */
-    bool has_rails;        /* NPU r of every node is on rail r; nodes have a switch */
+    uint8_t axes[HW_MAX_DIMS]; /* hw_axis: links between NPUs that differ in a digit */
+    bool has_rails;            /* NPU r of every node is on rail r; nodes have a switch */
     /* Bisection by the generator's formula, one direction; 0 = no formula. */
     double bisection_Bps;
     bool bisection_is_bound; /* it is only an upper bound */

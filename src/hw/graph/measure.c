@@ -41,9 +41,8 @@ enum { LANES = 4, BATCH = 64 * LANES };
 typedef struct search_graph {
     uint32_t n;           /* devices */
     uint32_t *first, *to; /* neighbours, each once */
-    uint32_t
-        *times; /* by device: number of endpoints it represents, 0 = not an endpoint */
-    uint32_t *sources; /* devices to search from */
+    uint32_t *times;      /* by device: endpoints it represents, 0 = no endpoint */
+    uint32_t *sources;    /* devices to search from */
     uint32_t n_sources;
     uint64_t (*seen)[LANES], (*now)[LANES], (*next)[LANES];
 } search_graph;

@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    LEAST_LINK = 10 /* minimum bytes of a link: counts are checked before allocating */
-};
+enum { LEAST_LINK = 10 /* minimum bytes of a link: checked before allocating */ };
 
 typedef struct ns3_reader {
     hw_draft *d;
