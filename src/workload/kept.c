@@ -1,9 +1,9 @@
 /*
  * Activations, tensor by tensor (Korthikanti et al. 2022 for dense layers: the counts
  * below give their 34 + 5 as/h bytes per element). T is the tokens of a micro-batch on a
- * rank, and Ts those of them outside tensor-parallel regions. h is the hidden size, a
- * heads, f feed-forward width. w is the bytes of an element, aw those of the kept input
- * of a matmul.
+ * rank. Ts is the part of them outside tensor-parallel regions. The hidden size is h,
+ * with a heads and feed-forward width f. An element takes w bytes, and that of a matmul's
+ * kept input aw.
  *
  * Experts see the rows of the fullest rank. If no token is dropped, these are at least a
  * tenth more than the mean.
