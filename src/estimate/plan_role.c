@@ -375,8 +375,8 @@ static uint32_t make_tag(const writer *w, const workload_pass *p, uint32_t produ
     return 2 * (p->micro_batch * places + producer) + (p->kind != WORKLOAD_PASS_FORWARD);
 }
 
-/* True if a pass receives its input from another place, or (if not `behind`) sends its
- * result to one. */
+/* True if a pass receives its input from another place (if the last argument is true), or
+ * sends its result to one (if it is false). */
 static bool has_neighbour(const writer *w, const workload_pass *p, bool behind)
 {
     const workload_schedule *s = &w->s->schedule;

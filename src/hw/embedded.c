@@ -129,7 +129,7 @@ static const char *find_folder_of(const char *name)
     return NULL;
 }
 
-/* The words for one preset of a folder and for all its presets. */
+/* The words for one preset of a folder. */
 static const char *name_preset(const char *folder)
 {
     static const char *const names[][2] = {

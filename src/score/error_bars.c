@@ -5,11 +5,11 @@
  * if its software were unknown. The absolute errors are collected by class. Their
  * quantiles are the error bars.
  *
- *   class                             left out
- *   stack known, device fitted        layout and set
- *   stack known, device not fitted    device
- *   another release known             release, and stacks of other releases
- *   stack unknown                     defaults
+ *   Class                            predicted by
+ *   Stack known, device fitted       fits without the layout's fold, and without the set.
+ *   Stack known, device not fitted   fits without the device.
+ *   Another release known            fits without the release, stacks of other releases.
+ *   Stack unknown                    the defaults.
  */
 #include "score/error_bars.h"
 

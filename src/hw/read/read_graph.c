@@ -8,8 +8,8 @@
  *
  * Levels: with a link inside nodes (nodes.up), the generator connects the NPUs of all
  * nodes. A level is a block of NPUs that the generator connects: leaf and spine, group
- * and world. Its bandwidth is that of an NPU's own cables, limited by what leaves the
- * block for all its NPUs. Without a link inside nodes, rings, tori, meshes and single
+ * and world. Its bandwidth is that of an NPU's own cables divided by the oversubscription
+ * of what leaves the block. Without a link inside nodes, rings, tori, meshes and single
  * switches are one node each, and in trees every NPU is a node.
  */
 #include "hw/read/read_graph.h"
