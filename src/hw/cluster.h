@@ -58,8 +58,8 @@ typedef enum cluster_algo {
     CLUSTER_ALGO_HALVING_DOUBLING,
     CLUSTER_ALGO_TREE,      /* double binary tree */
     CLUSTER_ALGO_IN_SWITCH, /* the switch reduces and multicasts; not allowed in lists */
-    CLUSTER_ALGO_ROOTED, /* a tree with a root, shaped like the listed algorithm; not in
-                            lists */
+    CLUSTER_ALGO_ROOTED, /* a rooted tree shaped like the listed algorithm; not in lists
+                          */
     CLUSTER_ALGO_CUSTOM, /* a trace; not allowed in lists */
     CLUSTER_ALGO_BUNDLE, /* the library's algorithm as one flow; not allowed in lists */
     CLUSTER_N_ALGOS
@@ -125,17 +125,14 @@ typedef struct cluster_system {
     bool steps; /* simulate collectives message by message, even where the network could
                    carry each as a whole */
     bool roofline, replay_only;
-    bool modelled; /* native rules: compute times come from cost/, not from the recording
-                    */
+    bool modelled;     /* native rules: compute times from cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
-    const char *memory_trace; /* ASTRA-sim: prefix of the memory trace it writes; NULL =
-                                 default */
+    const char *memory_trace; /* ASTRA-sim: prefix of its memory trace; NULL = default */
     bool trace_nodes;         /* ASTRA-sim: its log contains every node */
     bool reads_ns;            /* read durations in ns under ASTRA-sim's rules, too */
     double *slow;   /* by NPU: factor on its compute times; NULL = 1 everywhere */
     double *late_s; /* by NPU: its start time; NULL = all start at 0 */
-    double interference[CLUSTER_N_KERNELS]; /* kernels during communication take 1 + it as
-                                               long */
+    double interference[CLUSTER_N_KERNELS]; /* factor 1 + it during messages */
     /* Collectives during kernels of their members run at 1 - it of their full rate. */
     double network_interference[CLUSTER_N_KERNELS];
     double jitter;     /* standard deviation of a random factor on every compute time */

@@ -6,16 +6,18 @@
  *               channels, i -> R + 2N, R -> i, a scan of T i N states, i -> h. The scan
  *               takes 9 FLOPs per token, channel and state (discretize 3, exponential 1,
  *               recurrence 3, output 2). It moves its inputs and outputs. Its kernel
- * keeps the states on chip and recomputes them in the backward pass. Mamba 2     (Dao and
- * Gu 2024, section 6): projection h -> 2i + 2GN + H, convolution of i + 2GN channels.
- * Each chunk has four batched matmuls. One is per group: C B' (Q x Q x N). Three are per
- * head: scores X (Q x P x Q), B' X (N x P x Q) and C S (Q x P x N). The states of the
- * chunks are passed on in memory. Delta net   (Yang et al. 2024, "Gated Delta Networks",
- * section 3.3): projection h -> 2GN + 2i + 2H, convolution of 2GN + i channels. Per chunk
- * and head: K K', the inverse of a triangle, W and U from it, Q K', scores U, W S, Q S
- * and the update K' U. Lightning   (Qin et al. 2024, "Lightning Attention-2",
- * section 3.2): projections h -> 3i and a gate of i. Per block: Q K', scores V, Q S and
- * K' V.
+ *               keeps the states on chip and recomputes them in the backward pass.
+ *   Mamba 2     (Dao and Gu 2024, section 6): projection h -> 2i + 2GN + H, convolution
+ *               of i + 2GN channels. Each chunk has four batched matmuls. One is per
+ *               group: C B' (Q x Q x N). Three are per head: scores X (Q x P x Q), B' X
+ *               (N x P x Q) and C S (Q x P x N). The states of the chunks are passed on
+ *               in memory.
+ *   Delta net   (Yang et al. 2024, "Gated Delta Networks", section 3.3): projection
+ *               h -> 2GN + 2i + 2H, convolution of 2GN + i channels. Per chunk and head:
+ *               K K', the inverse of a triangle, W and U from it, Q K', scores U, W S,
+ *               Q S and the update K' U.
+ *   Lightning   (Qin et al. 2024, "Lightning Attention-2", section 3.2): projections
+ *               h -> 3i and a gate of i. Per block: Q K', scores V, Q S and K' V.
  *
  * Tensor parallelism splits heads and groups; every rank has at least one group. With
  * context parallelism, an all-to-all before the mixer gives each rank all tokens of a

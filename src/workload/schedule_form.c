@@ -1,21 +1,24 @@
 /*
  * The time of a schedule in closed form, for searches.
  *
- *   `f, b, w`  forward, input gradient and weight gradient of a stage and one
- * micro-batch. `F, B, W`  their means over the stages. `s`        f + b + w. `c`        a
- * hop. `p, v, m`  stages, chunks, micro-batches.
+ *   `f, b, w`  forward, input gradient, weight gradient: one stage, one micro-batch.
+ *   `F, B, W`  their means over the stages.
+ *   `s`        f + b + w.
+ *   `c`        a hop.
+ *   `p, v, m`  stages, chunks, micro-batches.
  *
  * Sums and maxima run over the stages. All forms also include 2 (p-1) c for the hops, and
  * the time that senders are blocked.
  *
- *   `gpipe`          sum f + (m-1) max f + sum (b+w) + (m-1) max (b+w), which is exact.
+ *   `gpipe`          sum f + (m-1) max f + sum (b+w) + (m-1) max (b+w), exact.
  *   `1f1b`           sum s + (m-1) P, where
  *                    P = max(max s, (sum over i >= d of s_i + 2 (p-d-1) c) / (p-d))
  *                    over the d with m > p - d. If there is none, P = max s.
  *                    The stages from d to the last wait for each other as a ring.
  *   `interleaved`    m max s + (sum s - max s) / v.
- *   `breadth-first`  the same. If m < p, + (v-1)(p-m) max s / v: a chunk waits for the
- * last. `zb-h1`          max over i of m s_i + sum over j < i of f_j
+ *   `breadth-first`  the same. If m < p, a chunk waits for the last one:
+ *                    + (v-1)(p-m) max s / v.
+ *   `zb-h1`          max over i of m s_i + sum over j < i of f_j
  *                    + max(0, sum over j < i of (b_j - min(w_j, f_j))).
  *                    It is at least p (F + B) + (m-1) max (f+b) + W.
  *   `zb-h2`          the same max, with b_j - 2 w_j in the last sum.

@@ -51,8 +51,7 @@ typedef struct hw_route_options {
     uint64_t seed;    /* of the hash */
     bool polarised;   /* all devices use the same hash */
     bool weighted;    /* spray in proportion to the rate of the links */
-    bool split_ties;  /* dimension-order: half in each direction if both are equally short
-                       */
+    bool split_ties;  /* dimension-order: half each way if both are equally short */
     bool no_pxn;      /* rails: change rails in the fabric, not in the node */
     const hw_table_entry *table; /* not owned; must outlive the router */
     uint32_t n_table;
