@@ -293,7 +293,7 @@ typedef struct model_head {
 enum { MODEL_NET_VERSION = 3, MODEL_NET_FEATURES = 48 };
 typedef struct model_net {
     uint32_t version;
-    /* largest size of a program, with loops folded and expanded */
+    /* maximum size of a drawn program, with loops folded and expanded */
     uint32_t max_items, max_nodes;
     uint32_t zero;
     float mean[MODEL_NET_FEATURES], scale[MODEL_NET_FEATURES];

@@ -1,9 +1,9 @@
 /*
  * Makes the stages of a set with the network. The first, the second (which represents
  * all middle stages) and the last are drawn. Loops are expanded, and each node gets the
- * group or peer that its numbers describe. Of several programs, the one closest to the
- * laws of the conditions in number of nodes and time is chosen: an early mistake shows
- * there. sample_match drops what does not fit together.
+ * group or peer that its numbers describe. Several programs are drawn per stage. The one
+ * closest to the laws of the conditions in number of nodes and time is chosen, because
+ * an early mistake shows there. sample_match drops what does not fit.
  */
 #include "learn/neural/neural_model.h"
 #include "learn/sample/sample.h"

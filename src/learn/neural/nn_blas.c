@@ -1,8 +1,8 @@
 /*
  * Loads OpenBLAS on demand. If linked in the usual way, it would load with every
- * command, start its threads and add 2.6 MB to a program of 4.4 MB. halley would not run
- * without it. So it is opened by name when a network is trained. If it is missing, our
- * own loops do the work, more slowly.
+ * command, start its threads and add 2.6 MB to a program of 4.4 MB. Also, halley would
+ * not run without it. So it is opened by name when a network is trained. If it is
+ * missing, our own loops do the work, more slowly.
  */
 #include "learn/neural/nn.h"
 
