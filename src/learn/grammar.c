@@ -27,8 +27,7 @@ typedef ARRAY(item) items;
 
 typedef struct folder {
     synth_model *m;
-    uint32_t
-        set; /* 0: recognize bodies of other sets; else: collect the bodies of this set */
+    uint32_t set; /* 0: recognize bodies of other sets; else: collect those of this set */
     items pool, row, next;
     bool linked;      /* `again` is up to date for the row */
     map64 seen;       /* hash → place, for one pass */

@@ -32,12 +32,10 @@ typedef struct noise_finder {
     map64 place_of, kind_of;
     ARRAY(noise_place) places;
     ARRAY(noise_kind) kinds;
-    synth_u32s n,
-        n_simple; /* by operator: number of nodes; number of nodes that could be pauses */
-    synth_u64s plain; /* by operator: its key without the fields */
+    synth_u32s n, n_simple; /* by operator: nodes; nodes that could be pauses */
+    synth_u64s plain;       /* by operator: its key without the fields */
     uint64_t n_nodes;
-    synth_u32s
-        n_waiting; /* by node of the current trace: number of nodes that wait for it */
+    synth_u32s n_waiting; /* by node of the current trace: its waiters */
 } noise_finder;
 
 void noise_finder_fini(noise_finder *f);

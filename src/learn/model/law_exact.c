@@ -113,8 +113,7 @@ typedef struct search {
     uint8_t of[MAX_FACTORS]; /* factors that vary and are integers */
     uint32_t n_of, n_short;  /* monomials of one or two factors come first */
     uint32_t n_products;
-    double y[MODEL_SAMPLES], mean,
-        square; /* counts corrected for the stages, minus their mean */
+    double y[MODEL_SAMPLES], mean, square; /* y: corrected counts, minus their mean */
     product *products;
 } search;
 

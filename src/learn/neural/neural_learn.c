@@ -127,8 +127,7 @@ static void sum_item_numbers(job *j, model_sum *sums, const neural_program *p)
     const law_point point = point_of(p);
     for (uint32_t i = 0; i < p->n_items; i++) {
         const uint32_t op = neural_op_of(&j->n.net, p->items[i]);
-        if (op >=
-            j->n.net.shape.n_ops) /* loop counts depend mostly on which loop it is */
+        if (op >= j->n.net.shape.n_ops) /* counts depend mostly on the loop */
             continue;
         const uint32_t n = neural_n_values(&j->n.net, p->items[i]);
         for (uint32_t f = 0; f < n; f++) {

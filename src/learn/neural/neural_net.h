@@ -59,9 +59,8 @@ typedef struct neural_shape {
     const uint32_t *op_of;       /* by token */
     const uint32_t *first_ref;   /* by token; n_tokens + 1 entries */
     const neural_ref *refs;
-    const uint32_t
-        *first_attr; /* by operator; n_ops + 1 entries. Attributes are its numbers */
-    const float *total_law; /* see NEURAL_TOTALS; NEURAL_FEATURES coefficients each */
+    const uint32_t *first_attr; /* first number, by operator; n_ops + 1 entries */
+    const float *total_law;     /* see NEURAL_TOTALS; NEURAL_FEATURES coefficients each */
 } neural_shape;
 
 /* Laws of the totals of a program: for each operator log(1 + number of runs), then the
@@ -109,8 +108,8 @@ void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed);
 size_t neural_n_ranges(const neural_net *net);
 size_t neural_n_totals(const neural_net *net); /* coefficients of their laws */
 uint32_t neural_n_values(const neural_net *net, uint32_t item);
-uint32_t neural_op_of(const neural_net *net,
-                      uint32_t item); /* n_ops, n_ops + 1: loop opens, closes */
+/* The operator of an item. A loop opens with n_ops and closes with n_ops + 1. */
+uint32_t neural_op_of(const neural_net *net, uint32_t item);
 
 /* The cost of a pass in nats, by output head. Numbers have a reduced weight: they can
  * be predicted to 1/1000, which would leave the network little capacity for the
@@ -118,8 +117,7 @@ uint32_t neural_op_of(const neural_net *net,
 #define NEURAL_MOST 10.6 /* -log of 1/1000 spread over a range of e^40 */
 typedef struct neural_loss {
     double step, op, edge, zero, number;
-    double
-        bounded; /* cost of numbers, each limited to NEURAL_MOST; not used in training */
+    double bounded; /* cost of numbers, each at most NEURAL_MOST; not trained */
     uint64_t n_items;
 } neural_loss;
 double neural_loss_per_item(const neural_loss *loss); /* the training objective */

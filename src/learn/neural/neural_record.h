@@ -10,9 +10,8 @@ typedef struct neural_recorded {
     uint32_t set, n_items;
     uint64_t family;
     law_point point;
-    uint32_t *items,
-        *first_value; /* tokens of the learner, and brackets as in its symbols */
-    uint32_t *backs;  /* explicit edges, also of items that are not free */
+    uint32_t *items, *first_value; /* items: tokens of the learner, and brackets */
+    uint32_t *backs;               /* explicit edges, also of items that are not free */
     float *values;
 } neural_recorded;
 

@@ -166,8 +166,7 @@ static bool resume_training(trainer *t, nn_adam *adam, const neural_train_opts *
         return false;
     adam->step = t->place.adam_step;
     adam->n_skipped = t->place.n_skipped;
-    for (uint32_t i = 0; i < s.n_order;
-         i++) /* a matching hash is no proof against forgery */
+    for (uint32_t i = 0; i < s.n_order; i++) /* a hash can be forged */
         t->order[i] = t->order[i] < s.n_order ? t->order[i] : 0;
     t->place.at = t->place.at <= s.n_order ? t->place.at : 0;
     return true;

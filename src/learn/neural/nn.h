@@ -195,8 +195,7 @@ static inline float nn_exp_float(float x)
 {
     x = x > -87 ? x : -87; /* also maps NaN to -87 */
     x = x < 88 ? x : 88;
-    const int32_t k =
-        (int32_t)(x * 1.44269504F + 127.5F) - 127; /* rounded, since x > -127 */
+    const int32_t k = (int32_t)(x * 1.44269504F + 127.5F) - 127; /* rounds: sum > 0 */
     const float r = (x - (float)k * 0.693359375F) + (float)k * 2.12194440e-4F;
     float y = 1.3888889e-3F;
     y = y * r + 8.3333333e-3F;

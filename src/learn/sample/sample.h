@@ -82,9 +82,8 @@ enum { SAMPLE_MAX_LOOPS = 4096 };
 /* A node of a stage. */
 typedef struct sample_node {
     uint32_t token, op;
-    uint32_t first_value; /* in values: one per field */
-    uint32_t first_dep, n_data,
-        n_deps; /* in deps: data dependencies, then control dependencies */
+    uint32_t first_value;               /* in values: one per field */
+    uint32_t first_dep, n_data, n_deps; /* in deps: data, then control dependencies */
     /* Collectives: index of the kind of group, MODEL_NONE = all ranks. Messages:
      * distance of the peer in ranks, upwards. */
     uint32_t where;
@@ -111,9 +110,8 @@ typedef struct sample_set {
     uint32_t block; /* ranks per stage */
     ARRAY(sample_stage) stages;
     ARRAY(sample_kind) kinds;
-    ARRAY(model_token)
-    tokens; /* tokens of this set only, numbered after those of the model */
-    ARRAY(model_ref) refs; /* references of these tokens */
+    ARRAY(model_token) tokens; /* tokens of this set only, numbered after the model's */
+    ARRAY(model_ref) refs;     /* references of these tokens */
     rng random;
     bool extrapolate, safe; /* safe: no messages, and collectives within stages only */
     /* collectives of a group depend on each other. Otherwise ranks of different speed

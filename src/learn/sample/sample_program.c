@@ -192,8 +192,7 @@ halley_status sample_stages(sample_set *s, halley_error *err)
         return error_nomem(err);
     memset(s->stages.at, 0, n * sizeof *s->stages.at);
     s->stages.n = n;
-    for (uint32_t k = 0; k < n;
-         k++) /* so that a stage without values also has an address */
+    for (uint32_t k = 0; k < n; k++) /* a stage without values also needs memory */
         if (!array_reserve(&s->stages.at[k].values, 1))
             return error_nomem(err);
     assert(s->stages.n == s->outline.n_stages);

@@ -85,8 +85,7 @@ halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
     strbuf list = {0};
     conditions fixed = wish->fixed;
     double product = 1;
-    bool all =
-        true; /* all degrees that the model knows are fixed, and so are tp, pp and dp */
+    bool all = true; /* tp, pp, dp and, if the model knows it, cp are fixed */
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const condition *const c = conditions_find(&fixed, parts[i]);
         all &= c != NULL || (i == 3 && conditions_index(m, parts[i]) == MODEL_NONE);
