@@ -2,11 +2,11 @@
  * Makes a different graph that does the same work in the same time.
  *
  *   1. A compute node becomes a chain of two nodes that share its time, operations and
- *     bytes.
+ *      bytes.
  *   2. Two compute nodes become one if the second waits only for the first, and no other
- *     node does.
+ *      node does.
  *   3. An edge that a path of two edges makes redundant is dropped, or such an edge is
- *     added.
+ *      added.
  *
  * Communication is not changed, so that ranks still match. The key and the place decide
  * what changes, so ranks that did the same still do the same.

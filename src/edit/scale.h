@@ -21,9 +21,8 @@ typedef struct scale_job {
     const halley_scale_opts *opts;
     halley_scaled *report;
     trace_groups groups;
-    map64
-        /* hashes of the names of data-parallel groups; that of "" represents all ranks */
-        data_parallel;
+    /* hashes of the names of data-parallel groups; that of "" represents all ranks */
+    map64 data_parallel;
     uint32_t dp, stride; /* ranks of such a group, and their distance */
 } scale_job;
 

@@ -12,7 +12,7 @@
  * numbers, and if they are undone after the whole row. Repeats of whole steps fail this
  * test. The backward block of a layer is what undoes its forward block, with the
  * gradients that are accumulated in between. The repeats that cover most are taken
- * first. Together they must cover most operators with numbers (least_share).
+ * first. Together they must cover least_share of the operators with numbers.
  *
  * One collective somewhere in the backward pass may reduce the gradients of several
  * layers in a bucket. Unless all blocks have the same number of collectives, these are
@@ -446,9 +446,8 @@ static int64_t find_undone_number(const finder *f, uint32_t main)
 static void place_backward(finder *f, const map64 *places)
 {
     scale_place now = {SCALE_OUTSIDE, 0};
-    uint32_t waiting =
-        /* mains before the current one that join `now` if another one follows */
-        0;
+    /* mains before the current one that join `now` if another one follows */
+    uint32_t waiting = 0;
     int64_t tid = -1;
     for (uint32_t i = 0; i < f->n_mains; i++) {
         const uint32_t node = f->mains[i];

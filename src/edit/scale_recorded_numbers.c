@@ -8,7 +8,7 @@
  *
  *   1. A group that reduces or exchanges in the forward pass carries activations.
  *   2. A group that only gathers there carries weights and gradients. So does one that
- *     only runs in the backward pass (on an autograd thread, or under one of its hooks).
+ *      only runs in the backward pass (on an autograd thread, or under one of its hooks).
  *   3. In a recording without a backward pass, everything carries activations.
  *
  * Collectives of unknown groups are classified by size: a backward collective with a

@@ -5,14 +5,14 @@
  * model. The log-likelihood has these parts:
  *
  *   1. Laws that the set has numbers for: the mean squared residual under a normal
- *     distribution with the law's spread. Outside the range of the law, or where the law
- *     is always zero, the minimum density is used. The deviations of nodes from their
- *     mean count by the mean logarithm of the law's histogram.
+ *      distribution with the law's spread. Outside the range of the law, or where the law
+ *      is always zero, the minimum density is used. The deviations of nodes from their
+ *      mean count by the mean logarithm of the law's histogram.
  *   2. Programs: loop counts under the spread of their laws; skeletons and tokens that
- *     the model lacks.
+ *      the model lacks.
  *   3. Conditions: each given those before it (joint.c); the template's share of the
- *     sets; the shares of the values within the template. Numbers that the model merged
- *     count under a normal distribution around their mean.
+ *      sets; the shares of the values within the template. Numbers that the model merged
+ *      count under a normal distribution around their mean.
  *
  * The score uses every number of the model that depends on single sets, even where
  * sampling would prefer a more general law. It is what an attacker would compute. Nodes

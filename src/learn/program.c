@@ -7,7 +7,7 @@
  *   1. The node before.
  *   2. One of the last nodes of an operator.
  *   3. The last or first open node of an operator, as a stack or a queue would give it.
- *     A node is open while nothing depends on it.
+ *      A node is open while nothing depends on it.
  *   4. All open nodes of an operator.
  *
  * Such references stay the same from layer to layer and from micro-batch to micro-batch,

@@ -47,9 +47,8 @@ typedef struct synth_program {
     synth_u32s nodes; /* indexes in the trace */
     synth_u32s ops, tokens;
     ARRAY(synth_side) sides; /* in the order of `at`; side nodes are not in `nodes` */
-    synth_u32s backs,
-        /* distances to the dependencies of each node; index of the first one by node */
-        back_at;
+    /* distances to the dependencies of each node; index of the first one by node */
+    synth_u32s backs, back_at;
     uint64_t key; /* hash of the tokens */
 } synth_program;
 

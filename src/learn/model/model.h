@@ -217,8 +217,7 @@ typedef struct model_sum {
 } model_sum;
 /* A count of a loop, and the factors of the set in which it was seen. */
 typedef struct model_sample {
-    uint64_t hash; /* hash of the whole sample; the samples with the smallest hashes are
-                      kept */
+    uint64_t hash; /* of the whole sample; those with the smallest hashes are kept */
     uint32_t count, stage, n_stages, zero;
     float x[MODEL_FACTORS];
 } model_sample;
@@ -234,10 +233,9 @@ typedef struct model_loop_sum {
 } model_loop_sum;
 
 typedef struct model_value {
-    double number; /* numeric conditions; the mean of several numbers if too few sets have
-                      each */
-    double spread; /* of a mean: standard deviation of the logarithms */
-    uint32_t text; /* text conditions */
+    double number;    /* numeric conditions; a mean if too few sets share a number */
+    double spread;    /* of a mean: standard deviation of the logarithms */
+    uint32_t text;    /* text conditions */
     uint32_t n_sets;  /* sets that have this value or for which it is the nearest */
     uint32_t n_exact; /* sets that have exactly this value; 0 = a mean */
     uint32_t feature; /* text conditions: the feature of this value, or MODEL_NONE */
@@ -251,8 +249,7 @@ typedef struct model_condition {
     uint32_t n_sets, n_values;
     uint32_t broken;                  /* numeric: some values are fractions */
     double low, high;                 /* numeric: the range seen */
-    model_value values[MODEL_VALUES]; /* a new number counts as the nearest value when all
-                                         are in use */
+    model_value values[MODEL_VALUES]; /* if all are in use, the nearest one counts */
 } model_condition;
 
 /* The conditions of one set, kept during learning. A text is stored as the index of its

@@ -10,10 +10,10 @@
  * model can exploit that (likelihood.c). Two rules limit it:
  *
  *   1. Laws that are not exact need SURE x k sets. Exact laws need k sets plus two for
- *     every condition in them. The requirement is never more than one in SURE of all
- *     sets. With fewer sets, a law describes those few sets and not a general rule.
+ *      every condition in them. The requirement is never more than one in SURE of all
+ *      sets. With fewer sets, a law describes those few sets and not a general rule.
  *   2. Ranges of laws are widened by WIDER times what one more set would widen them on
- *     average.
+ *      average.
  *
  * This lowers the measured leakage (doc/reference/synthesis-tables.md). It is no proof
  * of privacy. Noise of two and four times the standard errors was also tried, on
@@ -37,9 +37,8 @@ typedef struct pruner {
     synth_model *to;
     uint32_t k;
     bool all_tokens;
-    uint32_t *token, *op, *text, *skeleton, *template,
-        /* maps from old to new index, or MODEL_NONE */
-        *loop;
+    /* maps from old to new index, or MODEL_NONE */
+    uint32_t *token, *op, *text, *skeleton, *template, *loop;
     uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
     uint32_t condition[MODEL_CONDITIONS];
 } pruner;

@@ -6,8 +6,8 @@
  *
  *   1. The distribution over all sets.
  *   2. Classes (0, 1, more; each text) in the template's own shares, and values within a
- *     class as in all sets. A template is typical of tensor parallelism, for example,
- *     whatever its degree.
+ *      class as in all sets. A template is typical of tensor parallelism, for example,
+ *      whatever its degree.
  *   3. Every value in the template's own share.
  *
  * The Bayesian information criterion decides: the log-likelihood of the template's own

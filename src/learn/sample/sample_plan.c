@@ -4,14 +4,14 @@
  * these dominate every sum. So a folder is a balanced sample, made in two steps:
  *
  *   1. More rows of values than sets are drawn, one condition at a time for all rows.
- *     Rows at the same leaf of the tree share one systematic sample, u = (i + U) / n in
- *     random order. So each value occurs as often as its probability says, up to one
- *     row.
+ *      Rows at the same leaf of the tree share one systematic sample, u = (i + U) / n in
+ *      random order. So each value occurs as often as its probability says, up to one
+ *      row.
  *   2. Rows are sorted by family and expected size (time, operations). One row of each
- *     pair of neighbours is kept. It is the row that makes kept and dropped rows more
- *     alike. The comparison uses the number, total time and total operations of the rows
- *     with each value. This is a greedy form of the self-balancing walk of Alweiss, Liu
- *     and Sawhney (2021). It repeats until one row per set is left.
+ *      pair of neighbours is kept. It is the row that makes kept and dropped rows more
+ *      alike. The comparison uses the number, total time and total operations of the rows
+ *      with each value. This is a greedy form of the self-balancing walk of Alweiss, Liu
+ *      and Sawhney (2021). It repeats until one row per set is left.
  *
  * Each single set is still a draw from the model. Every u is uniform. A coin decides
  * which row of the first pair is kept, and all later decisions follow from it, so each
