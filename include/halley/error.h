@@ -10,21 +10,25 @@ extern "C" {
 #endif
 
 /*
- * Results are structs that begin with `size`, which the library fills with the size it
- * knows: a member at or beyond `size` was not known to it. A struct that the library
- * allocates grows at its end. One that the caller provides ends with room for members to
- * come and never grows; arrays that are indexed by an enum are longer than the enum. So
- * neither moves a member of a program that was compiled before.
+ * Results are structs that begin with `size`. The library sets it to the size of the
+ * struct that it was compiled with. A member at or beyond `size` is unknown to that
+ * library.
+ *
+ * Structs that the library allocates grow at their end. Structs that the caller provides
+ * never grow; they end with `room` for new members. Arrays indexed by an enum are longer
+ * than the enum. So members keep their offsets for programs that were compiled earlier.
  */
 enum { HALLEY_ROOM = 8 };
 
-/* 0 is success. The code says what kind of thing went wrong; the sentence says what. */
+/*
+ * 0 is success. The code gives the category of the error; the sentence gives the details.
+ */
 typedef enum halley_status {
     HALLEY_OK = 0,
     HALLEY_ENOMEM,    /* memory ran out */
     HALLEY_EIO,       /* the operating system refused: open, read, write, rename */
     HALLEY_EFORMAT,   /* an input is not in its format: bytes, syntax, types */
-    HALLEY_EINVAL,    /* an input is in its format but means nothing: values, options */
+    HALLEY_EINVAL,    /* an input is well-formed but makes no sense: values, options */
     HALLEY_ENOTFOUND, /* a named thing does not exist */
     HALLEY_ELIMIT,    /* a size beyond what the library handles */
     HALLEY_EDEADLOCK, /* a simulation that cannot finish */
@@ -33,11 +37,9 @@ typedef enum halley_status {
 
 enum { HALLEY_ERROR_TEXT = 1024, HALLEY_ERROR_FILE = 512 };
 
-/*
- * One failure: a sentence in the user's terms, and where. Storage is the caller's;
- * nothing in it is allocated. {0} is "no error". A place that is not known is left out:
- * line and column 0, has_offset and has_node 0, file "".
- */
+/* One error: a sentence in the user's terms and its place. The caller provides the
+ * storage; nothing in it is allocated. {0} means "no error". A place that is not known is
+ * left out: line and column are 0, has_offset and has_node are 0, and file is "". */
 typedef struct halley_error {
     halley_status code;
     char text[HALLEY_ERROR_TEXT]; /* one sentence, no final period, no newline */
@@ -48,8 +50,8 @@ typedef struct halley_error {
     uint64_t node;   /* node id in the trace */
 } halley_error;
 
-/* "file:line:column: sentence" or "file: byte N: node N: sentence", as much as is known.
- * Always terminated; returns `to`. */
+/* "file:line:column: sentence" or "file: byte N: node N: sentence", with the parts that
+ * are known. The text is always terminated. Returns `to`. */
 const char *halley_error_format(const halley_error *err, char *to, size_t size);
 
 /* The code in words: "out of memory". Lent, static. */

@@ -1,4 +1,7 @@
-/* halley/estimate.h - does it fit, how long is a step, and where does the time go. */
+/*
+ * halley/estimate.h - does a design fit, how long does a step take, and where does the
+ * time go?
+ */
 #ifndef HALLEY_ESTIMATE_H
 #define HALLEY_ESTIMATE_H
 
@@ -23,10 +26,10 @@ typedef enum halley_part {
     HALLEY_PART_DP,
     HALLEY_PART_BUBBLE,     /* stages wait for each other */
     HALLEY_PART_HOST,       /* the NPU waits for its host */
-    HALLEY_PART_ACCUMULATE, /* gradients are added up */
+    HALLEY_PART_ACCUMULATE, /* gradient accumulation */
     HALLEY_PART_OPTIMIZER,
     HALLEY_PART_OFFLOAD,
-    HALLEY_PART_MEETING, /* ranks wait for the slowest of those they meet */
+    HALLEY_PART_MEETING, /* ranks wait for the slowest rank at collectives */
     HALLEY_PART_OTHER,
     HALLEY_N_PARTS
 } halley_part;
@@ -46,8 +49,8 @@ typedef enum halley_memory {
 /* Whether a design fits, with headroom; see halley_estimate. */
 typedef enum halley_memory_fit {
     HALLEY_FIT_FITS,
-    HALLEY_FIT_TIGHT,            /* fits, with less than 6 % more than the headroom */
-    HALLEY_FIT_MAY,              /* up to 115 %, where the software is not known */
+    HALLEY_FIT_TIGHT, /* fits, with less than 6 % to spare beyond the headroom */
+    HALLEY_FIT_MAY,   /* needs up to 115 % of the memory and the software is not known */
     HALLEY_FIT_MAY_NEED_OFFLOAD, /* a TPU below 150 %: XLA offloads what it must */
     HALLEY_FIT_NOT,
     HALLEY_N_FITS
@@ -69,7 +72,8 @@ enum {
 };
 const char *halley_class_name(uint32_t op_class); /* lent, static */
 
-/* Lengths of the arrays by part, class and kind of memory: with room for more of them. */
+/* Lengths of the arrays by part, class and kind of memory. They have room for new
+ * entries. */
 enum { HALLEY_MAX_PARTS = 24, HALLEY_MAX_CLASSES = 8, HALLEY_MAX_MEMORY = 12 };
 
 typedef struct halley_estimate {
@@ -79,47 +83,48 @@ typedef struct halley_estimate {
     /* Forward and backward compute of the slowest stage by class; adds up to the parts
      * FORWARD and BACKWARD. */
     double class_s[HALLEY_MAX_CLASSES];
-    bool schedule_walked; /* pass by pass; else the pipeline's time is a closed form */
-    bool out_of_memory;   /* the walk found none: the numbers are not to be used */
+    bool schedule_walked; /* simulated pass by pass; false = the pipeline's time is a
+                             closed form */
+    bool out_of_memory;   /* the schedule walk could not allocate memory: do not use the
+                             numbers */
     double tokens_per_s;
     double model_flops;  /* of one step, all NPUs */
     double mfu, hfu;     /* model and hardware FLOPs over peak of the plan's type */
-    uint32_t slow_stage; /* that sets the pace */
+    uint32_t slow_stage; /* the slowest stage */
 
     double memory_bytes[HALLEY_MAX_MEMORY]; /* of the fullest stage, local memory */
     double outer_bytes[HALLEY_MAX_MEMORY];  /* of that stage, in the outer tier */
     double offloaded_bytes;                 /* the sum of outer_bytes */
-    double peak_bytes;      /* the sum of memory_bytes: what the device shows */
-    double allocated_bytes; /* the same without the context: a framework's allocator */
+    double peak_bytes;      /* the sum of memory_bytes: what tools of the device report */
+    double allocated_bytes; /* the same without the context: what the framework's
+                               allocator reports */
     double capacity_bytes;  /* of the NPU's own memory */
-    double outer_capacity_bytes; /* of the memory things are offloaded to; 0 = none */
+    double outer_capacity_bytes; /* of the memory that is offloaded to; 0 = none */
     double outer_users;          /* NPUs that share it */
     double headroom;             /* share of it that must stay free (halley_stack) */
     uint32_t full_stage;
-    bool fits; /* peak_bytes <= (1 - headroom) capacity_bytes, outer tier likewise */
-    halley_memory_fit fit; /* the same in more words */
+    bool fits;             /* `fit` is FITS or TIGHT */
+    halley_memory_fit fit; /* local memory with headroom, and outer memory */
 
     double energy_J, cost_usd; /* of one step, all NPUs */
-    double outer_need_bytes;   /* what an NPU needs of the outer memory: of the stage that
-                                  offloads most; if all NPUs share it, on average */
+    double outer_need_bytes;   /* outer memory per NPU, of the stage that offloads most;
+                                  the average if all NPUs share the memory */
     uint64_t outer_stage;      /* that stage */
-    uint64_t room[HALLEY_ROOM - 2]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM - 2]; /* reserved for new members; 0 */
 } halley_estimate;
 
-/*
- * Estimate one design. All inputs are only read; nothing is kept allocated; safe from any
- * thread. The plan must have passed halley_plan_check for this model. A design that does
- * not fit is still timed: look at `fits`.
- */
+/* Estimate one design. Inputs are only read and nothing stays allocated. The function may
+ * be called from any thread. The plan must have passed halley_plan_check for this model.
+ * A design that does not fit is timed as well: check `fits`. */
 void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack);
 
 /*
- * Many estimates of one model on one cluster, one after the other: what two designs in a
- * row have in common is computed once. Every result is that of halley_estimate_run.
- * Model, cluster and stack are lent and must outlive the estimator, which is for one
- * thread at a time.
+ * Make many estimates of one model on one cluster, one after the other. What two
+ * consecutive designs have in common is computed once. Results are identical to those of
+ * halley_estimate_run. Model, cluster and stack are lent and must outlive the estimator.
+ * One thread at a time may use an estimator.
  */
 typedef struct halley_estimator halley_estimator;
 halley_status halley_estimator_new(halley_estimator **out, const halley_model *model,
@@ -136,7 +141,7 @@ typedef struct halley_stage_memory {
     double outer_bytes[HALLEY_MAX_MEMORY];  /* in the outer tier */
     double device_bytes;                    /* the sum of memory_bytes */
     double allocated_bytes;                 /* the same without the context */
-    uint64_t room[HALLEY_ROOM];             /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM];             /* reserved for new members; 0 */
 } halley_stage_memory;
 /*
  * How ranks fill nodes. They fill them one after the other. Nodes may then split groups,
@@ -161,17 +166,17 @@ void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,
                            const halley_plan *plan, const halley_cluster *cluster,
                            const halley_stack *stack, uint32_t i);
 
-/* HALLEY_ELIMIT unless every number of the result is finite: an error of halley's, which
- * must not be printed as an answer. */
+/* HALLEY_ELIMIT unless every number of the result is finite. A number that is not finite
+ * is a bug in halley and must not be printed as an answer. */
 halley_status halley_estimate_check(const halley_estimate *estimate, halley_error *err);
 
-/* What interruptions leave of the time of a long run. */
+/* The share of a long run's time that remains productive despite interruptions. */
 typedef struct halley_goodput {
     size_t size;       /* filled by the library, see error.h */
     double mtbf_s;     /* mean time between interruptions of the job; infinite if none */
-    double interval_s; /* of work between checkpoints, the best one */
-    double share;      /* of the wall clock that makes progress, 0 to 1 */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    double interval_s; /* best interval of work between checkpoints */
+    double share;      /* of the wall-clock time that makes progress, 0 to 1 */
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
 } halley_goodput;
 void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
                         double n_npus);
@@ -179,7 +184,7 @@ void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
 /* An operator of a layer, forward, for one micro-batch on one NPU. */
 typedef struct halley_roofline_op {
     char name[48];
-    double flops, bytes; /* done; moved to and from memory */
+    double flops, bytes; /* executed; moved to and from memory */
     double forward_s;
 } halley_roofline_op;
 enum { HALLEY_MAX_ROOFLINE = 24 };
@@ -188,16 +193,14 @@ typedef struct halley_roofline {
     double peak_flops, bandwidth_Bps; /* the roof: of the plan's type; of local memory */
     uint32_t n;
     halley_roofline_op ops[HALLEY_MAX_ROOFLINE];
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
 } halley_roofline;
 void halley_roofline_run(halley_roofline *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack);
 
-/*
- * How a number comes about: a tree whose root is the step. Texts are lent by the tree;
- * what is not known is NULL.
- */
+/* How a number is computed: a tree whose root is the step. The tree owns the texts.
+ * Unknown values are NULL. */
 typedef struct halley_explanation {
     const char *name;    /* "matmul", "feed-forward up" */
     const char *formula; /* with numbers: "8192 x 28672 x 8192, 0.96 TFLOP" */
@@ -214,10 +217,8 @@ halley_status halley_estimate_explain_tree(halley_explanation **out,
                                            const halley_stack *stack, halley_error *err);
 void halley_explanation_free(halley_explanation *root); /* NULL is fine */
 
-/*
- * The same in words: every operator of a layer, every message and every term of the step
- * with its formula and numbers. *out is the caller's to free.
- */
+/* The same as text: every operator of a layer, every message and every term of the step
+ * with its formula and numbers. The caller frees *out. */
 halley_status halley_estimate_explain(char **out, const halley_model *model,
                                       const halley_plan *plan,
                                       const halley_cluster *cluster,

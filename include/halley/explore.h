@@ -1,6 +1,7 @@
 /*
- * halley/explore.h - design-space exploration: a study names what may vary and what is
- * wanted; halley evaluates every design (or searches), keeps what it found, and answers.
+ * halley/explore.h - design-space exploration. A study lists the parameters that vary and
+ * the objectives. halley evaluates every design (or searches), stores the results and
+ * answers questions about them.
  */
 #ifndef HALLEY_EXPLORE_H
 #define HALLEY_EXPLORE_H
@@ -13,7 +14,8 @@
 extern "C" {
 #endif
 
-/* What is known of an evaluated design. Adding one: a row here, one in explore/metric.c.
+/*
+ * Metrics of an evaluated design. To add one, add a row here and one in explore/metric.c.
  */
 typedef enum halley_metric {
     HALLEY_METRIC_STEP_TIME,        /* s */
@@ -30,14 +32,15 @@ typedef enum halley_metric {
     HALLEY_METRIC_NPUS,
     HALLEY_METRIC_COMPUTE,       /* s: forward, backward, recomputation */
     HALLEY_METRIC_COMMUNICATION, /* s, exposed */
-    /* Under failures (halley_goodput): progress over wall clock, and what follows */
+    /* With failures (halley_goodput): progress over wall-clock time, and what follows
+     * from it */
     HALLEY_METRIC_GOODPUT,
     HALLEY_METRIC_EFFECTIVE_STEP,  /* s: step over goodput */
     HALLEY_METRIC_EFFECTIVE_TOKEN, /* USD per token that is kept */
     HALLEY_METRIC_MTBF,            /* s, of the job */
     HALLEY_METRIC_CHECKPOINT,      /* s between checkpoints, the best interval */
     HALLEY_METRIC_TRAIN_TIME,      /* s: the study's tokens, with interruptions */
-    HALLEY_METRIC_TRAIN_COST,      /* USD of it */
+    HALLEY_METRIC_TRAIN_COST,      /* USD for that time */
     HALLEY_METRIC_PART,            /* s, one for each halley_part from here */
     HALLEY_METRIC_CLASS =
         HALLEY_METRIC_PART + HALLEY_N_PARTS, /* bytes, by halley_memory */
@@ -55,10 +58,10 @@ enum { HALLEY_MAX_AXES = 24, HALLEY_MAX_OBJECTIVES = 4, HALLEY_MAX_ASSUMED = 16 
 
 typedef struct halley_study halley_study;
 
-/* Read and check a study file. On success *out is the caller's. */
+/* Read and check a study file. On success the caller owns *out. */
 halley_status halley_study_load(halley_study **out, const char *path, halley_error *err);
-/* The same from the text of such a file; `name` stands for its path in errors. Files that
- * the study names are found from the working directory either way. */
+/* The same from the text of such a file; errors show `name` in place of the path. In both
+ * cases, files that the study names are relative to the working directory. */
 halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
                                  const char *name, halley_error *err);
 void halley_study_free(halley_study *study);
@@ -77,31 +80,31 @@ typedef struct halley_objective {
     const char *text; /* a metric's key, or an expression */
     uint32_t metric;  /* HALLEY_N_METRICS when it is an expression */
     bool maximize;
-    bool assumed; /* the study states none */
+    bool assumed; /* the study states no objective; this is the default */
 } halley_objective;
 
 const char *halley_study_name(const halley_study *study);
 const char *halley_study_text(const halley_study *study); /* the file, as it was read */
 const char *halley_study_description(const halley_study *study); /* "" = none */
-/* What money was counted with, of each cluster that the study names, in words: false past
- * the last. */
+/* The prices of the i-th cluster that the study names, in words; false past the last. */
 typedef struct halley_study_price {
     char name[HALLEY_NAME]; /* of the cluster */
     char words[320];        /* "node 309,600 USD; 0.1 USD/kWh; ..." */
 } halley_study_price;
 bool halley_study_prices(halley_study_price *out, const halley_study *study, uint32_t i);
-/* The model of the study as its file states it, before anything varies. */
+/* The study's model as its file describes it, before any parameter varies. */
 const halley_model *halley_study_model(const halley_study *study);
-/* "plan.tp 64, system small": what the baseline sets; "" without one. */
+/* The settings of the baseline ("plan.tp 64, system small"); "" if there is none. */
 const char *halley_study_baseline(const halley_study *study);
 uint32_t halley_study_axes(const halley_study *study);
 const halley_axis *halley_study_axis(const halley_study *study, uint32_t i);
 uint32_t halley_study_objectives(const halley_study *study);
 const halley_objective *halley_study_objective(const halley_study *study, uint32_t i);
-/* Designs in the space, a plan chosen by `plan: best` counting as often as it is tried.
+/*
+ * The number of designs in the space. Every plan that `plan: best` tries counts as one.
  */
 double halley_study_size(const halley_study *study);
-/* Of them, those the study's search looks at; at most. */
+/* Upper bound on how many of them the study's search evaluates. */
 double halley_study_looked_at(const halley_study *study);
 
 /* One design, evaluated. */
@@ -114,16 +117,17 @@ typedef struct halley_candidate {
     char model[HALLEY_NAME], cluster[HALLEY_NAME];
     bool fits;
     double capacity_bytes;
-    char limit[128];            /* what limits it, in words */
-    bool schedule_walked;       /* its time is that of `estimate`; else a closed form */
+    char limit[128];      /* what limits it, in words */
+    bool schedule_walked; /* the step time is that of `estimate`; else a closed form */
     halley_error_bar error_bar; /* of its step time */
 } halley_candidate;
 
-/* A value of an axis with which no design is feasible. */
+/* A value of an axis for which no design is feasible. */
 typedef struct halley_refused_value {
     uint32_t axis, value;
-    /* With all else as in the best design: the first reason, and by how many bytes the
-     * plan that needs least memory misses what may be used (0 when it is not memory). */
+    /* First reason why the value is refused, with all other axes as in the best design.
+     * The bytes are how far the plan that needs least memory exceeds the usable memory (0
+     * if memory is not the reason). */
     char reason[160];
     double over_bytes;
 } halley_refused_value;
@@ -140,16 +144,19 @@ typedef struct halley_marginal {
     uint64_t best_id;
 } halley_marginal;
 
-/* How the first objective answers to one axis. */
+/* How the first objective depends on one axis. */
 typedef struct halley_sensitivity {
     uint32_t axis;
     double elasticity; /* relative change of the objective per relative change of the
                           parameter, at the optimum; NaN where it is not a number */
-    /* All else as at the optimum, the axis from end to end: NaN when none fits */
+    /* Range of the objective along the axis, all else as at the optimum; NaN if nothing
+     * fits */
     double low, high;
-    uint32_t low_value, high_value; /* where they are reached */
-    uint32_t tried, refused;        /* values looked at; of them not feasible there */
-    /* The best over the space for each value: its least and greatest */
+    uint32_t low_value, high_value; /* the values at which they are reached */
+    uint32_t tried, refused;        /* values tried; how many of them are not feasible */
+    /*
+     * Least and greatest of the best objectives over the space, one per value of the axis
+     */
     double space_low, space_high;
 } halley_sensitivity;
 
@@ -166,15 +173,16 @@ typedef struct halley_heat {
     uint64_t *ids; /* of the design in the cell */
 } halley_heat;
 
-/* The best design for each value of one axis, best plan and all else free. */
+/* The best design for each value of one axis; the plan and all other axes are free. */
 typedef struct halley_slice {
     uint32_t axis;
     uint32_t n;
-    halley_candidate *best;    /* values without a feasible design are left out */
-    halley_roofline *roofline; /* of each; NULL unless the axis moves the roof */
+    halley_candidate *best; /* values without a feasible design are left out */
+    halley_roofline
+        *roofline; /* one per design; NULL unless the axis changes the roofline */
 } halley_slice;
 
-/* One of the best designs, simulated; the i-th of them belongs to best[i]. */
+/* Result of simulating one of the best designs; the i-th belongs to best[i]. */
 typedef struct halley_verification {
     bool done;
     double estimated_s, simulated_s; /* of what was simulated */
@@ -192,7 +200,8 @@ typedef struct halley_exploration {
     uint32_t n_best;
     halley_candidate *best; /* by the first objective, best first */
     uint32_t n_front;
-    halley_candidate *front; /* Pareto-optimal, by the first objective; with several */
+    halley_candidate *front; /* Pareto-optimal designs by the first objective; only with
+                                several objectives */
     uint32_t n_axes;
     halley_marginal *marginals[HALLEY_MAX_AXES];
     uint32_t n_sensitivities;
@@ -207,15 +216,17 @@ typedef struct halley_exploration {
     halley_verification *verified;
     bool has_baseline;
     halley_candidate baseline;
-    char baseline_refused[160]; /* why the study's baseline cannot be; "" = it can */
-    double seconds;             /* taken; not part of any result */
-    void *memory;               /* behind marginals and heats */
+    char baseline_refused[160]; /* why the study's baseline is infeasible; "" = it is
+                                   feasible */
+    double seconds;             /* run time of the exploration; not part of any result */
+    void *memory;               /* holds marginals and heats */
     double headroom;            /* share of memory that must stay free */
-    double tokens;              /* of the training run that train_s is the time of */
-    uint32_t n_settled;         /* designs evaluated once more, pass by pass */
+    double tokens;              /* of the training run that train_s is for */
+    uint32_t n_settled;         /* designs evaluated again, pass by pass */
     uint32_t n_refused_values;
     halley_refused_value *refused_values; /* of axes with up to 64 values */
-    /* Defaults of the best design that the study neither states nor varies, in words. */
+    /* Defaults that the best design uses because the study neither sets nor varies them,
+     * in words. */
     uint32_t n_assumed;
     char assumed[HALLEY_MAX_ASSUMED][96];
 } halley_exploration;
@@ -224,7 +235,8 @@ typedef struct halley_exploration {
 typedef struct halley_explore_opts {
     uint32_t threads; /* 0 = one per core */
     uint32_t top;     /* best designs to keep; 0 = 20 */
-    /* Of a job of several processes, from halley_explore_join; zero = only this one. */
+    /* For a job of several processes, set by halley_explore_join; zero = only this
+     * process. */
     uint32_t rank, n_ranks;
     struct halley_job *job;
     const char *store; /* SQLite file; NULL = keep nothing */
@@ -233,39 +245,42 @@ typedef struct halley_explore_opts {
 } halley_explore_opts;
 
 /*
- * Join the other processes when mpirun or srun started this one as one of several, with
- * the plug-in libhalley-mpi.so, which is opened only then (HALLEY_PLUGINS names its
- * folder; it fails when there is none); rank is 0 and n_ranks 1 otherwise. Every process
- * must then load the same study and run it with these; rank 0 gets the result and owns
- * the store, for the others *out is NULL. Leave at the end, whatever happened. A process
- * that hears nothing of rank 0 for HALLEY_MPI_PATIENCE seconds (environment; 60) fails.
+ * Join the other processes if mpirun or srun started this one as one of several.
+ * Otherwise rank is 0 and n_ranks is 1. Only a job of several processes opens the plug-in
+ * libhalley-mpi.so (the environment variable HALLEY_PLUGINS names its folder). The call
+ * fails if the plug-in is missing.
+ *
+ * Every process must then load the same study and run it with these options. Rank 0 gets
+ * the result and owns the store; the others get *out = NULL. Always leave at the end,
+ * also after an error. A process fails when it hears nothing from rank 0 for
+ * HALLEY_MPI_PATIENCE seconds (environment variable; default 60).
  */
 halley_status halley_explore_join(halley_explore_opts *opts, halley_error *err);
 void halley_explore_leave(halley_explore_opts *opts);
 
-/* Evaluate. The result does not depend on the number of threads, nor on interruptions. On
- * success *out is the caller's. Cancelled, it ends within 0.2 s with HALLEY_ECANCELED and
- * leaves a store from which `resume` goes on. */
+/* Evaluate the study. The result depends neither on the number of threads nor on
+ * interruptions. On success the caller owns *out. After cancellation the call ends within
+ * 0.2 s with HALLEY_ECANCELED and leaves a store from which `resume` continues. */
 halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
                                  const halley_explore_opts *opts, halley_error *err);
 void halley_exploration_free(halley_exploration *exploration);
 
-/* What a run would be, from a sample of the space. */
+/* What a run would cost, extrapolated from a sample of the space. */
 typedef struct halley_dry_run {
     size_t size;                     /* filled by the library, see error.h */
-    double n_designs, n_to_evaluate; /* all; those the search looks at */
+    double n_designs, n_to_evaluate; /* all; those that the search evaluates */
     uint64_t n_sampled, n_feasible;  /* of the sample */
-    double designs_per_s, seconds;   /* measured on the sample; expected */
+    double designs_per_s, seconds;   /* measured on the sample; expected for the run */
     uint32_t n_refusals;
     halley_refusal refusals[16]; /* of the sample */
-    uint64_t room[HALLEY_ROOM];  /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM];  /* reserved for new members; 0 */
 } halley_dry_run;
 halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
                                      uint32_t threads, halley_error *err);
 
-/* The keys of a study file, from the tables that read it: false past the last. `section`
- * is "" for the file itself, else the key whose map or list they belong to. `choices`
- * ends with NULL; NULL when it is no choice. */
+/* The keys of a study file, from the tables that read it; false past the last. `section`
+ * is "" for the file itself, else the key of a map or list. `choices` ends with NULL; it
+ * is NULL if any value is allowed. */
 typedef struct halley_study_key {
     const char *key, *doc;
     bool required;
@@ -274,18 +289,18 @@ typedef struct halley_study_key {
 } halley_study_key;
 bool halley_study_keys(halley_study_key *out, const char *section, size_t i);
 
-/* All parameters a study may vary, for help and manual: false past the last. */
+/* All parameters that a study may vary, for help and manual; false past the last. */
 typedef struct halley_parameter {
     const char *path, *unit, *doc;
 } halley_parameter;
 bool halley_explore_parameter(halley_parameter *out, size_t i);
 
-/* A look at a store. */
+/* A query of a store. */
 typedef struct halley_results_opts {
     uint32_t top;    /* best designs; 0 = 10 */
-    const char *sql; /* instead: any query; the store is only read */
+    const char *sql; /* any query, instead of `top`; the store is opened read-only */
     bool all;        /* every column */
-    bool raw;        /* numbers in full and base units, not for people */
+    bool raw;        /* full precision and base units, for programs */
 } halley_results_opts;
 
 typedef struct halley_results_summary {
@@ -293,18 +308,18 @@ typedef struct halley_results_summary {
     char study[128], objective[128], version[32];
     bool maximize, complete;
     uint64_t n_evaluated, n_feasible;
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
 } halley_results_summary;
 
-/* `values` is NULL in one call for a query without rows. All lent. A NULL value is SQL's
- * null. */
+/* A query without rows makes one call in which `values` is NULL. Everything is lent. A
+ * NULL value is an SQL null. */
 typedef struct halley_results_row {
     uint32_t n;
     const char *const *names, *const *values;
-    const bool *is_number; /* of each value, of this row */
+    const bool *is_number; /* for each value of this row */
 } halley_results_row;
 
-/* Give each row of the answer to `seen`; it returns false when memory ran out. */
+/* Pass each row of the answer to `seen`, which returns false if memory runs out. */
 halley_status halley_results_query(halley_results_summary *out, const char *store,
                                    const halley_results_opts *opts,
                                    bool (*seen)(void *context,

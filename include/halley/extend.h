@@ -1,12 +1,13 @@
 /*
- * halley/extend.h - your own cost of a collective or of compute in the place of halley's.
- * Network models of your own are in halley/network.h, generators of topologies in
+ * halley/extend.h - replace halley's cost model of a collective or of compute by your
+ * own. Custom network models are in halley/network.h, custom topology generators in
  * halley/topology.h.
  *
  * Extensions belong to a cluster, and so to the runs that use it; there is no registry.
- * Estimates, plan searches and traces of a plan ask both functions. A simulation asks
- * `compute` for nodes that the model of the NPU times (--compute cost); its collectives
- * are messages: give it an algorithm of yours as traces (custom in a cluster file).
+ * Estimates, plan searches and traces of a plan call both functions. A simulation calls
+ * `compute` for nodes that the NPU's cost model times (--compute cost). Collectives in a
+ * simulation are messages: define a custom algorithm as traces (`custom` in a cluster
+ * file).
  */
 #ifndef HALLEY_EXTEND_H
 #define HALLEY_EXTEND_H
@@ -32,7 +33,7 @@ typedef enum halley_collective_kind {
 
 typedef struct halley_collective_call {
     halley_collective_kind kind;
-    double bytes;      /* the larger buffer of one rank */
+    double bytes;      /* size of the larger buffer of one rank */
     uint32_t n_ranks;  /* of the group */
     uint32_t per_node; /* of them in one node */
 } halley_collective_call;
@@ -47,18 +48,16 @@ typedef enum halley_compute_kind {
 typedef struct halley_compute_call {
     const char *name; /* of the operator: "feed-forward in"; lent */
     halley_compute_kind kind;
-    bool backward;       /* both gradients together */
+    bool backward;       /* both gradients in one call */
     double m, n, k;      /* of one matmul; 0 where there is none */
     double groups;       /* matmuls side by side; 1 = one */
     double repeat;       /* how often in a row; 1 = once */
     double flops, bytes; /* forward: operations, data moved; 0 where not known */
 } halley_compute_call;
 
-/*
- * Seconds that it takes; `standard_s` is halley's own answer. A negative number, or one
- * that is not finite, means: take that. Called from any thread of a run, also several at
- * a time; must give the same answer for the same call.
- */
+/* The time of the call in seconds; `standard_s` is halley's prediction. A negative or
+ * non-finite result selects halley's prediction. Any thread of a run may call the
+ * function, also several at a time. It must return the same value for the same call. */
 typedef double halley_collective_cost(void *context, const halley_collective_call *call,
                                       double standard_s);
 typedef double halley_compute_cost(void *context, const halley_compute_call *call,

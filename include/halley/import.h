@@ -1,6 +1,6 @@
 /*
- * halley/import.h - what was read from somebody else's file: which keys decided the
- * answer, which defaults were used, which keys have no influence, which are not known.
+ * halley/import.h - what was read from another tool's file: the keys that were used, the
+ * defaults that were assumed, the keys without influence, and the unknown keys.
  */
 #ifndef HALLEY_IMPORT_H
 #define HALLEY_IMPORT_H
@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef enum halley_import_list {
-    HALLEY_IMPORT_READ,    /* the key decided something */
+    HALLEY_IMPORT_READ,    /* the key was used */
     HALLEY_IMPORT_ASSUMED, /* the key is absent; the value is the default that was used */
     HALLEY_IMPORT_IGNORED, /* a known key that changes neither shapes nor communication */
     HALLEY_IMPORT_UNKNOWN, /* a key that halley has never seen */

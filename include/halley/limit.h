@@ -1,10 +1,9 @@
 /*
  * halley/limit.h - how much memory inputs may take.
  *
- * Each file that the library reads as a whole, and what a compressed one unpacks to, is
- * at most as large as the limit; configuration files have at most 16 MiB. Without a call
- * of this function the limit is HALLEY_MAX_MEMORY of the environment ("8 GB"), else half
- * of the memory of the machine.
+ * The limit applies to each file that the library reads as a whole, and to its
+ * uncompressed size. Configuration files may have at most 16 MiB. By default the limit is
+ * the environment variable HALLEY_MAX_MEMORY ("8 GB"), else half of the machine's memory.
  */
 #ifndef HALLEY_LIMIT_H
 #define HALLEY_LIMIT_H
@@ -17,8 +16,8 @@
 extern "C" {
 #endif
 
-/* The limit of the process in bytes, for all threads; 0 = the default again. At least
- * 16 MiB, else HALLEY_EINVAL. */
+/* Set the limit of the process in bytes, for all threads; 0 restores the default.
+ * HALLEY_EINVAL: less than 16 MiB. */
 halley_status halley_memory_limit_set(uint64_t bytes, halley_error *err);
 
 #ifdef __cplusplus

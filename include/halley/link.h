@@ -1,6 +1,6 @@
 /*
- * halley/link.h - what a collective library makes of the wires: the link inside a node
- * and the network between nodes, with the measured constants of the library on them.
+ * halley/link.h - the performance of a collective library on the link inside a node and
+ * on the network between nodes, as measured constants.
  */
 #ifndef HALLEY_LINK_H
 #define HALLEY_LINK_H
@@ -11,46 +11,48 @@
 extern "C" {
 #endif
 
-/* One way to move data in a ring (NCCL's LL, LL128 and Simple protocols). */
+/* One protocol for moving data in a ring (NCCL's LL, LL128 and Simple). */
 typedef struct halley_protocol {
-    double extra_s;    /* fixed, beyond the launch */
+    double extra_s;    /* fixed time in addition to the launch */
     double hop_s;      /* one neighbour step */
-    double ramp_s;     /* more fixed time as the message grows ... */
-    double ramp_bytes; /* ... half of it at this size per rank */
+    double ramp_s;     /* further fixed time that grows with the message ... */
+    double ramp_bytes; /* ... to half its value at this size per rank */
     double share;      /* of the link's bandwidth */
-    double copy_share; /* of it, for the local copy of 1/n of the data */
+    double copy_share; /* share of the bandwidth for the local copy of 1/n of the data */
 } halley_protocol;
 
-/* How an all-to-all goes over plain links. */
+/* How an all-to-all uses links without a switch. */
 typedef enum halley_all_to_all {
     HALLEY_A2A_IN_TURN, /* one link, peer after peer */
     HALLEY_A2A_ROUND,   /* along a ring */
     HALLEY_A2A_AT_ONCE, /* a link to every peer */
 } halley_all_to_all;
 
-/* The scale-up link of one NPU and what the library makes of it. */
+/* The scale-up link of one NPU, and the library's performance on it. */
 typedef struct halley_link {
     char name[HALLEY_NAME];
     double bandwidth_Bps; /* per direction and NPU, datasheet */
     double launch_s;      /* launch and first synchronisation of a collective */
     halley_protocol ll, ll128, simple, in_switch, peer_small, peer;
-    double simple_overlap; /* exponent - 1 of the norm that hides step latency */
-    double int_slowdown;   /* of reductions of integers */
-    /* What the library believes, when it chooses (NCCL's tuner; B/s on the bus, s). */
+    double simple_overlap; /* exponent - 1 of the norm that overlaps step latency with
+                              transfer */
+    double int_slowdown;   /* slow-down factor of integer reductions */
+    /* Constants with which the library chooses an algorithm (NCCL's tuner; bus bandwidth
+     * in B/s, s). */
     double tuner_ring_Bps, tuner_ll_Bps, tuner_ll128_Bps, tuner_in_switch;
     double tuner_hop_s[3], tuner_base_s[4]; /* LL, LL128, Simple, (in-switch) */
-    /* Factors of the bandwidth by group size where sockets are crossed; 0 = 1. */
+    /* Bandwidth factors by group size where traffic crosses sockets; 0 = 1. */
     double ring_factor[17], peer_factor[17], tuner_factor[17];
-    uint32_t in_switch_min; /* ranks from which the switch reduces; 0 = never */
-    double
-        reduce_Bps; /* plain rings: memory bandwidth for adding what arrives; 0 = free */
+    uint32_t in_switch_min; /* fewest ranks for which the switch reduces; 0 = never */
+    double reduce_Bps; /* plain rings: memory bandwidth of reducing received data; 0 = no
+                          cost */
     halley_all_to_all all_to_all;
-    bool torus; /* no protocols: hop_s and share of `simple` are all */
-    /* Cluster files: pieces of a collective under way at a time, and how often so many.
-     */
+    bool torus; /* no protocols: only hop_s and share of `simple` are used */
+    /* Cluster files: pieces of a collective in flight at a time, and number of such
+     * rounds. */
     uint32_t pieces, rounds; /* 0 = 1 */
-    uint32_t stored; /* link queues: links a message waits for and is stored behind, one
-                        step; 0 = contention-free */
+    uint32_t stored; /* link queues: links per step that a message queues for and after
+                        which it is stored; 0 = contention-free */
     const struct halley_extensions *extensions; /* halley/extend.h; NULL = none */
 } halley_link;
 

@@ -1,6 +1,6 @@
 /*
- * halley/numbers.h - the numbers that people compare: parameters, rates per accelerator,
- * FLOPs over peak by stated conventions, days and money of a whole run, power.
+ * halley/numbers.h - figures that people compare: parameters, rates per accelerator,
+ * FLOPs over peak by stated conventions, duration, cost and power of a whole run.
  */
 #ifndef HALLEY_NUMBERS_H
 #define HALLEY_NUMBERS_H
@@ -13,23 +13,26 @@ extern "C" {
 
 typedef struct halley_numbers {
     double params, active_params; /* all; those that one token uses */
-    double n_npus;                /* that the plan uses */
-    double n_paid;                /* that are paid for: whole hosts or nodes */
-    double n_units;               /* those hosts or nodes */
+    double n_npus;                /* used by the plan */
+    double n_paid;                /* paid for: whole hosts or nodes */
+    double n_units;               /* number of those hosts or nodes */
     const char *unit;             /* "node", "rack" or "host"; static */
 
     double tokens_per_s_npu; /* tokens per second and accelerator */
     double flops_per_s;      /* model FLOPs per second, all accelerators */
-    double flops_per_s_npu;  /* and of one */
-    /* Model FLOPs over the peak of the plan's type. Causal attention counts the half that
-     * is needed, windows what they see (mfu, hfu); or all of it (mfu_full), as the papers
-     * on Megatron and PaLM, MaxText and NVIDIA's MLPerf constants count. Logits count,
-     * lookups of embeddings do not; of experts the active ones, without padding. */
+    double flops_per_s_npu;  /* the same for one accelerator */
+    /*
+     * Model FLOPs over the peak of the plan's number format. In mfu and hfu, causal
+     * attention counts the half that is needed and windows count the keys that they see.
+     * In mfu_full all of attention counts, as in the Megatron and PaLM papers, MaxText
+     * and NVIDIA's MLPerf constants. Logits count; embedding lookups do not. Only active
+     * experts count, without padding.
+     */
     double mfu, hfu, mfu_full;
-    double mfu_wide; /* mfu against the 16-bit peak; equal to mfu in 16 bits */
+    double mfu_wide; /* mfu relative to the 16-bit peak; equal to mfu in 16 bits */
 
     double tokens;      /* of the whole run */
-    double days;        /* of it, without interruptions */
+    double days;        /* of the run, without interruptions */
     double goodput;     /* share of the wall clock that makes progress, 0 to 1 */
     double wall_days;   /* with interruptions: days / goodput */
     double npu_hours;   /* n_npus x wall_days */
@@ -37,11 +40,13 @@ typedef struct halley_numbers {
     double energy_J;    /* of the run, with interruptions */
     double capital_usd; /* of the cluster; 0 where it is rented */
     double rent_usd_h;  /* of one accelerator; 0 where it is bought */
-    double nameplate_w; /* whole nodes by their plates, with the building */
-    double average_w;   /* at the load of this step, with the building */
+    double nameplate_w; /* nameplate power of whole nodes, including the building */
+    double average_w;   /* average power at the load of this step, including the
+                           building */
 } halley_numbers;
 
-/* From an estimate of this very design. tokens: length of the run. */
+/* `estimate` must be an estimate of this design. `tokens` is the length of the training
+ * run. */
 void halley_numbers_run(halley_numbers *out, const halley_estimate *estimate,
                         const halley_model *model, const halley_plan *plan,
                         const halley_cluster *cluster, double tokens);

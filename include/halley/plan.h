@@ -1,4 +1,4 @@
-/* halley/plan.h - how a model is cut over the NPUs and trained. */
+/* halley/plan.h - how a model is parallelized over the NPUs and trained. */
 #ifndef HALLEY_PLAN_H
 #define HALLEY_PLAN_H
 
@@ -11,9 +11,9 @@ extern "C" {
 typedef enum halley_recompute {
     HALLEY_RECOMPUTE_NONE,
     HALLEY_RECOMPUTE_SELECTIVE,    /* the attention core */
-    HALLEY_RECOMPUTE_SELECTIVE_OP, /* all but every second product */
+    HALLEY_RECOMPUTE_SELECTIVE_OP, /* all but every second matmul */
     HALLEY_RECOMPUTE_FULL,         /* whole layers, from their inputs */
-    HALLEY_RECOMPUTE_MINIMAL,      /* all but the products */
+    HALLEY_RECOMPUTE_MINIMAL,      /* all but the matmuls */
     HALLEY_RECOMPUTE_QKV,          /* all but the attention projections */
     HALLEY_RECOMPUTE_MODULES,      /* the modules of recompute_modules */
     HALLEY_RECOMPUTE_KEPT,         /* all but the tensors of recompute_keep */
@@ -23,16 +23,17 @@ typedef enum halley_recompute {
 typedef enum halley_schedule {
     HALLEY_SCHEDULE_1F1B, /* interleaved when virtual stages > 1 */
     HALLEY_SCHEDULE_GPIPE,
-    HALLEY_SCHEDULE_BREADTH_FIRST, /* all micro-batches through a chunk, then the next */
-    HALLEY_SCHEDULE_ZB_H1,         /* zero bubble: weight gradients fill it */
+    HALLEY_SCHEDULE_BREADTH_FIRST, /* each chunk processes all micro-batches before the
+                                      next chunk starts */
+    HALLEY_SCHEDULE_ZB_H1,         /* zero bubble: weight gradients fill the bubble */
     HALLEY_SCHEDULE_ZB_H2,         /* the same with twice the activations */
-    HALLEY_SCHEDULE_ZBV,           /* two chunks per stage in a V */
+    HALLEY_SCHEDULE_ZBV,           /* two chunks per stage, arranged in a V */
     HALLEY_SCHEDULE_DUALPIPE,      /* two streams from both ends, weights held twice */
     HALLEY_N_SCHEDULES
 } halley_schedule;
 
 typedef enum halley_fp8_recipe {
-    HALLEY_FP8_TENSOR, /* one scale a tensor */
+    HALLEY_FP8_TENSOR, /* one scale per tensor */
     HALLEY_FP8_ROW,
     HALLEY_FP8_BLOCK, /* blocks of 128, scaled by software: DeepSeek-V3 on Hopper */
     HALLEY_FP8_MX,    /* one scale every 32 elements, in hardware: mxfp8, mxfp4 */
@@ -40,9 +41,10 @@ typedef enum halley_fp8_recipe {
     HALLEY_N_RECIPES
 } halley_fp8_recipe;
 
-/* How often weights that are sharded (fsdp) are gathered. */
+/* How often sharded weights (fsdp) are gathered. */
 typedef enum halley_gather {
-    HALLEY_GATHER_DEFAULT,     /* once per step with pipeline stages, else micro-batch */
+    HALLEY_GATHER_DEFAULT,     /* once per step with pipeline stages, else in every
+                                  micro-batch */
     HALLEY_GATHER_STEP,        /* once per step; the whole stage stays gathered */
     HALLEY_GATHER_MICRO_BATCH, /* layer by layer in every micro-batch */
 } halley_gather;
@@ -62,7 +64,7 @@ typedef enum halley_dispatcher {
     HALLEY_N_DISPATCHERS
 } halley_dispatcher;
 
-/* What is captured in graphs, so that the host issues it as one. */
+/* What is captured in CUDA graphs, so that the host launches it as one. */
 typedef enum halley_graphs {
     HALLEY_GRAPHS_NONE,
     HALLEY_GRAPHS_ROUTER,
@@ -72,9 +74,9 @@ typedef enum halley_graphs {
 } halley_graphs;
 
 enum { HALLEY_MAX_STAGES = 256 };
-#define HALLEY_FSDP_ALL UINT32_MAX /* halley_plan_check makes dp * cp of it */
+#define HALLEY_FSDP_ALL UINT32_MAX /* halley_plan_check replaces it by dp * cp */
 
-/* What is moved out of the NPU's own memory, to tier `offload_tier`. */
+/* What is offloaded from the NPU's own memory to tier `offload_tier`. */
 enum {
     HALLEY_OFFLOAD_OPTIMIZER = 1,
     HALLEY_OFFLOAD_GRADIENTS = 2,
@@ -82,7 +84,7 @@ enum {
     HALLEY_OFFLOAD_ACTIVATIONS = 8
 };
 
-/* Modules of Megatron-Core that a backward pass computes again. */
+/* Modules of Megatron-Core that the backward pass recomputes. */
 enum {
     HALLEY_MODULE_LAYERNORM = 1,
     HALLEY_MODULE_CORE_ATTN = 2,
@@ -114,85 +116,94 @@ enum {
 
 enum { HALLEY_RANK_ORDERS = 24 };
 
-/* Zero in a degree means 1; halley_plan_check fills that in and says with
- * halley_plan_assumed what it filled in. */
+/* A degree of zero means 1. halley_plan_check fills in defaults; halley_plan_assumed
+ * lists them. */
 typedef struct halley_plan {
     uint32_t tp, pp, dp, cp, ep;
     uint32_t virtual_stages; /* interleaving: chunks of layers per stage; 0 = 1 */
     bool sequence_parallel;
-    uint32_t zero;  /* 0 to 3; what data-parallel ranks share out; 3 is fsdp */
-    uint32_t fsdp;  /* ranks that share every weight; 0 = off, dp * cp = all */
+    uint32_t zero;  /* ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also
+                       weights (fsdp) */
+    uint32_t fsdp;  /* ranks that shard every weight; 0 = off, dp * cp = all */
     bool fsdp_keep; /* keep gathered weights for the backward pass (ZeRO-2 like) */
     halley_recompute recompute;
-    uint32_t recompute_every; /* full: inputs of one layer in this many are kept; 0 = 1 */
-    uint32_t recompute_layers;  /* only the first of each stage; 0 = all */
-    uint32_t recompute_modules; /* HALLEY_MODULE_ bits, with recompute modules */
-    uint32_t recompute_keep;    /* HALLEY_TENSOR_ bits, with recompute kept */
-    uint32_t recompute_offload; /* of them, kept in the outer tier */
+    uint32_t recompute_every;  /* full: keep the input of one layer in this many; 0 = 1 */
+    uint32_t recompute_layers; /* recompute only this many first layers of each stage;
+                                  0 = all */
+    uint32_t recompute_modules; /* HALLEY_MODULE_ bits, with HALLEY_RECOMPUTE_MODULES */
+    uint32_t recompute_keep;    /* HALLEY_TENSOR_ bits, with HALLEY_RECOMPUTE_KEPT */
+    uint32_t recompute_offload; /* those of recompute_keep that are stored in the outer
+                                   tier */
     halley_schedule schedule;
-    uint32_t rank_order;    /* which ranks are neighbours: HALLEY_RANK_ORDERS choices, 0 =
-                               tp, cp, dp, pp from the innermost (halley_rank_order_name) */
+    uint32_t rank_order;    /* how ranks are numbered: one of HALLEY_RANK_ORDERS; 0 =
+                               tp, cp, dp, pp, innermost first (halley_rank_order_name) */
     uint32_t micro_batch;   /* sequences; 0 = 1 */
     uint32_t global_batch;  /* sequences */
-    uint32_t micro_batches; /* of one data-parallel rank; 0 = as the batch divides */
+    uint32_t micro_batches; /* per data-parallel rank; 0 = follows from the batch sizes */
     uint32_t seq;           /* tokens; 0 = the model's */
-    halley_dtype dtype;     /* of the products */
+    halley_dtype dtype;     /* of the matmuls */
     halley_fp8_recipe recipe;
     bool unfused_attention;
     bool old_attention; /* fused, but written for an earlier generation of devices */
     bool fp8_attention;
-    bool eager_kernels;   /* norms and activations operator by operator, not fused */
-    uint32_t bf16_layers; /* of the model, that stay in bf16: half at each end */
-    uint32_t etp;         /* ranks that share each expert; 0 = 1 */
-    uint32_t zero_group;  /* ZeRO 1 and 2: ranks that share the optimizer; 0 = all */
-    bool zero_owner;      /* ZeRO 1 in whole tensors, reduced to and sent by owners */
+    bool eager_kernels;   /* norms and activations run as separate operators, not fused */
+    uint32_t bf16_layers; /* layers of the model that stay in bf16, half at each end */
+    uint32_t etp;         /* ranks that split each expert; 0 = 1 */
+    uint32_t zero_group;  /* ZeRO 1 and 2: ranks that shard the optimizer; 0 = all */
+    bool zero_owner;      /* ZeRO 1 by whole tensors: each is reduced to its owner,
+                             which sends it back */
     halley_dispatcher dispatcher;
-    bool fp8_dispatch;  /* routed tokens travel in fp8, their results in bf16 */
-    bool overlap_ep;    /* their messages run under the compute of another micro-batch */
-    double capacity;    /* of experts, against the mean; 0 = no token is dropped */
-    double expert_skew; /* load of the fullest rank beyond the mean, share */
+    bool fp8_dispatch;  /* tokens are dispatched in fp8; results return in bf16 */
+    bool overlap_ep;    /* expert messages overlap with the compute of another
+                           micro-batch */
+    double capacity;    /* capacity factor of the experts; 0 = no token is dropped */
+    double expert_skew; /* load of the fullest rank above the mean, as a fraction */
     halley_graphs graphs;
-    bool embeddings_as_layers; /* stages count embedding and head as one layer each */
-    uint32_t gradient_bytes;   /* of a gradient on the wire; 0 = 2 */
-    uint32_t n_stage_layers;   /* uneven stages: how many are given; 0 = even */
+    bool embeddings_as_layers; /* embedding and head count as one layer each when
+                                  stages are cut */
+    uint32_t gradient_bytes;   /* bytes of a gradient in messages; 0 = 2 */
+    uint32_t n_stage_layers;   /* uneven stages: length of stage_layers; 0 = even */
     uint8_t stage_layers[HALLEY_MAX_STAGES];
-    uint32_t lora;    /* rank of adapters beside frozen weights; 0 = all is trained */
-    uint32_t offload; /* HALLEY_OFFLOAD_ bits */
-    uint32_t offload_tier;   /* 0 = the nearest beyond local memory */
-    uint32_t offload_layers; /* with offloaded activations: of this many layers of a
-                                stage; 0 = all */
+    uint32_t lora;         /* rank of the adapters on frozen weights; 0 = all weights are
+                              trained */
+    uint32_t offload;      /* HALLEY_OFFLOAD_ bits */
+    uint32_t offload_tier; /* 0 = the nearest tier after local memory */
+    uint32_t offload_layers; /* with offloaded activations: how many layers of a stage;
+                                0 = all */
     halley_gather gather;
-    halley_choice fp8_params; /* weights are held in the low type; default: they are */
-    double gradient_memory;   /* bytes held per gradient; 0 = by type and stack */
-    double optimizer_memory;  /* bytes per parameter of the optimizer; 0 = the same */
-    bool spread;      /* what does not fit lies in the next tier, everything in proportion
-                         (COMET): one effective bandwidth */
-    bool no_overlap;  /* communication never hides behind compute */
-    uint32_t expose;  /* HALLEY_EXPOSE_ bits: of these kinds it never does */
+    halley_choice fp8_params; /* weights are stored in the low-precision type; default:
+                                 they are */
+    double gradient_memory;   /* bytes stored per gradient; 0 = by number format and
+                                 stack */
+    double optimizer_memory;  /* bytes per parameter of the optimizer; 0 = by number
+                                 format and stack */
+    bool spread;              /* spill what does not fit to the next tier, proportionally
+                                 across all classes (COMET): one effective bandwidth */
+    bool no_overlap;          /* communication never overlaps with compute */
+    uint32_t expose;  /* HALLEY_EXPOSE_ bits: communication that never overlaps with
+                         compute */
     bool has_experts; /* halley_plan_check sets it */
-    /* Bits 1 << halley_plan_key: keys a file, an option or a study gave. Defaults that
-     * depend on the rest of the plan are only used where the key is not among them. */
+    /* Bits 1 << halley_plan_key: keys that a file, an option or a study set. Defaults
+     * that depend on the rest of the plan apply only to keys that are not set. */
     uint64_t given;
 } halley_plan;
 
-/*
- * Fill in defaults, then check against the model and `n_npus` (0 = tp*cp*pp*dp): degrees
- * multiply to it and divide heads, layers, experts and batch. One sentence in err says
- * which does not and what to change.
- */
+/* Fill in defaults, then check the plan against the model and `n_npus` (0 = tp*cp*pp*dp).
+ * The degrees must multiply to n_npus and divide heads, layers, experts and batch. The
+ * error says which one does not and what to change. */
 halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                                 uint32_t n_npus, halley_error *err);
 
-/* HALLEY_EINVAL when tp or cp cannot cut the heads of the model; names the nearest tp. */
+/* HALLEY_EINVAL: tp or cp cannot divide the model's heads; the error names the nearest
+ * tp. */
 halley_status halley_plan_check_heads(const halley_plan *plan, const halley_model *model,
                                       halley_error *err);
-/* HALLEY_EINVAL when the NPU has no units for the plan's number format. Fills in the
- * scaling factors of fp4 where the plan names none: nv where the NPU has them, else mx.
- */
+/* HALLEY_EINVAL: the NPU has no units for the plan's number format. If the plan names no
+ * scaling factors for fp4, this fills them in: nv if the NPU has them, else mx. */
 halley_status halley_plan_check_npu(halley_plan *plan, const halley_npu *npu,
                                     halley_error *err);
 
-/* The i-th default that a checked plan uses because nobody gave the key: "global batch
+/* The i-th default that a checked plan uses because the key was not set: "global batch
  * 128", "sequence 8192 (from the model)", "zero 1"; false past the last. */
 bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *plan,
                          const halley_model *model);
@@ -205,7 +216,7 @@ uint32_t halley_plan_micro_batches(const halley_plan *plan);
 const char *halley_plan_format_name(const halley_plan *plan);
 const char *halley_schedule_name(halley_schedule schedule);    /* lent, static */
 const char *halley_recompute_name(halley_recompute recompute); /* lent, static */
-/* "tp-cp-dp-pp": ranks that differ only in the first are neighbours. */
+/* "tp-cp-dp-pp": ranks that differ only in the first dimension are neighbours. */
 const char *halley_rank_order_name(uint32_t rank_order); /* lent, static */
 
 #ifdef __cplusplus

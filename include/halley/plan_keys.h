@@ -1,9 +1,9 @@
 /*
- * halley/plan_keys.h - the keys of a plan, listed once: plan files, the options of
- * commands and their pages are made from these lists.
+ * halley/plan_keys.h - the keys of a plan. Plan files, command-line options and their
+ * manual pages are generated from these lists.
  *
- * To add a key: a row here, a row in the table of workload/plan_file.c, the member of
- * halley_plan, and what it does to time, memory and traces.
+ * To add a key, add a row here, a row in the table of workload/plan_file.c and the member
+ * of halley_plan. Then implement its effect on time, memory and traces.
  */
 #ifndef HALLEY_PLAN_KEYS_H
 #define HALLEY_PLAN_KEYS_H
@@ -99,8 +99,7 @@ extern "C" {
       "with offloaded activations: layers of each stage that are offloaded", "0, all",   \
       "4")
 
-/* X(ID, "key", negatable, "what it is", "default", "example"); a switch needs no example
- */
+/* X(ID, "key", negatable, "what it is", "default", "example"); no example for switches */
 #define HALLEY_PLAN_SWITCHES(X)                                                          \
     X(SEQUENCE_PARALLEL, "sequence-parallel", true,                                      \
       "sequence parallelism: split tokens between tensor-parallel blocks",               \
@@ -127,7 +126,8 @@ extern "C" {
       "overlap expert communication with the compute of another micro-batch", "no",      \
       NULL)
 
-/* As the values, but more than one value, joined by + or , in a text. */
+/* Like HALLEY_PLAN_VALUES, but with more than one value, joined by + or a comma in a
+ * text. */
 #define HALLEY_PLAN_LISTS(X)                                                             \
     X(STAGE_LAYERS, "stage-layers", "N,N,...", "layers of each pipeline stage", "even",  \
       "24,25,25,22")                                                                     \
@@ -156,47 +156,40 @@ typedef enum halley_plan_key {
 } halley_plan_key;
 #undef HALLEY_PLAN_ID
 
-/* ZeRO 1, sequence parallel where there is tensor parallelism; else all zero. */
+/* ZeRO 1, and sequence parallelism with tensor parallelism; everything else is zero. */
 void halley_plan_default(halley_plan *out);
-/*
- * Set one key from a text, as on a command line: "8", "full", "yes",
- * "optimizer+gradients". Lists add up. HALLEY_EINVAL for what cannot be.
- */
+/* Set one key from a text, as on a command line: "8", "full", "yes",
+ * "optimizer+gradients". Further calls for a list add to it. HALLEY_EINVAL: the value is
+ * not possible. */
 halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char *text,
                               halley_error *err);
-/*
- * Set the keys that a plan file (YAML or JSON) names; the others stay as they are.
- * In *given (may be NULL) a bit 1 << key is set for each.
- */
+/* Set the keys that a plan file (YAML or JSON) contains; the others do not change. Each
+ * key that is set also sets its bit 1 << key in *given (may be NULL). */
 halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *path,
                                halley_error *err);
 
-/* The same from the text of such a file; `name` stands for its path in errors. */
+/* The same from the text of such a file; errors show `name` in place of the path. */
 halley_status halley_plan_parse(halley_plan *plan, uint64_t *given, const char *text,
                                 size_t n, const char *name, halley_error *err);
 
-/*
- * The value of one key as JSON: 8, "full", true, ["optimizer"]. *out is the caller's to
- * free; NULL when the key has no value in this plan. Reading what is printed for every
- * key gives the same plan.
- */
+/* The value of one key as JSON: 8, "full", true, ["optimizer"]. The caller frees *out; it
+ * is NULL if the key has no value in this plan. Reading the printed values of all keys
+ * gives the same plan. */
 halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan_key key,
                                 halley_error *err);
 /* "micro-batch"; lent, static. */
 const char *halley_plan_key_name(halley_plan_key key);
 /*
- * The key that a word of training programs means: "tensor-model-parallel-size" and
- * "tensor" mean tp. In *is_alias (may be NULL) whether the word is an option of such a
- * program with the same values, so that command lines accept it; others are only good for
- * "did you mean". _ is read as -. False when no key is meant.
+ * Find the key for a word of other training programs: "tensor-model-parallel-size" and
+ * "tensor" mean tp. *is_alias (may be NULL) is true if the word is an option of such a
+ * program with the same values; command lines accept those. Other words only serve "did
+ * you mean". _ is read as -. Returns false if no key matches.
  */
 bool halley_plan_key_find(halley_plan_key *out, bool *is_alias, const char *word);
-/*
- * The words that a key takes, or of which its list is made, up to a NULL; NULL for keys
- * that take something else. Lent, static.
- */
+/* The words that a key accepts, or that its list may contain, up to a NULL. NULL for keys
+ * with other values. Lent, static. */
 const char *const *halley_plan_key_words(halley_plan_key key);
-/* True where a key takes several of its words, or numbers. */
+/* True if a key takes several words or numbers. */
 bool halley_plan_key_is_list(halley_plan_key key);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* halley/plan_trace.h - a plan as Chakra traces, one a rank. */
+/* halley/plan_trace.h - a plan as Chakra traces, one per rank. */
 #ifndef HALLEY_PLAN_TRACE_H
 #define HALLEY_PLAN_TRACE_H
 
@@ -12,21 +12,21 @@ extern "C" {
 #endif
 
 /*
- * One training step as roles, one per pipeline stage: the traces that halley_plan_trace
- * gives to single ranks, with groups and peers by rule. The factor by which ranks wait
- * for each other (HALLEY_PART_MEETING) is not part of it. The plan must have passed
- * halley_plan_check. On success *out is the caller's.
+ * One training step as roles, one per pipeline stage. The traces are those of
+ * halley_plan_trace for single ranks, with groups and peers defined by rules. They do not
+ * include the factor by which ranks wait for each other (HALLEY_PART_MEETING). The plan
+ * must have passed halley_plan_check. On success the caller owns *out.
  */
 halley_status halley_plan_template(halley_template **out, const halley_model *model,
                                    const halley_plan *plan, const halley_cluster *cluster,
                                    const halley_stack *stack, halley_error *err);
 
 /*
- * One training step of `rank`: compute nodes with num_ops, tensor_size and a duration (in
- * microseconds, and in duration_ns), collectives of the plan's groups (pg_name), messages
- * between stages, loads and stores of what is kept in an outer tier. Ranks count tensor
- * parallel first, then context, data and pipeline parallel. The plan must have passed
- * halley_plan_check. On success *out is the caller's.
+ * One training step of `rank`. Compute nodes have num_ops, tensor_size and a duration (in
+ * microseconds, and in duration_ns). Collectives have the plan's groups (pg_name). There
+ * are messages between stages, and loads and stores of data in an outer tier. Ranks count
+ * tensor parallel first, then context, data and pipeline parallel. The plan must have
+ * passed halley_plan_check. On success the caller owns *out.
  */
 halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 const halley_plan *plan, const halley_cluster *cluster,
@@ -41,15 +41,15 @@ typedef enum halley_pass_kind {
     HALLEY_PASS_WEIGHT    /* weight gradients alone */
 } halley_pass_kind;
 
-/* A micro-batch passes through a chunk of a stage: which nodes, by index in the trace of
- * the stage. Messages that hide next to it are among them. */
+/* One micro-batch passes through one chunk of a stage. Nodes are indexes in the trace of
+ * the stage and include the messages that overlap with the pass. */
 typedef struct halley_plan_pass {
     halley_pass_kind kind;
     uint32_t chunk, micro_batch;
     uint32_t first_node, n_nodes;
 } halley_plan_pass;
-/* The passes of stage i < plan->pp in the order in which it runs them. On success *out is
- * the caller's, to free(). */
+/* The passes of stage i < plan->pp in the order in which it runs them. On success the
+ * caller owns *out and must free() it. */
 halley_status halley_plan_passes(halley_plan_pass **out, size_t *n,
                                  const halley_model *model, const halley_plan *plan,
                                  const halley_cluster *cluster, const halley_stack *stack,

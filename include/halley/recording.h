@@ -1,9 +1,9 @@
 /*
- * halley/recording.h - recordings of profilers as Chakra traces, and what they say.
+ * halley/recording.h - read recordings of profilers as Chakra traces, and analyse them.
  *
- * A recording is what a profiler wrote about one or more ranks of a run: Kineto JSON of
- * PyTorch, an nsys SQLite export, an xplane.pb of JAX or TensorFlow, JSON or CSV of
- * rocprofv3. It needs no execution trace beside it.
+ * A recording is a profiler's output for one or more ranks of a run. Supported are Kineto
+ * JSON of PyTorch, nsys SQLite exports, xplane.pb of JAX or TensorFlow, and JSON or CSV
+ * of rocprofv3. A recording needs no execution trace next to it.
  */
 #ifndef HALLEY_RECORDING_H
 #define HALLEY_RECORDING_H
@@ -22,35 +22,35 @@ typedef enum halley_file_kind {
     HALLEY_FILE_OTHER            /* something else that is known */
 } halley_file_kind;
 halley_file_kind halley_file_recognise(const char *path);
-/* What a file is that neither reads, and which command takes it; NULL = not known.
- * `text` holds the answer. */
+/* Describe a file that neither function reads, and name the command that takes it; NULL =
+ * not known. `text` holds the answer. */
 const char *halley_file_describe(const char *path, char *text, size_t size);
 
-/* Where the trace of a rank goes, one of n; *path is lent until the link ends. Ranks are
- * asked for one after the other, rank 0 last. */
+/* The output path of one of n_ranks ranks; *path is lent until the link ends. It is
+ * called for one rank after the other, for rank 0 last. */
 typedef halley_status halley_rank_path(const char **path, void *context, uint32_t rank,
                                        uint32_t n_ranks, halley_error *err);
 
 /* {0} is the default. */
 typedef struct halley_recording_opts {
-    const char *rules;         /* file of kernel rules that go before the built-in ones */
-    const char *recorded_on;   /* the device, where the recording does not name it */
-    uint64_t pid;              /* nsys: only this process; 0 = all of them, a rank each */
-    bool partial;              /* of a file that is cut, take the events that are whole */
+    const char *rules;         /* file of kernel rules that override the built-in ones */
+    const char *recorded_on;   /* the device, if the recording does not name it */
+    uint64_t pid;              /* nsys: only this process; 0 = all, each is a rank */
+    bool partial;              /* accept a truncated file and use its complete events */
     uint32_t n_threads;        /* of the files; 0 = one per core */
     const halley_watch *watch; /* progress in files, and cancellation; NULL = none */
-    /* If set, every rank is written to a file (.et, or .et.gz by its name) as it is made.
-     * The set then holds what the traces say as a whole, metadata and groups, and none of
-     * their other nodes: that needs a quarter of the memory. */
+    /* If set, every rank is written to a file (.et, or .et.gz by its name) as soon as it
+     * is made. The set then holds only the metadata and groups of the traces, not their
+     * other nodes. This needs a quarter of the memory. */
     halley_rank_path *save_as;
     void *save_context;
 } halley_recording_opts;
 
 /*
- * Link the recordings of one run, each of one or more ranks. Ranks are what the
- * recordings say, else the last number in the files' names; a rank that is missing in
- * the middle is an error that names it. Clocks are aligned by collectives. On success
- * *out and *reports (one per rank; free() them) are the caller's.
+ * Link the recordings of one run, each of one or more ranks. Rank numbers come from the
+ * recordings, else from the last number in the files' names. A missing rank between
+ * others is an error that names it. Clocks are aligned by collectives. On success the
+ * caller owns *out and *reports (one per rank; free() them).
  */
 halley_status halley_recordings_link(halley_trace_set **out, halley_link_report **reports,
                                      const char *const *paths, size_t n_paths,
@@ -62,11 +62,11 @@ typedef struct halley_kernel_class {
     const char *name;
     uint64_t n;
     double s, share;         /* of the device time */
-    double flops, bytes;     /* of those kernels whose shapes are known; 0 = none are */
-    double flops_s, bytes_s; /* the time of these */
+    double flops, bytes;     /* of the kernels whose shapes are known; 0 = none */
+    double flops_s, bytes_s; /* the time of these kernels */
 } halley_kernel_class;
 
-/* One kernel of a name, all its runs together. */
+/* All runs of the kernels with one name. */
 typedef struct halley_kernel_row {
     const char *name, *class_name, *operator_name, *shapes; /* "" = not known */
     uint64_t n;
@@ -82,12 +82,12 @@ typedef struct halley_step_row {
     double tail_s;          /* how long device work goes on after its end */
 } halley_step_row;
 
-/* Idle time of the devices, by what ended it. */
+/* Idle time of the devices, by the cause that ended it. */
 typedef struct halley_idle {
     double s, host, communication, synchronisation, launch_latency, nothing;
 } halley_idle;
 
-/* What a linked recording says. Texts are lent until it is freed. */
+/* Analysis of a linked recording. Texts are lent until it is freed. */
 typedef struct halley_kernels {
     size_t size;                        /* filled by the library, see error.h */
     const char *kind, *device, *schema; /* "" = not known */
@@ -107,17 +107,15 @@ typedef struct halley_kernels {
     uint64_t n_launches;
     double mean_call_s, mean_to_device_s;
     double recorded_s, replayed_s;
-    double late_share; /* of the window: lags above 30 us that nothing explains */
+    double late_share; /* share of the window: lags above 30 us without a known cause */
     const char **warnings;
     size_t n_warnings;
     const char *verdict;
     const char *facts; /* JSON of the recording: collectives_host, groups, hta; "{}" */
 } halley_kernels;
 
-/*
- * Count the device work of a linked recording, all ranks together; steps are rank 0's.
- * HALLEY_EINVAL: the traces were not linked from a profiler's recording.
- */
+/* Count the device work of a linked recording, over all ranks; the steps are those of
+ * rank 0. HALLEY_EINVAL: the traces were not linked from a profiler's recording. */
 halley_status halley_kernels_count(halley_kernels **out, const halley_trace_set *set,
                                    halley_error *err);
 void halley_kernels_free(halley_kernels *kernels);

@@ -1,9 +1,9 @@
 /*
- * halley/recording_diff.h - what got slower from one recording to another.
+ * halley/recording_diff.h - find what got slower from one recording to another.
  *
  * The call trees of two linked recordings (threads, ranges, operators, kernels) are
- * aligned, and times are added up by operator. Times of all rows add up exactly to those
- * of the recordings.
+ * aligned, and times are added up by operator. The times of all rows add up exactly to
+ * those of the recordings.
  */
 #ifndef HALLEY_RECORDING_DIFF_H
 #define HALLEY_RECORDING_DIFF_H
@@ -14,15 +14,15 @@
 extern "C" {
 #endif
 
-/* How often something ran, and how long: on the host by itself, and the kernels that it
+/* How often something ran, its self time on the host, and the time of the kernels that it
  * launched. */
 typedef struct halley_run_sum {
     uint64_t n;
     int64_t host_ns, device_ns;
 } halley_run_sum;
 
-/* An operator; one that only one recording has has the name "" in the other. Names differ
- * where kernels of one class took each other's place. */
+/* An operator. If only one recording has it, its name in the other is "". The names
+ * differ where a kernel was replaced by another of the same class. */
 typedef struct halley_operator_row {
     const char *name_a, *name_b;
     halley_run_sum a, b;
@@ -46,12 +46,11 @@ typedef struct halley_recording_diff {
     void *memory;
 } halley_recording_diff;
 
-/* Were both linked from recordings of profilers, so that they can be aligned? */
+/* True if both were linked from recordings of profilers, so that they can be aligned. */
 bool halley_recordings_can_align(const halley_trace_set *a, const halley_trace_set *b);
-/*
- * Align rank by rank; ranks that only one set has count as there alone. On success *out
- * is the caller's, to free with halley_recording_diff_free; it may outlive the sets.
- */
+/* Align rank by rank. A rank that only one set has counts as present in that set alone.
+ * On success the caller owns *out and frees it with halley_recording_diff_free; it may
+ * outlive the sets. */
 halley_status halley_recordings_diff(halley_recording_diff **out,
                                      const halley_trace_set *a, const halley_trace_set *b,
                                      halley_error *err);

@@ -1,4 +1,7 @@
-/* halley/recording_tree.h - the call tree of a recording, as a page to open and fold. */
+/*
+ * halley/recording_tree.h - the call tree of a recording as an HTML page whose rows
+ * unfold.
+ */
 #ifndef HALLEY_RECORDING_TREE_H
 #define HALLEY_RECORDING_TREE_H
 
@@ -10,13 +13,17 @@ extern "C" {
 
 typedef struct halley_tree_summary {
     uint64_t n_nodes; /* operators, ranges and kernels */
-    uint64_t n_rows;  /* of the page: what one caller calls by one name is one row */
+    uint64_t n_rows;  /* of the page: calls of one name by one caller are one row */
 } halley_tree_summary;
 
-/* Was the trace linked from a profiler's recording, so that it has a call tree? */
+/*
+ * True if the trace was linked from a profiler's recording, so that it has a call tree.
+ */
 bool halley_recording_has_tree(const halley_trace *trace);
-/* Write the page to `path` ("-" = stdout): threads, ranges, operators and kernels, each
- * with how often it ran and its time on host and device, callees included. */
+/*
+ * Write the page to `path` ("-" = stdout). It lists threads, ranges, operators and
+ * kernels with their number of calls and their time on host and device, callees included.
+ */
 halley_status halley_recording_tree_save(const halley_trace *trace, const char *path,
                                          const char *title, halley_tree_summary *summary,
                                          halley_error *err);

@@ -1,7 +1,8 @@
 /*
- * halley/replay.h - run a trace set on the machine at hand, one MPI process per rank:
- * collectives and messages as MPI's, compute as spinning, matmuls or sleep, memory as
- * copies. All functions are called by every process of the job (mpirun).
+ * halley/replay.h - run a trace set on the current machine, one MPI process per rank.
+ * Collectives and messages run as MPI calls; compute runs as spinning, matmuls or sleep;
+ * memory nodes run as copies. Every process of the job (mpirun) must call each of these
+ * functions.
  */
 #ifndef HALLEY_REPLAY_H
 #define HALLEY_REPLAY_H
@@ -16,7 +17,8 @@ extern "C" {
 
 typedef enum halley_replay_compute {
     HALLEY_REPLAY_SPIN,   /* busy for the recorded time */
-    HALLEY_REPLAY_MATMUL, /* matmuls of OpenBLAS that take the recorded time alone */
+    HALLEY_REPLAY_MATMUL, /* OpenBLAS matmuls sized so that they take the recorded time
+                             when run alone */
     HALLEY_REPLAY_SLEEP,  /* idle for the recorded time */
 } halley_replay_compute;
 
@@ -32,36 +34,39 @@ typedef struct halley_replay_opts {
         n_warm_ups; /* runs before them that do not count; UINT32_MAX = none, 0 = 1 */
     bool only_comm, only_compute;
     double size_scale, compute_scale; /* factors of sizes and times; 0 = 1 */
-    bool shrink;    /* fewer processes than ranks: the first ranks, groups cut to them */
+    bool shrink;    /* fewer processes than ranks: run the first ranks, with groups
+                       reduced to them */
     bool one_trace; /* every process runs the trace of rank 0 */
     bool dry_run;   /* check and count; run nothing */
     uint64_t seed;  /* of the data that is sent and multiplied */
     halley_replay_compute compute;
     halley_replay_progress progress;
     double time_limit_s;  /* of the whole job; 0 = none */
-    double stall_limit_s; /* without any progress, or any sign of a process; 0 = 8 */
-    const char *groups; /* file of communicator groups; NULL = those beside the traces */
+    double stall_limit_s; /* without progress, or without a heartbeat of a process; 0 =
+                             8 */
+    const char *groups;   /* file of communicator groups; NULL = the one next to the
+                             traces */
     const char *repeats_file; /* CSV of step times, written after every repeat; or NULL */
 } halley_replay_opts;
 
 typedef struct halley_replay halley_replay; /* a finished replay; opaque */
 
 /*
- * Replay `traces`, one per process. On success *out is the caller's; only the first
+ * Replay `traces`, one per process. On success the caller owns *out; only the first
  * process (halley_replay_is_first) has results. A process that dies, or ranks whose
- * communication does not match, end the job: HALLEY_EDEADLOCK, and what was finished by
- * then is in *out as well (else it is NULL).
+ * communication does not match, end the job with HALLEY_EDEADLOCK. *out then holds the
+ * repeats that were finished; after other errors it is NULL.
  */
 halley_status halley_replay_run(halley_replay **out, const halley_trace_set *traces,
                                 const halley_replay_opts *opts, halley_error *err);
 void halley_replay_free(halley_replay *r);
 bool halley_replay_is_first(const halley_replay *r);
 uint32_t halley_replay_ranks(const halley_replay *r);
-/* Step times of the finished repeats, in seconds; their number. Lent. */
+/* The step times of the finished repeats, in seconds. Returns their number. Lent. */
 uint32_t halley_replay_steps(const double **out, const halley_replay *r);
 /* The median of them; 0 when there is none. */
 double halley_replay_step_s(const halley_replay *r);
-/* What was left out or changed; sentences, lent. */
+/* What was left out or changed, as sentences; lent. */
 uint32_t halley_replay_note_count(const halley_replay *r);
 const char *halley_replay_note(const halley_replay *r, uint32_t i);
 
@@ -72,27 +77,28 @@ typedef struct halley_replay_row {
     uint32_t n_members;
     uint64_t bytes;     /* as the nodes give them, scaled */
     uint64_t count;     /* in one step, over all groups */
-    double measured_s;  /* mean of the medians over the repeats; of the member that came
-                           last, so without waiting */
-    double recorded_s;  /* the same of the trace's own times; 0 = it has none */
-    double simulated_s; /* the same of `simulated`; 0 = not simulated */
+    double measured_s;  /* mean over the nodes of the median over the repeats, of the
+                           member that arrived last, so without waiting */
+    double recorded_s;  /* the same for the times recorded in the trace; 0 = none */
+    double simulated_s; /* the same for `simulated`; 0 = not simulated */
     double alg_Bps;     /* larger buffer of one rank / measured_s */
-    double bus_Bps;     /* alg_Bps times what a ring sends of the buffer */
+    double bus_Bps;     /* alg_Bps times the share of the buffer that a ring sends */
 } halley_replay_row;
-/* Fills the rows; `simulated` is a recorded result of the same traces, or NULL. *out is
- * the caller's, to free(). */
+/* List the rows. `simulated` is a result of the same traces with recorded nodes, or NULL.
+ * The caller owns *out and must free() it. */
 halley_status halley_replay_rows(halley_replay_row **out, size_t *n,
                                  const halley_replay *r, const halley_result *simulated,
                                  halley_error *err);
-/* The traces as they were run, with measured times of the median repeat. *out is the
- * caller's. */
+/* The traces as they were run, with the measured times of the median repeat. The caller
+ * owns *out. */
 halley_status halley_replay_traces(halley_trace_set **out, const halley_replay *r,
                                    halley_error *err);
 
 /*
  * Measure collectives and messages of many sizes on this machine and describe it as a
- * cluster file. On the first process *out is its text, the caller's to free(); on others
- * NULL. `n_samples`: per size, 0 = 20; sizes up to largest_bytes (0 = 16 MiB).
+ * cluster file. On the first process *out is its text, which the caller must free(); on
+ * others it is NULL. n_samples is per size, 0 = 20. Sizes go up to largest_bytes (0 = 16
+ * MiB).
  */
 typedef struct halley_replay_fit_opts {
     uint32_t n_samples;
@@ -102,7 +108,7 @@ typedef struct halley_replay_fit_opts {
 } halley_replay_fit_opts;
 halley_status halley_replay_fit(char **out, const halley_replay_fit_opts *opts,
                                 halley_error *err);
-/* Ends MPI in this process; to be called last, once. */
+/* End MPI in this process; call this once, at the end. */
 void halley_replay_finish(void);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /*
  * halley/report.h - results for people: HTML pages, SVG figures, tables as text, and
- * timelines that Perfetto and chrome://tracing open. Pictures of single traces are in
+ * timelines for Perfetto and chrome://tracing. Pictures of single traces are in
  * halley/trace_view.h.
  *
- * Files appear whole or not at all. Pages hold everything they need and load nothing.
- * Texts are the caller's, to free().
+ * A file is written completely or not at all. Pages are self-contained and load nothing.
+ * The caller must free() texts.
  */
 #ifndef HALLEY_REPORT_H
 #define HALLEY_REPORT_H
@@ -17,43 +17,43 @@
 extern "C" {
 #endif
 
-/* An exploration as one HTML page: front, heat maps, sensitivities, break-even. */
+/* An exploration as one HTML page: Pareto front, heat maps, sensitivities, break-even. */
 halley_status halley_report_explore_page(const char *path, const halley_study *study,
                                          const halley_exploration *exploration,
                                          halley_error *err);
-/* Each of its figures as SVG into a folder, which is made if it is not there. */
+/* Write each of its figures as SVG into a folder, which is created if necessary. */
 halley_status halley_report_explore_figures(const char *folder, const halley_study *study,
                                             const halley_exploration *exploration,
                                             halley_error *err);
-/* The `top` best designs, the front, what matters, and what was refused; 0 = 10. */
+/* The `top` best designs (0 = 10), the Pareto front, sensitivities, and refusals. */
 halley_status halley_report_explore_text(char **out, const halley_study *study,
                                          const halley_exploration *exploration,
                                          uint32_t top, halley_error *err);
 
-/* Times of ranks, communication by kind, use of the network. */
+/* Times of ranks, communication by kind, network utilization. */
 halley_status halley_report_sim_text(char **out, const halley_result *result,
                                      halley_error *err);
 /* The critical path; needs a result with recorded nodes (halley_sim_opts.record). */
 halley_status halley_report_sim_path(char **out, const halley_result *result,
                                      const halley_trace_set *traces, halley_error *err);
-/* A row per rank as CSV. */
+/* CSV with one row per rank. */
 halley_status halley_report_sim_ranks(char **out, const halley_result *result,
                                       halley_error *err);
-/* When everything ran, for Perfetto; needs recorded nodes. `expand` lists ranks
- * ("0-7,64") or is "all"; NULL: one rank of each symmetry class, with those it
- * represents. */
+/* The times of all nodes, for Perfetto; needs recorded nodes. `expand` lists ranks
+ * ("0-7,64") or is "all". NULL: one rank of each symmetry class, labelled with the ranks
+ * it represents. */
 halley_status halley_report_sim_timeline(const char *path, const halley_result *result,
                                          const halley_trace_set *traces,
                                          const char *expand, halley_error *err);
-/* How busy links were over time: SVG when the path ends in .svg, else CSV. Needs a result
+/* Utilization of links over time: SVG if the path ends in .svg, else CSV. Needs a result
  * with heat (halley_sim_opts.heat). */
 halley_status halley_report_sim_heat(const char *path, const halley_result *result,
                                      halley_error *err);
-/* How full the memories of the NPUs were over time, as CSV; needs recorded nodes. */
+/* Memory use of the NPUs over time, as CSV; needs recorded nodes. */
 halley_status halley_report_sim_memory(const char *path, const halley_result *result,
                                        halley_error *err);
 
-/* When the nodes of a recording ran, all ranks, for Perfetto. */
+/* The times of the nodes of a recording, all ranks, for Perfetto. */
 halley_status halley_report_recording_timeline(const char *path,
                                                const halley_trace_set *traces,
                                                halley_error *err);

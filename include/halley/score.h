@@ -1,5 +1,5 @@
 /*
- * halley/score.h - predictions against published measurements, and constants fitted to
+ * halley/score.h - compare predictions with published measurements, and fit constants to
  * them.
  */
 #ifndef HALLEY_SCORE_H
@@ -23,64 +23,66 @@ typedef struct halley_score_worst {
     double measured, predicted; /* in the metric's unit */
 } halley_score_worst;
 
-/* One set of rows under one metric. Errors are percent of the measured value. */
+/* One set of rows under one metric. Errors are in percent of the measured value. */
 typedef struct halley_score_set {
     char set[HALLEY_NAME];
     char metric[HALLEY_NAME]; /* "step time", "peak memory", "latency", ... */
     uint32_t rows, scored;
     double mape_pct, median_pct, bias_pct, spearman;
-    double cv_pct;     /* mean error, no row of a layout seen in the fit; < 0 = not run */
-    uint32_t n_fitted; /* constants fitted in the stacks that served the set */
-    /* Choosing the predicted-best of runs of one model, batch and machine: how much
-     * longer than the measured best, on average over n_choices such groups of three and
-     * more. */
+    double cv_pct;     /* mean error of fits that saw no row of the layout; < 0 = not
+                          run */
+    uint32_t n_fitted; /* constants fitted in the stacks that the set used */
+    /* Cost of choosing by prediction among runs of one model, batch and machine: how much
+     * longer the predicted-best run takes than the measured best. Mean over n_choices
+     * such groups of three or more. */
     double regret_pct;
     uint32_t n_choices;
     uint32_t n_skips, n_worst;
     halley_score_skip skips[HALLEY_SCORE_SKIPS];
     halley_score_worst worst[HALLEY_SCORE_WORST];
-    /* memory: runs that ran out of memory, and how many of them are refused; runs that
-     * fitted, and how many of them are refused all the same */
+    /* memory: runs that ran out of memory, and how many of them halley refuses; runs that
+     * fitted, and how many of them it refuses wrongly */
     uint32_t n_out, n_out_refused, n_fit, n_fit_refused;
 } halley_score_set;
 
 typedef struct halley_score_opts {
-    bool defaults;     /* no fitted constant: defaults and what files give */
-    bool unknown;      /* no stack files: every constant at its default */
-    uint32_t folds;    /* cross-validate by layout with as many folds; 0 = do not */
-    const char *stack; /* a stack file to use for the rows it serves; NULL = ours */
+    bool defaults;     /* use no fitted constants: only defaults and values that files
+                          give */
+    bool unknown;      /* use no stack files: every constant has its default */
+    uint32_t folds;    /* cross-validate by layout with this many folds; 0 = do not */
+    const char *stack; /* a stack file for the rows that match it; NULL = halley's
+                          presets */
 } halley_score_opts;
 
-/* One run, predicted. */
+/* The prediction for one run. */
 typedef struct halley_score_row {
     char id[HALLEY_SCORE_TEXT], set[HALLEY_NAME], layout[HALLEY_SCORE_TEXT];
-    char npu[HALLEY_NAME], stack[HALLEY_NAME]; /* the device; whose constants were used */
+    char npu[HALLEY_NAME], stack[HALLEY_NAME]; /* the device; the stack whose constants
+                                                  were used */
     halley_dtype dtype;                        /* of the matmuls */
     double measured_s, predicted_s;
-    double held_out_s; /* predicted by a fit that has not seen its layout; 0 = not run */
+    double held_out_s; /* prediction of a fit that did not see its layout; 0 = not run */
     double measured_bytes, predicted_bytes; /* peak memory; 0 = not measured */
-    double full;           /* predicted memory of the device over its capacity */
-    halley_memory_fit fit; /* whether halley would have let it run */
+    double full;                            /* predicted device memory over capacity */
+    halley_memory_fit fit;                  /* whether halley would have accepted it */
 } halley_score_row;
 
 typedef struct halley_score {
     size_t size; /* filled by the library, see error.h */
     uint32_t n_sets, n_rows;
     halley_score_set *sets;
-    halley_score_row *rows; /* of runs only */
+    halley_score_row *rows; /* only runs of training steps */
 } halley_score;
 
-/*
- * Score files: runs in the format of our data (JSON), measured products and collectives
- * (CSV), recognised by content. A name without a dot or slash is one of our own sets
- * ("bloom"). No files: all our own runs. On success *out is the caller's.
- */
+/* Score files: runs in halley's JSON format, or CSV tables of measured matmuls and
+ * collectives, recognised by content. A name without a dot or slash is a built-in set
+ * ("bloom"). No files: all built-in runs. On success the caller owns *out. */
 halley_status halley_score_run(halley_score **out, const char *const *files,
                                size_t n_files, const halley_score_opts *opts,
                                halley_error *err);
 void halley_score_free(halley_score *score);
 
-/* What a fit moved. */
+/* A constant that a fit changed. */
 typedef struct halley_fit_move {
     halley_constant constant;
     double from, to;
@@ -92,19 +94,17 @@ typedef struct halley_fit {
     uint32_t n_rows, n_layouts, n_moves;
     halley_fit_move moves[HALLEY_MAX_FITTED];
     double before_pct, after_pct, cv_pct; /* mean errors; cv < 0: too few layouts */
-    uint64_t room[HALLEY_ROOM];           /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM];           /* reserved for new members; 0 */
 } halley_fit;
 
-/*
- * Fit a stack to the rows of `files` (none: our own) that it serves. `stack` names a
- * preset or a file; NULL: the one that serves the first row. Refuses to fit more
- * constants than there are layouts to tell them apart.
- */
+/* Fit a stack to the rows of `files` (none: the built-in ones) that use it. `stack` names
+ * a preset or a file; NULL: the stack of the first row. The fit refuses to fit more
+ * constants than the number of layouts can determine. */
 halley_status halley_calibrate(halley_fit *out, const char *stack,
                                const char *const *files, size_t n_files,
                                halley_error *err);
 
-/* What fitting a device's constants to a table of measurements did. */
+/* Result of fitting a device's constants to a table of measurements. */
 enum { HALLEY_MAX_DEVICE = 40 };
 typedef struct halley_device_move {
     char key[HALLEY_NAME]; /* as in the file, "gemm.launch" */
@@ -114,18 +114,19 @@ typedef struct halley_device_move {
 
 typedef struct halley_device_fit {
     size_t size;                            /* filled by the library, see error.h */
-    uint32_t n_fitted, n_held;              /* measurements used, and kept aside */
-    double before_pct, after_pct, held_pct; /* mean errors; held: on those kept aside */
+    uint32_t n_fitted, n_held;              /* measurements used in the fit, and held
+                                               out */
+    double before_pct, after_pct, held_pct; /* mean errors; held: on the held-out ones */
     uint32_t n_moves;
     halley_device_move moves[HALLEY_MAX_DEVICE];
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
 } halley_device_fit;
 
 /*
- * Fit the constants of an NPU or link preset to its rows of `csv`, a table as
- * halley_score_run reads it: products fit an NPU's `gemm` and `gemm-fp8-cast`,
- * collectives a link. Only numbers that the preset's file has are fitted, held near what
- * they are by a weak prior. `out_path` (may be NULL): the file with the new numbers.
+ * Fit the constants of an NPU or link preset to its rows of `csv`, a table as for
+ * halley_score_run. Matmuls fit an NPU's `gemm` and `gemm-fp8-cast`; collectives fit a
+ * link. Only numbers in the preset's file are fitted; a weak prior keeps them near their
+ * values. `out_path` (may be NULL) is the file to write with the new numbers.
  */
 halley_status halley_calibrate_device(halley_device_fit *out, const char *csv,
                                       const char *preset, const char *out_path,

@@ -1,6 +1,6 @@
 /*
- * halley/synth.h - traces one can share: hide what a trace gives away, change what it
- * says, compare it with another.
+ * halley/synth.h - make traces that can be shared: anonymize what a trace leaks, change
+ * its numbers, and compare it with another.
  */
 #ifndef HALLEY_SYNTH_H
 #define HALLEY_SYNTH_H
@@ -11,38 +11,40 @@
 extern "C" {
 #endif
 
-/* HALLEY_EINVAL, with the first of its errors, when the set does not pass `trace check`.
- * `groups_path` as for halley_trace_check. */
+/* HALLEY_EINVAL, with the first error found, if the set does not pass `trace check`.
+ * `groups_path` works as for halley_trace_check. */
 halley_status halley_trace_set_passes(const halley_trace_set *set,
                                       const char *groups_path, halley_error *err);
 
 /* The clusters on which simulated times are compared: presets, with as many NPUs as the
- * set has ranks. Compute takes its recorded duration; on the last it is timed by the
- * roofline where all nodes say how much they do. */
+ * set has ranks. Compute takes its recorded duration. On the last cluster it is timed by
+ * the roofline if all nodes have operation counts. */
 enum { HALLEY_N_REFERENCES = 3 };
 const char *halley_reference_name(uint32_t i); /* "dgx-a100"; static */
 
-/* Each level does what those before it do. */
+/* Each level includes all levels before it. */
 typedef enum halley_obfuscate_level {
-    HALLEY_HIDE_IDS,       /* ids renumbered; all that is not understood removed */
+    HALLEY_HIDE_IDS,       /* ids renumbered; everything that halley does not interpret
+                              removed */
     HALLEY_HIDE_NAMES,     /* names and groups replaced */
     HALLEY_HIDE_SIZES,     /* sizes and durations rounded, recorded starts removed */
     HALLEY_HIDE_STRUCTURE, /* compute nodes split and joined, redundant edges changed */
 } halley_obfuscate_level;
 
-/* What of IOInfo may stay, as bits. */
+/* Parts of IOInfo that may stay, as bits. */
 enum {
     HALLEY_KEEP_VALUES = 1,
     HALLEY_KEEP_SHAPES = 2,
     HALLEY_KEEP_TYPES = 4,
 };
 
-/* Any text as a key: as hard to guess as the text. */
+/* Turn any text into a key, which is as hard to guess as the text. */
 void halley_fold_key(uint8_t key[16], const void *text, size_t n);
 
 typedef struct halley_obfuscate_opts {
     halley_obfuscate_level level;
-    uint8_t key[16];         /* of pseudonyms and choices; secret and random */
+    uint8_t key[16];         /* for pseudonyms and random choices; must be secret and
+                                random */
     bool classes;            /* names become operator classes, not pseudonyms */
     const char *const *keep; /* attributes that stay as they are, by name */
     size_t n_keep;
@@ -51,8 +53,9 @@ typedef struct halley_obfuscate_opts {
                                 simulated time; 0 = 0.05 */
     const char *groups_path; /* ASTRA-sim's {"1": [0, 1]}; NULL = as the traces say */
     uint32_t n_threads;      /* 0 = one per core */
-    bool vary;               /* from level sizes on: equal sizes and durations become
-                                different ones within the bound; messages stay */
+    bool vary;               /* from level `sizes` on: equal sizes and durations become
+                                different ones within the bound; message sizes do not
+                                change */
 } halley_obfuscate_opts;
 
 /* Something and how often. */
@@ -71,7 +74,7 @@ typedef struct halley_obfuscation {
     halley_trace_set *set; /* the result */
     halley_obfuscate_level level;
     uint64_t n_nodes, n_nodes_before;
-    uint64_t n_names, n_groups; /* different ones that were replaced */
+    uint64_t n_names, n_groups; /* numbers of different ones that were replaced */
     halley_tally *removed;      /* by count, then by name; each distinct trace once */
     size_t n_removed;
     double bound;
@@ -82,26 +85,29 @@ typedef struct halley_obfuscation {
     uint32_t n_times;
     const char *unverified; /* why the set could not be simulated; NULL: it was */
     uint64_t scanned_bytes, scanned_texts_bytes; /* from level names on */
-    const char **visible;                        /* what whoever gets it can still see */
+    const char **visible;                        /* what the recipient can still see */
     size_t n_visible;
-    void *memory; /* behind the texts; groups, too */
+    void *memory; /* holds the texts and groups */
 } halley_obfuscation;
 
 /*
- * A set that can be shown. Ids keep their order, so simulated time stays the same for
- * `ids` and `names`; from `sizes` on it is measured before and after on the reference
- * clusters (where the set cannot be simulated, as the longest chain of durations) and
- * stays within the bound: with finer steps or fewer changes if need be, else
- * HALLEY_EINVAL. The result passes `trace check`; if it does not, that is HALLEY_EINVAL,
- * too, and has its cause in the input. From `names` on the result is searched for every
- * run of 8 printable bytes of names, texts and paths of the input; HALLEY_EINVAL if one
- * is found. On success *out is the caller's, to free with halley_obfuscation_free.
+ * Make a set that can be shared. Ids keep their order, so simulated time does not change
+ * for `ids` and `names`. From `sizes` on, it is measured before and after on the
+ * reference clusters. If the set cannot be simulated, the longest chain of durations is
+ * used instead. The time stays within the bound: halley uses finer steps or fewer changes
+ * if necessary, else it returns HALLEY_EINVAL.
+ *
+ * The result passes `trace check`. If it does not, the input is the cause, and that is
+ * HALLEY_EINVAL, too. From `names` on, the result is searched for every run of 8
+ * printable bytes in names, texts and paths of the input. A match is HALLEY_EINVAL. On
+ * success the caller owns *out and frees it with halley_obfuscation_free.
  */
 halley_status halley_trace_obfuscate(halley_obfuscation **out,
                                      const halley_trace_set *set,
                                      const halley_obfuscate_opts *opts,
                                      halley_error *err);
-/* The groups under their new names, as ASTRA-sim reads them; no groups, no file. */
+/* Write the groups under their new names in ASTRA-sim's format. Without groups, no file
+ * is written. */
 halley_status halley_obfuscation_save_groups(const halley_obfuscation *o,
                                              const char *path, halley_error *err);
 void halley_obfuscation_free(halley_obfuscation *o); /* NULL is fine */

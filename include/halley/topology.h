@@ -12,59 +12,60 @@
 extern "C" {
 #endif
 
-/* A network: devices (NPUs, NICs, switches, ...) and directed links. Frozen. */
+/* A network: devices (NPUs, NICs, switches, ...) and directed links. Immutable. */
 typedef struct halley_topology halley_topology;
 
-/* How a file is read. Valid when zeroed. */
+/* How to read a file. All zero is valid. */
 typedef struct halley_topology_options {
-    const char *format;    /* of halley_topology_format, or "halley"; NULL: by content */
+    const char *format;    /* a name from halley_topology_format, or "halley"; NULL:
+                              detect */
     const char *topology;  /* Slurm YAML: which one; NULL: the default one */
     const char *plugin;    /* Slurm conf with both: "tree" (default) or "block" */
     uint32_t npus_per_nic; /* fabrics without NPUs: how many to add to each NIC */
 } halley_topology_options;
 
 /*
- * A network from a file, plain, gzip or zstd. halley's own are YAML or JSON: {topology:
- * NAME, ...} with the parameters of the generator, or the same under `network`; these
- * must be connected. Files of other tools are recognised by their content; the errors in
- * them end in a code word in brackets. `options` may be NULL.
+ * Load a network from a file (uncompressed, gzip or zstd). halley's own files are YAML or
+ * JSON. They are {topology: NAME, ...} with the generator's parameters, or the same under
+ * `network`, and must be connected. Files of other tools are recognised by content.
+ * Errors in them end in a code word in brackets. `options` may be NULL.
  */
 halley_status halley_topology_load(halley_topology **out, const char *path,
                                    const halley_topology_options *options,
                                    halley_error *err);
-/* The network of a cluster: its fabric and what is inside its nodes. The cluster must
- * have a number of NPUs. */
+/* The network of a cluster: its fabric and the inside of its nodes. The cluster must have
+ * a number of NPUs. */
 halley_status halley_topology_from_cluster(halley_topology **out,
                                            const halley_cluster *cluster,
                                            halley_error *err);
-/* The same from a text of `n` bytes; `name` takes the place of the path in errors. */
+/* The same from a text of `n` bytes; errors show `name` in place of the path. */
 halley_status halley_topology_parse(halley_topology **out, const char *text, size_t n,
                                     const char *name,
                                     const halley_topology_options *options,
                                     halley_error *err);
 void halley_topology_free(halley_topology *topology); /* NULL is allowed */
-/* Formats that are read; false past the last. Lent, static. */
+/* Formats that can be read; false past the last. Lent, static. */
 int halley_topology_format(size_t i, const char **name, const char **doc);
-/* HALLEY_OK when every NPU reaches every other over links that are up; else an error that
- * names two. */
+/* HALLEY_OK if every NPU can reach every other over links that are up; else the error
+ * names two NPUs. */
 halley_status halley_topology_check(const halley_topology *topology, halley_error *err);
-/* What is doubtful in an imported file; NULL past the last. Lent. */
+/* Warnings about an imported file; NULL past the last. Lent. */
 const char *halley_topology_warning(const halley_topology *topology, uint32_t i);
-/* The code word at the end of an error of an imported file ("dangling-link"), written to
- * `to`; NULL when there is none. */
+/* Write the code word at the end of an error of an imported file ("dangling-link") to
+ * `to`; NULL if there is none. */
 const char *halley_topology_error_code(const halley_error *err, char *to, size_t size);
 
-/* How large a network will be, without building it: also for ones that cannot be built.
- */
+/* Size of a network, counted without building it. This also works for networks that are
+ * too large to build. */
 typedef struct halley_topology_counts {
     size_t size; /* filled by the library, see error.h */
     uint64_t npus, nics, cables;
     uint64_t switches, node_switches; /* of the network; inside of nodes */
     uint64_t switch_cables;           /* between switches of the network */
     /* By the prices of the file: cables between switches are optical, others copper. 0:
-     * no price is given. */
+     * the file has no prices. */
     double cost_usd, power_w;
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
 } halley_topology_counts;
 halley_status halley_topology_count(halley_topology_counts *out, const char *path,
                                     halley_error *err);
@@ -77,17 +78,17 @@ int halley_topology_generator(size_t i, const char **name, const char **doc);
 int halley_topology_key(size_t i, const char **name, const char **doc);
 /* A description that generator i builds, as YAML on one line; NULL: it has none. */
 const char *halley_topology_example(size_t i);
-/* What a key takes: "count", "list", "map", "choice", "yes or no", "text", or the name of
- * a quantity ("bandwidth", "time"). */
+/* The type of a key: "count", "list", "map", "choice", "yes or no", "text", or the name
+ * of a quantity ("bandwidth", "time"). */
 typedef struct halley_topology_key_info {
     const char *name, *doc, *type;
     double min, max;            /* of a count or quantity, in SI units; both 0: any */
     const char *const *choices; /* ends with NULL; NULL: no choice */
 } halley_topology_key_info;
-/* Key k that generator i takes, its own first; false past the last. */
+/* Key k of generator i, its own keys first; false past the last. */
 int halley_topology_generator_key(halley_topology_key_info *out, size_t i, size_t k);
 
-/* How many cables have a value; value < 0: it is not known. */
+/* The number of cables with one value; value < 0: not known. */
 typedef struct halley_topology_bin {
     double value;
     uint64_t n;
@@ -122,36 +123,36 @@ typedef struct halley_topology_report {
     uint32_t diameter_hops;
     uint64_t *pairs_by_hops; /* 0 ... diameter */
     double mean_hops;
-    double injection_min_Bps, injection_max_Bps; /* that leave an endpoint, added */
+    double injection_min_Bps, injection_max_Bps; /* sum of the links that leave an
+                                                    endpoint */
     double half_cut_Bps;      /* first half of the endpoints to the rest */
-    int some_rates_unknown;   /* then half_cut takes them as unlimited */
+    int some_rates_unknown;   /* half_cut then treats them as unlimited */
     double min_bisection_Bps; /* over all equal splits, for at most 12 endpoints */
     double bisection_Bps;     /* by the generator's formula */
-    int bisection_is_bound;   /* it is at most that */
+    int bisection_is_bound;   /* bisection_Bps is an upper bound */
     halley_topology_tier *tiers;
     size_t n_tiers;
-    /* Of 1 GB per NPU, alone on the network, in closed form; negative: not known. */
+    /* For 1 GB per NPU, alone on the network, in closed form; negative: not known. */
     double all_reduce_s, all_to_all_s;
     const char *all_reduce_method; /* in words; NULL = not known */
     char busiest_link[128];        /* of the all-to-all; "" = not known */
     char no_times[256];            /* why times are not known; "" = they are */
-    /* Of these times, what does not grow with the bytes; the rest is proportional. */
+    /* The part of these times that does not depend on the size; the rest is proportional
+     * to it. */
     double all_reduce_fixed_s, all_to_all_fixed_s;
     const char *all_to_all_method; /* in words; NULL = not known */
 } halley_topology_report;
 
-/* What else to measure; both take long on very large networks. */
+/* What else to measure; both are slow on very large networks. */
 enum { HALLEY_TOPOLOGY_CUTS = 1, HALLEY_TOPOLOGY_TIMES = 2, HALLEY_TOPOLOGY_ALL = 3 };
 halley_status halley_topology_measure(halley_topology_report **out,
                                       const halley_topology *topology, int parts,
                                       halley_error *err);
 void halley_topology_report_free(halley_topology_report *report);
 
-/*
- * Set what an imported file left unknown: "NAME=RATE,LATENCY" gives all links of that
- * kind (halley_topology_link.kind; "*" for all) a rate and a latency where they have
- * none. "NAME=RATE" leaves the latency.
- */
+/* Set values that an imported file left unknown. "NAME=RATE,LATENCY" sets rate and
+ * latency of all links of that kind (halley_topology_link.kind; "*" for all) that have
+ * none. "NAME=RATE" sets only the rate. */
 halley_status halley_topology_set_links(halley_topology *topology, const char *setting,
                                         halley_error *err);
 
@@ -179,15 +180,13 @@ void halley_topology_get_device(halley_topology_device *out,
 void halley_topology_get_link(halley_topology_link *out, const halley_topology *topology,
                               uint32_t link);
 
-/*
- * A network as boxes and lines, for drawings. Devices are in layers (nodes at the bottom,
- * then switches tier by tier); networks without switches are a circle or a grid. A box
- * represents `n` devices, or nodes, that follow each other.
- */
+/* A network as boxes and lines, for drawings. Devices are in layers (nodes at the bottom,
+ * then switches tier by tier). Networks without switches are a circle or a grid. A box
+ * represents `n` consecutive devices or nodes. */
 typedef struct halley_topology_layer {
     char name[128];   /* what its things are called: "node", "leaf" */
     uint32_t n;       /* nodes or devices */
-    uint32_t per_box; /* that a box represents; the last box may have fewer */
+    uint32_t per_box; /* devices or nodes per box; the last box may have fewer */
     uint32_t first_box, n_boxes;
 } halley_topology_layer;
 typedef struct halley_topology_box {
@@ -196,14 +195,14 @@ typedef struct halley_topology_box {
     uint32_t layer, n;
     uint32_t npus; /* inside */
     uint32_t rail; /* or plane; UINT32_MAX: none, or several */
-    uint32_t x, y; /* of a grid; else the place in its layer, and the layer */
+    uint32_t x, y; /* position in a grid; else the position in the layer, and the layer */
 } halley_topology_box;
 typedef struct halley_topology_line {
     uint32_t a, b; /* boxes, a < b */
     uint32_t cables;
     uint32_t rail_cables; /* of them on the rail that was asked for */
     double bw_Bps;        /* of all its cables, one direction; negative: unknown */
-    bool one_way;         /* all of its links are, from a to b or back */
+    bool one_way;         /* all of its links go in one direction only */
 } halley_topology_line;
 typedef struct halley_topology_stop {
     uint32_t device, box;
@@ -223,13 +222,14 @@ typedef struct halley_topology_drawing {
     halley_topology_stop *path; /* from the first to the last device; NULL: none asked */
     uint32_t n_path;
     double path_latency_s, path_Bps; /* of the slowest link; negative: unknown */
-    char no_path[256];               /* why there is none; "" = there is, or none asked */
+    char no_path[256];               /* why there is no path; "" = there is one, or
+                                        none was requested */
 } halley_topology_drawing;
 /* Valid when zeroed. */
 typedef struct halley_topology_drawing_options {
-    uint32_t boxes; /* of a layer, at most; 0 = 32 */
-    uint32_t rail;  /* whose cables are counted */
-    bool with_path; /* between two NPUs: */
+    uint32_t boxes; /* boxes per layer, at most; 0 = 32 */
+    uint32_t rail;  /* the rail whose cables are counted */
+    bool with_path; /* compute the path between two NPUs: */
     uint32_t from, to;
     bool no_pxn; /* rails: cross between rails in the fabric, not in the node */
 } halley_topology_drawing_options;
@@ -241,26 +241,24 @@ void halley_topology_drawing_free(halley_topology_drawing *drawing); /* NULL: no
 
 /* Formats that are written; false past the last. Lent, static. */
 int halley_topology_output(size_t i, const char **name, const char **doc);
-/* Write the network in one of these formats; "-" is standard output. flatten: ns3 makes
- * NICs part of their NPUs. */
+/* Write the network in one of these formats; "-" is standard output. `flatten`: the ns3
+ * format merges NICs into their NPUs. */
 halley_status halley_topology_save(const halley_topology *topology, const char *path,
                                    const char *format, int flatten, halley_error *err);
 
-/*
- * A generator of your own. `build` adds devices and cables; it is called whenever the
- * network is built, also from several threads, and must make the same one each time. It
- * belongs to what is made with it; there is no registry.
- */
+/* A custom topology generator. `build` adds devices and cables. It is called whenever the
+ * network is built, possibly from several threads, and must make the same network each
+ * time. A generator belongs to what is made with it; there is no registry. */
 typedef struct halley_topology_builder halley_topology_builder;
 typedef struct halley_topology_ops {
     const char *name; /* in reports; must outlive what is made with it */
-    /* Make the network of n_npus NPUs; a status other than HALLEY_OK with a sentence in
-     * `err` when there is none of that size. */
+    /* Make the network of n_npus NPUs. If there is none of that size, return a status
+     * other than HALLEY_OK and a sentence in `err`. */
     halley_status (*build)(halley_topology_builder *builder, uint32_t n_npus,
                            void *context, halley_error *err);
     void *context;
 } halley_topology_ops;
-/* Devices that are alike. */
+/* Identical devices. */
 typedef struct halley_topology_devices {
     const char *name;  /* "leaf": leaf0, leaf1, ... */
     const char *kind;  /* "npu", "nic", "switch", "cpu", "host", "memory" or "other" */
@@ -271,7 +269,7 @@ typedef struct halley_topology_devices {
     double latency_s;  /* of passing through one */
     double cost_usd, power_w; /* of one */
 } halley_topology_devices;
-/* Cables that are alike. */
+/* Identical cables. */
 typedef struct halley_topology_cables {
     const char *name; /* "npu-leaf" */
     bool optical;
@@ -279,48 +277,52 @@ typedef struct halley_topology_cables {
     double bw_Bps, latency_s; /* of one direction; the rate must be positive */
     double cost_usd, power_w; /* of one cable with both ends */
 } halley_topology_cables;
-/* Add devices; the number of the first. NPUs come first, then NICs, then the others. */
+/* Add devices and return the number of the first. Add NPUs first, then NICs, then the
+ * others. */
 uint32_t halley_topology_add_devices(halley_topology_builder *builder,
                                      const halley_topology_devices *devices);
-/* The number of a kind of cables. */
+/* Add a kind of cable and return its number. */
 uint32_t halley_topology_add_kind(halley_topology_builder *builder,
                                   const halley_topology_cables *cables);
-/* A cable between two devices: a link in each direction. Mistakes are reported when the
- * network is finished. */
+/* Add a cable between two devices: a link in each direction. Mistakes are reported when
+ * the network is finished. */
 void halley_topology_add_cable(halley_topology_builder *builder, uint32_t a, uint32_t b,
                                uint32_t kind);
-/* The network of a generator. On success *out is the caller's. */
+/* Build the network of a generator. On success the caller owns *out. */
 halley_status halley_topology_generate(halley_topology **out,
                                        const halley_topology_ops *generator,
                                        uint32_t n_npus, halley_error *err);
 /*
- * Use the generator's network in place of what the cluster's file says; the closed forms
- * see its levels as they do for explicit edges. With a link inside nodes (nodes.up) it
- * joins nodes, else it is all there is. The generator is lent and must outlive the
- * cluster, which cannot be saved from then on.
+ * Use the generator's network instead of the one in the cluster's file. The closed forms
+ * derive its levels as they do for explicit edges. If nodes have an internal link
+ * (nodes.up), the network connects nodes; else it is the whole network. The generator is
+ * lent and must outlive the cluster. The cluster can no longer be saved.
  */
 halley_status halley_cluster_set_topology(halley_cluster *cluster,
                                           const halley_topology_ops *generator,
                                           halley_error *err);
 
 /*
- * A flow file: networks with flows (JSON, plain or gzip): {"cases": [{"id", "links":
- * [[from, to, B/s, s]], "flows": [{"start", "bytes", "route": [link | [link, num, den]],
- * "cap", "latency"}], "changes": [[s, link, B/s]]}]}.
+ * A flow file: networks with flows, as JSON (uncompressed or gzip):
+ *   {"cases": [{"id", "links": [[from, to, B/s, s]],
+ *               "flows": [{"start", "bytes", "route": [link | [link, num, den]],
+ *                          "cap", "latency"}],
+ *               "changes": [[s, link, B/s]]}]}
  */
 typedef struct halley_flows halley_flows;
 halley_status halley_flows_load(halley_flows **out, const char *path, halley_error *err);
 void halley_flows_free(halley_flows *flows);
 uint32_t halley_flows_count(const halley_flows *flows); /* cases */
 
-/* One case, run under max-min sharing; lent by `flows` until the next run. */
+/* The result of one case under max-min sharing; lent by `flows` until the next run. */
 typedef struct halley_flows_result {
     const char *id;
     uint32_t n_flows;
     const double *finish_s; /* arrival of each flow; negative: it never ends */
     const double *rate_Bps; /* right after its start; negative: it has no bytes */
-    uint32_t n_stated;      /* flows for which the file states results */
-    uint32_t n_differ;      /* of them beyond 1e-9 and one tick (1 ps) per event */
+    uint32_t n_stated;      /* flows whose expected results are in the file */
+    uint32_t n_differ;      /* how many of them differ by more than 1e-9 and one tick
+                               (1 ps) per event */
 } halley_flows_result;
 halley_status halley_flows_run(halley_flows_result *out, halley_flows *flows,
                                uint32_t case_index, halley_error *err);

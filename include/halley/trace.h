@@ -1,9 +1,9 @@
 /*
- * halley/trace.h - Chakra execution traces: one graph per rank, columnar in memory.
+ * halley/trace.h - Chakra execution traces: one graph per rank, stored in columns.
  *
  * A trace is immutable once made and may be read by many threads. It is made by loading a
  * file, by a builder, or by a function that derives one trace from another. Nodes are
- * addressed by index, 0 … n-1 in file order; `id` is what the file calls them.
+ * addressed by index, 0 … n-1 in file order; `id` is the node's id in the file.
  */
 #ifndef HALLEY_TRACE_H
 #define HALLEY_TRACE_H
@@ -45,13 +45,13 @@ typedef enum halley_coll_type {
     HALLEY_N_COLL_TYPES
 } halley_coll_type;
 
-/* "COMP_NODE", "ALL_REDUCE": Chakra's own names; "UNKNOWN" beyond the table. Lent,
+/* Chakra's names ("COMP_NODE", "ALL_REDUCE"); "UNKNOWN" for other values. Lent,
  * static. */
 const char *halley_node_type_name(uint32_t type);
 const char *halley_coll_type_name(uint64_t type);
 
-/* The member of AttributeProto's oneof that is set: its field number on the wire, 0 =
- * none. */
+/* The member of AttributeProto's oneof that is set, as its field number in the encoding;
+ * 0 = none. */
 typedef enum halley_attr_kind {
     HALLEY_ATTR_NONE = 0,
     HALLEY_ATTR_DOUBLE = 3,
@@ -93,7 +93,7 @@ static inline bool halley_attr_is_list(halley_attr_kind kind)
     return kind >= HALLEY_ATTR_DOUBLE_LIST && kind % 2 == 0;
 }
 
-/* "int64_val", "bool_list": the schema's own names; "none" for 0. Lent, static. */
+/* The schema's names ("int64_val", "bool_list"); "none" for 0. Lent, static. */
 const char *halley_attr_kind_name(halley_attr_kind kind);
 
 /* Bytes lent by the trace; not terminated. */
@@ -104,11 +104,14 @@ typedef struct halley_bytes {
 
 /*
  * One attribute, as a view into the trace.
- * `bits`: integers sign- or zero-extended to 64 bits as their type says; bool 0 or 1;
- * double and float as their bit pattern (float in the low 32). `bytes`: the text of
- * STRING and BYTES; for a list, the encoded XxxList message, to be walked with
- * halley_attr_list_next. `unknown`: fields of the attribute that the schema does not
- * know, as on the wire.
+ *
+ * `bits`: integers, sign- or zero-extended to 64 bits according to their type; bool as 0
+ * or 1; double and float as their bit pattern (float in the low 32 bits).
+ *
+ * `bytes`: the text of STRING and BYTES. For a list, the encoded XxxList message, to be
+ * read with halley_attr_list_next.
+ *
+ * `unknown`: fields of the attribute that are not in the schema, as encoded.
  */
 typedef struct halley_attr {
     halley_bytes name, doc;
@@ -118,8 +121,8 @@ typedef struct halley_attr {
     halley_bytes unknown;
 } halley_attr;
 
-/* A value as double or integer whatever number type it has; false when it is not a
- * number, or (integer) does not fit or has a fraction. BOOL counts as 0 or 1. */
+/* A value as double or integer, whatever its number type. Returns false if it is not a
+ * number or, for integers, does not fit or has a fraction. BOOL counts as 0 or 1. */
 bool halley_attr_to_double(const halley_attr *attr, double *out);
 bool halley_attr_to_i64(const halley_attr *attr, int64_t *out);
 bool halley_attr_to_u64(const halley_attr *attr, uint64_t *out);
@@ -139,7 +142,7 @@ typedef struct halley_io {
     halley_bytes values, shapes, types, unknown;
 } halley_io;
 
-/* A dependency as the file names it; `index` is the node's index or HALLEY_NO_NODE when
+/* A dependency as written in the file; `index` is the node's index, or HALLEY_NO_NODE if
  * no node has that id. */
 #define HALLEY_NO_NODE UINT32_MAX
 typedef struct halley_dep {
@@ -153,28 +156,28 @@ typedef struct halley_trace halley_trace; /* reference counted */
 typedef struct halley_load_opts {
     uint32_t n_threads; /* 0 = one per core, for large files */
     uint32_t max_nodes; /* refuse more; 0 = 4294967294 */
-    bool frees_bytes;   /* text is copied and the bytes of an .et file are freed: less
-                           memory where text is the smaller part of it, one thread a file,
-                           and halley_node_offset knows no places (0) */
-    /* Of a set whose files differ only in names of groups, peers, roots and tags, keep
-     * one trace and the differences: for halley_sim_run, which needs no more.
-     * halley_trace_set_get gives the trace of the file that is kept. */
+    bool frees_bytes;   /* copy texts and free the bytes of an .et file. This saves
+                           memory if texts are the smaller part; it uses one thread per
+                           file, and halley_node_offset returns 0 */
+    /* Keep one trace and the differences if the files of a set differ only in names of
+     * groups, peers, roots and tags. This suffices for halley_sim_run. Then
+     * halley_trace_set_get returns the trace of the file that is kept. */
     bool differences_only;
 } halley_load_opts;
 
-/* One file in any form that is read: .et, .et.gz, old schemas, protobuf-JSON
- * (concatenated, array, lines), workload_graph JSON; recognised by content. On success
- * *out is the caller's, to free with halley_trace_free. */
+/* Load one file in any supported format: .et, .et.gz, old schemas, protobuf-JSON
+ * (concatenated, array, lines), workload_graph JSON. The format is recognised by content.
+ * On success the caller owns *out and frees it with halley_trace_free. */
 halley_status halley_trace_load(halley_trace **out, const char *path,
                                 const halley_load_opts *opts, halley_error *err);
-/* The same from memory; the bytes are copied. `name` stands for the path. */
+/* The same from memory; the bytes are copied. `name` replaces the path. */
 halley_status halley_trace_parse(halley_trace **out, const void *at, size_t n,
                                  const char *name, const halley_load_opts *opts,
                                  halley_error *err);
 halley_trace *halley_trace_keep(halley_trace *trace); /* one more owner; returns trace */
 void halley_trace_free(halley_trace *trace);          /* NULL is fine */
 
-/* What the file was. */
+/* The format of the file. */
 typedef enum halley_trace_form {
     HALLEY_FORM_ET,    /* schema v0.0.4 / 1.0.0 */
     HALLEY_FORM_ET_V1, /* v0.0.1, converted */
@@ -189,8 +192,9 @@ halley_trace_form halley_trace_form_of(const halley_trace *trace);
 const char *halley_trace_path(const halley_trace *trace); /* lent; "" when built */
 uint64_t halley_trace_memory(const halley_trace *trace);  /* anonymous bytes held */
 
-/* GlobalMetadata. Whether the file had one at all, its version, attributes and unknown
- * fields. */
+/*
+ * GlobalMetadata: whether the file has one, its version, attributes and unknown fields.
+ */
 bool halley_trace_has_metadata(const halley_trace *trace);
 halley_bytes halley_trace_version(const halley_trace *trace);
 uint32_t halley_trace_metadata_count(const halley_trace *trace);
@@ -202,7 +206,7 @@ uint64_t halley_trace_dep_count(const halley_trace *trace); /* data and control 
 uint64_t
 halley_trace_dangling_count(const halley_trace *trace); /* of those, to missing ids */
 
-/* All below: node < halley_trace_count(trace). */
+/* In all functions below, node < halley_trace_count(trace). */
 uint64_t halley_node_id(const halley_trace *trace, uint32_t node);
 uint32_t halley_node_type_of(const halley_trace *trace,
                              uint32_t node); /* as on the wire */
@@ -221,17 +225,18 @@ halley_attr halley_node_attr(const halley_trace *trace, uint32_t node, uint32_t 
 bool halley_node_find_attr(halley_attr *out, const halley_trace *trace, uint32_t node,
                            const char *name);
 halley_bytes halley_node_unknown(const halley_trace *trace, uint32_t node);
-/* Byte of the file at which the node's message starts; 0 when built. */
+/* Byte offset of the node's message in the file; 0 if the trace was built. */
 uint64_t halley_node_offset(const halley_trace *trace, uint32_t node);
-/* Index of the node with this id (the last one, if several have it), or HALLEY_NO_NODE.
+/*
+ * Index of the node with this id (the last one if there are several), or HALLEY_NO_NODE.
  */
 uint32_t halley_trace_find(const halley_trace *trace, uint64_t id);
 
 /*
- * Whole columns, lent by the trace until it is freed, for readers that want arrays. A
- * column is kept as far as its last element that is not zero: element i >= its count is
- * 0. Ids that rise by one are not kept: then `ids` is NULL and node i has first_id + i. A
- * type of 255 is one that Chakra does not have: ask halley_node_type_of.
+ * Whole columns as arrays, lent by the trace until it is freed. A column is stored up to
+ * its last non-zero element: element i >= its count is 0. Ids that rise by one are not
+ * stored: `ids` is then NULL and node i has the id first_id + i. Type 255 means a type
+ * that Chakra does not define: use halley_node_type_of.
  */
 typedef struct halley_column {
     const uint64_t *at; /* NULL when all are zero */
@@ -244,21 +249,23 @@ typedef struct halley_columns {
     const uint64_t *ids;  /* n of them, or NULL */
     const uint8_t *types; /* n of them */
     halley_column starts_us, durations_us;
-    /* Dependencies of node i: at[first[i]] ... at[first[i + 1] - 1], as node indexes; an
-     * index >= n is one of an id that no node has. NULL when no node has any. */
+    /*
+     * Dependencies of node i are at[first[i]] ... at[first[i + 1] - 1], as node indexes.
+     * An index >= n is a dependency on an id that no node has. NULL if no node has any.
+     */
     const uint32_t *data_first, *data;
     const uint32_t *ctrl_first, *ctrl;
 } halley_columns;
-/* HALLEY_EINVAL when out->size is none that the library knows. */
+/* HALLEY_EINVAL if the library does not know out->size. */
 halley_status halley_trace_columns(halley_columns *out, const halley_trace *trace,
                                    halley_error *err);
 
 /*
- * Builder: add a node, then what belongs to it; all strings are copied. After a failure
- * (memory, limits, something before any node, bytes that are no list or no unknown
- * fields) every call returns the same status until finish. finish gives the trace to the
- * caller and frees the builder, also on failure. What can stand once (times, inputs,
- * outputs) is replaced by a second call; unknown fields are appended.
+ * Builder: add a node, then what belongs to it. All strings are copied. Errors are out of
+ * memory, limits, a call before the first node, and bytes that are no list or no unknown
+ * fields. After an error every call returns the same status until finish. finish hands
+ * the trace to the caller and frees the builder, also on failure. A second call replaces
+ * times, inputs or outputs; unknown fields are appended.
  */
 typedef struct halley_builder halley_builder;
 halley_status halley_builder_new(halley_builder **out, halley_error *err);
@@ -282,26 +289,29 @@ halley_status halley_builder_attr_bool(halley_builder *b, const char *name, bool
 halley_status halley_builder_attr_text(halley_builder *b, const char *name,
                                        halley_bytes value);
 halley_status halley_builder_unknown(halley_builder *b, halley_bytes unknown);
-/* A copy of a node of another trace with all it has. */
+/* Copy a node of another trace with everything it has. */
 halley_status halley_builder_copy(halley_builder *b, const halley_trace *from,
                                   uint32_t node);
-/* All but id, type, name and dependencies of another trace's node, onto the open node. */
+/* Copy everything but id, type, name and dependencies from another trace's node to the
+ * current node. */
 halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *from,
                                        uint32_t node);
 halley_status halley_builder_finish(halley_trace **out, halley_builder *b,
                                     halley_error *err);
 
-/* Write .et (gzip when the path ends in .gz). The file appears whole or not at all. */
+/*
+ * Write .et (gzip if the path ends in .gz). The file is written completely or not at all.
+ */
 halley_status halley_trace_save_et(const halley_trace *trace, const char *path,
                                    halley_error *err);
-/* The same into memory; *out is the caller's, to free() . */
+/* The same into memory; the caller must free() *out. */
 halley_status halley_trace_encode_et(uint8_t **out, size_t *n, const halley_trace *trace,
                                      halley_error *err);
-/* Protobuf-JSON. Refuses (EINVAL) unknown fields and invalid UTF-8, which JSON cannot
- * carry, unless `lossy`, which counts what was left out in *n_dropped (may be NULL). */
+/* Write protobuf-JSON. Unknown fields and invalid UTF-8 cannot be represented in JSON and
+ * are EINVAL. With `lossy` they are left out and counted in *n_dropped (may be NULL). */
 typedef enum halley_json_style {
     HALLEY_JSON_DOCUMENT, /* {"metadata": {…}, "nodes": [ … ]}: one valid document */
-    HALLEY_JSON_LINES,    /* one object a line, metadata first */
+    HALLEY_JSON_LINES,    /* one object per line, metadata first */
     HALLEY_JSON_CHAKRA    /* concatenated indented objects, byte for byte as Chakra's
                              jsonizer */
 } halley_json_style;
@@ -309,26 +319,26 @@ halley_status halley_trace_save_json(const halley_trace *trace, const char *path
                                      halley_json_style style, bool lossy,
                                      uint64_t *n_dropped, halley_error *err);
 
-/* A set of ranks. Equal files are held once. */
+/* A set of ranks. Equal files are stored once. */
 typedef struct halley_trace_set halley_trace_set;
 /*
- * Load a set named by n_paths paths: one prefix ("dir/name" for name.0.et …, also .et.gz,
- * .json, .jsonl), one folder that holds one such set, or files (rank = the number before
- * the extension when all have distinct ones, else the order given). A missing rank
- * between 0 and the largest is HALLEY_ENOTFOUND and says which.
+ * Load a set named by n_paths paths. This is one prefix ("dir/name" for name.0.et …, also
+ * .et.gz, .json, .jsonl), one folder that holds one such set, or files. The rank of a
+ * file is the number before its extension if all files have distinct ones, else its
+ * position. HALLEY_ENOTFOUND: a rank between 0 and the largest is missing; the error
+ * names it.
  */
 halley_status halley_trace_set_load(halley_trace_set **out, const char *const *paths,
                                     size_t n_paths, const halley_load_opts *opts,
                                     halley_error *err);
-/*
- * For a set that does not load: what is wrong with each of its files, by rank. Fails as
- * halley_trace_set_load does when the files cannot be found. On success *out is the
- * caller's, to free(); *n is 0 when all can be read.
- */
+/* For a set that does not load: list what is wrong with each of its files, by rank. Fails
+ * like halley_trace_set_load if the files cannot be found. On success the caller must
+ * free() *out; *n is 0 if all files can be read. */
 halley_status halley_trace_set_errors(halley_error **out, uint32_t *n,
                                       const char *const *paths, size_t n_paths,
                                       const halley_load_opts *opts, halley_error *err);
-/* A set of built traces, rank i = traces[i]; takes one reference of each. */
+/* A set of built traces, rank i = traces[i]. On success the set takes over the caller's
+ * reference to each. */
 halley_status halley_trace_set_new(halley_trace_set **out, halley_trace *const *traces,
                                    uint32_t n, halley_error *err);
 void halley_trace_set_free(halley_trace_set *set);
@@ -336,15 +346,13 @@ uint32_t halley_trace_set_count(const halley_trace_set *set);
 /* The trace of a rank; lent. Equal ranks give the same pointer. */
 const halley_trace *halley_trace_set_get(const halley_trace_set *set, uint32_t rank);
 const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank);
-/*
- * The file that lists the groups of the set as ASTRA-sim reads them, {"1": [0, 1], …}, by
- * where it lies: PREFIX.comm_group.json beside PREFIX.0.et, else comm_group.json in that
- * folder. The caller's, to free(); NULL when there is none.
- */
+/* The path of the file that lists the groups of the set in ASTRA-sim's format, {"1": [0,
+ * 1], …}. It is PREFIX.comm_group.json next to PREFIX.0.et, else comm_group.json in that
+ * folder. The caller must free() it; NULL if there is none. */
 char *halley_trace_set_groups(const halley_trace_set *set);
-/* The text of such a file with the groups that the set's process_group:init nodes
- * declare: those whose name is a number and whose ranks are all there. *out is the
- * caller's, to free(); NULL when there are none. */
+/* The text of such a file for the groups that the set's process_group:init nodes declare.
+ * It includes groups whose name is a number and whose ranks are all in the set. The
+ * caller must free() *out; it is NULL if there are none. */
 halley_status halley_trace_set_declared_groups(char **out, const halley_trace_set *set,
                                                halley_error *err);
 uint32_t

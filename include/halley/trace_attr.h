@@ -1,7 +1,7 @@
 /*
- * halley/trace_attr.h - names of the node attributes that mean something to halley. Names
- * are Chakra's where Chakra has one. A trace may hold any other attribute; it is kept and
- * has no effect.
+ * halley/trace_attr.h - names of the node attributes that halley interprets. They are
+ * Chakra's names where Chakra has one. Traces may have other attributes; these are kept
+ * and have no effect.
  */
 #ifndef HALLEY_TRACE_ATTR_H
 #define HALLEY_TRACE_ATTR_H
@@ -31,8 +31,8 @@
 #define HALLEY_ATTR_NAME_TENSOR_SIZE "tensor_size" /* uint64: bytes moved */
 #define HALLEY_ATTR_NAME_INPUTS "inputs"           /* tensors read */
 #define HALLEY_ATTR_NAME_OUTPUTS "outputs"         /* tensors written */
-#define HALLEY_ATTR_NAME_ALLOC_BYTES "alloc_bytes" /* memory taken when it starts */
-#define HALLEY_ATTR_NAME_FREE_BYTES "free_bytes"   /* memory given back when it ends */
+#define HALLEY_ATTR_NAME_ALLOC_BYTES "alloc_bytes" /* memory allocated when it starts */
+#define HALLEY_ATTR_NAME_FREE_BYTES "free_bytes"   /* memory freed when it ends */
 #define HALLEY_ATTR_NAME_DTYPE "dtype"             /* string: type of the elements */
 
 /* Communication nodes */

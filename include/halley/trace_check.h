@@ -1,4 +1,5 @@
-/* halley/trace_check.h - what is wrong with a trace or a set of traces, and what to do.
+/*
+ * halley/trace_check.h - find errors in a trace or a set of traces, and suggest remedies.
  */
 #ifndef HALLEY_TRACE_CHECK_H
 #define HALLEY_TRACE_CHECK_H
@@ -11,16 +12,14 @@ extern "C" {
 
 typedef enum halley_severity {
     HALLEY_NOTE,    /* unusual, harmless for most readers */
-    HALLEY_WARNING, /* works, but likely not as meant */
-    HALLEY_ERROR,   /* cannot run, or not run right */
+    HALLEY_WARNING, /* works, but probably not as intended */
+    HALLEY_ERROR,   /* does not run, or runs incorrectly */
     HALLEY_N_SEVERITIES
 } halley_severity;
 const char *halley_severity_name(halley_severity severity); /* "error"; static */
 
-/*
- * One thing found. All texts are owned by the report. A place that does not apply is left
- * out: node HALLEY_NO_NODE (then id, name and offset mean nothing).
- */
+/* One finding. The report owns all texts. If the finding concerns no node, `node` is
+ * HALLEY_NO_NODE, and id, name and offset have no meaning. */
 typedef struct halley_finding {
     halley_severity severity;
     const char *code; /* short, stable: "dangling-dep" */
@@ -29,8 +28,8 @@ typedef struct halley_finding {
     const char *file; /* path; "" when built */
     uint32_t node;    /* index */
     uint64_t id;
-    const char *name;     /* as UTF-8: what is not becomes U+FFFD */
-    bool has_offset;      /* false for what was not read from .et */
+    const char *name;     /* as UTF-8; invalid bytes become U+FFFD */
+    bool has_offset;      /* false if the trace was not read from .et */
     uint64_t offset;      /* byte in the file */
     const char *sentence; /* what is wrong; no final period */
     const char *remedy;   /* what to do; "" when there is nothing to add */
@@ -52,7 +51,7 @@ typedef struct halley_check_report {
     size_t n_codes;
     uint64_t n[HALLEY_N_SEVERITIES]; /* all found, listed or not */
     bool compared_ranks;             /* false for a single rank: nothing to compare */
-    void *memory;                    /* behind the texts */
+    void *memory;                    /* holds the texts */
 } halley_check_report;
 
 /* {0} is the default. */
@@ -64,20 +63,21 @@ typedef struct halley_check_opts {
 } halley_check_opts;
 
 /*
- * Check each different trace of the set, then, when there are several ranks, sends
- * against receives and collectives of each group against each other. Linear in what the
- * traces hold. That there are findings is no failure. On success *out is the caller's, to
- * free with halley_check_report_free; it may outlive the set.
+ * Check each distinct trace of the set. If there are several ranks, also check sends
+ * against receives, and the collectives of each group against each other. The time is
+ * linear in the size of the traces. Findings are not a failure. On success the caller
+ * owns *out and frees it with halley_check_report_free; it may outlive the set.
  */
 halley_status halley_trace_check(halley_check_report **out, const halley_trace_set *set,
                                  const halley_check_opts *opts, halley_error *err);
-/* A report with n findings, code "unreadable": what loading said. */
+/* Make a report of n findings with code "unreadable" from the errors of loading. */
 halley_status halley_check_load_errors(halley_check_report **out,
                                        const halley_error *load_errors, uint32_t n,
                                        const halley_check_opts *opts, halley_error *err);
 void halley_check_report_free(halley_check_report *report); /* NULL is fine */
 
-/* `file: node 17 "name" (byte 5312): sentence; remedy`. Always terminated; returns `to`.
+/*
+ * `file: node 17 "name" (byte 5312): sentence; remedy`. Always terminated. Returns `to`.
  */
 const char *halley_finding_format(const halley_finding *finding, char *to, size_t size);
 

@@ -1,4 +1,4 @@
-/* halley/trace_diff.h - what differs between two traces or two sets. */
+/* halley/trace_diff.h - find the differences between two traces or two sets. */
 #ifndef HALLEY_TRACE_DIFF_H
 #define HALLEY_TRACE_DIFF_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What a difference is about; also, as bits 1 << kind, what to ignore. */
+/* The subject of a difference. As bits 1 << kind, also what to ignore. */
 typedef enum halley_diff_kind {
     HALLEY_DIFF_RANKS,    /* number of ranks */
     HALLEY_DIFF_METADATA, /* version, metadata attributes */
@@ -42,7 +42,7 @@ typedef struct halley_diff_report {
     uint64_t n_total;
     uint64_t n_nodes_same, n_nodes_changed, n_nodes_removed, n_nodes_added;
     uint64_t n_ranks_same, n_ranks_changed;
-    void *memory; /* behind the texts */
+    void *memory; /* holds the texts */
 } halley_diff_report;
 
 /* {0} is the default. */
@@ -51,11 +51,9 @@ typedef struct halley_diff_opts {
     uint32_t max_per_kind; /* differences listed of each kind; 0 = 10, UINT32_MAX = all */
 } halley_diff_opts;
 
-/*
- * Compare rank by rank; nodes are matched by id. Linear. Pairs of traces that came up
- * before are compared once and counted again. That they differ is no failure. On success
- * *out is the caller's; it may outlive the sets.
- */
+/* Compare rank by rank; nodes are matched by id. The time is linear. A pair of traces
+ * that occurs again is not compared again, only counted. Differences are not a failure.
+ * On success the caller owns *out; it may outlive the sets. */
 halley_status halley_trace_diff(halley_diff_report **out, const halley_trace_set *a,
                                 const halley_trace_set *b, const halley_diff_opts *opts,
                                 halley_error *err);

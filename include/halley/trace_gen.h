@@ -1,19 +1,20 @@
 /*
- * halley/trace_gen.h - traces made from a pattern and a few parameters: Chakra's
+ * halley/trace_gen.h - generate traces from a pattern and a few parameters: Chakra's
  * generator cases, collective and point-to-point microbenchmarks, random graphs, simple
  * models.
  *
  * A generator is a pattern for a number of NPUs, with parameters set by name from text,
- * exactly as on the command line. The same generator always gives the same bytes. Every
- * pattern (but Chakra's exact cases) runs in a simulator with one communication slot per
- * NPU: sends match receives, and each NPU meets its collectives and messages in one
+ * exactly as on the command line. The same generator always gives the same bytes. Except
+ * for Chakra's exact cases, every pattern runs in a simulator with one communication slot
+ * per NPU. Sends match receives, and each NPU calls its collectives and messages in one
  * global order.
  *
- * A compute node that is given only a time carries as many operations as 100 TFLOP/s do
- * in it, and a thousandth of that in bytes: simulators that time by roofline look at
- * those and not at the duration.
+ * A compute node with only a duration gets the number of operations that 100 TFLOP/s
+ * execute in that time, and a thousandth of that in bytes. Simulators with a roofline
+ * model use those numbers and not the duration.
  *
- * To add a pattern: one row in the table of src/trace/gen/gen.c, one function, one test.
+ * To add a pattern, add one row in the table of src/trace/gen/gen.c, one function and one
+ * test.
  */
 #ifndef HALLEY_TRACE_GEN_H
 #define HALLEY_TRACE_GEN_H
@@ -24,20 +25,22 @@
 extern "C" {
 #endif
 
-/* One pattern or parameter, for help and forms. All lent, static. */
+/* Description of one pattern or parameter, for help and forms. All texts are lent and
+ * static. */
 typedef struct halley_gen_doc {
     const char *name;
     const char *doc;   /* one line */
-    const char *value; /* of a parameter: what is given, "BYTES"; NULL for patterns */
+    const char *value; /* of a parameter: placeholder of its value, "BYTES"; NULL for
+                          patterns */
 } halley_gen_doc;
 uint32_t halley_gen_pattern_count(void);
 halley_gen_doc halley_gen_pattern(uint32_t i); /* i < halley_gen_pattern_count() */
 uint32_t halley_gen_param_count(void);
 halley_gen_doc halley_gen_param(uint32_t i);
-/* Whether pattern takes parameter, and its default as text ("" = none). */
+/* Whether a pattern takes a parameter, and its default as text ("" = none). */
 bool halley_gen_takes(uint32_t pattern, uint32_t param);
 const char *halley_gen_default(char *to, size_t size, uint32_t pattern, uint32_t param);
-/* Patterns i with this are the generator cases of Chakra, in its order. */
+/* True for the generator cases of Chakra, which are in Chakra's order. */
 bool halley_gen_is_chakra(uint32_t pattern);
 
 typedef struct halley_gen halley_gen;
@@ -45,17 +48,17 @@ typedef struct halley_gen halley_gen;
 /* ENOTFOUND for an unknown pattern, EINVAL for 0 NPUs, ELIMIT for more than 1048576. */
 halley_status halley_gen_new(halley_gen **out, const char *pattern, uint32_t n_npus,
                              halley_error *err);
-/* Set one parameter ("size", "64 MiB"). "group" ("0,2,4-7") may be set several times and
- * adds a group each time. */
+/* Set one parameter ("size", "64 MiB"). "group" ("0,2,4-7") may be set several times;
+ * each call adds a group. */
 halley_status halley_gen_set(halley_gen *gen, const char *param, const char *value,
                              halley_error *err);
-/* Byte for byte as Chakra's generator writes: only for its own cases. */
+/* Write byte for byte what Chakra's generator writes; only for its own cases. */
 halley_status halley_gen_exact(halley_gen *gen, halley_error *err);
 void halley_gen_free(halley_gen *gen);
 
-/* Whether the parameters go together; also done by everything below. */
+/* Check that the parameters are consistent. All functions below do this as well. */
 halley_status halley_gen_check(halley_gen *gen, halley_error *err);
-/* The trace of one rank; the caller's. */
+/* The trace of one rank; the caller owns it. */
 halley_status halley_gen_trace(halley_trace **out, halley_gen *gen, uint32_t rank,
                                halley_error *err);
 /* All ranks; equal ones share a trace. */
@@ -70,12 +73,11 @@ typedef struct halley_gen_summary {
     uint32_t n_groups;          /* in the group file; 0 = none was written */
     uint64_t n_nodes;           /* over all ranks */
     uint64_t n_bytes;           /* over all traces */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
 } halley_gen_summary;
-/*
- * Write prefix.0.et …, and prefix.comm_group.json ({"1": [0, 2]}, as ASTRA-sim reads it)
- * when there are groups. All files appear, or, on failure, none; older ones are replaced.
- */
+/* Write prefix.0.et … and, if there are groups, prefix.comm_group.json ({"1": [0, 2]},
+ * ASTRA-sim's format). Either all files are written or, on failure, none. Existing files
+ * are replaced. */
 halley_status halley_gen_save(halley_gen *gen, const char *prefix,
                               halley_gen_summary *summary, halley_error *err);
 

@@ -1,6 +1,4 @@
-/* halley/trace_stats.h - what a trace holds, in numbers: nodes, work, depth, critical
- * path.
- */
+/* halley/trace_stats.h - statistics of a trace: nodes, work, depth, critical path. */
 #ifndef HALLEY_TRACE_STATS_H
 #define HALLEY_TRACE_STATS_H
 
@@ -25,14 +23,14 @@ typedef struct halley_coll_stats {
 typedef struct halley_attr_stats {
     halley_bytes name; /* "(others)" beyond 65536 rows */
     halley_attr_kind kind;
-    uint64_t n; /* nodes that have it, counted as often as they do */
+    uint64_t n; /* number of occurrences; a node may have it several times */
 } halley_attr_stats;
 
 /*
- * One trace, or the sum over the ranks of a set (then each rank counts, equal or not).
- * Texts are lent by the traces. Times are microseconds, as in the file. Nodes in or
- * behind dependency cycles do not count for depth, width and critical path; dangling
- * dependencies count as met.
+ * Statistics of one trace, or the sum over the ranks of a set (in which equal ranks count
+ * separately). Texts are lent by the traces. Times are microseconds, as in the file.
+ * Nodes in dependency cycles, or that depend on one, do not count for depth, width and
+ * critical path. Dangling dependencies count as satisfied.
  */
 typedef struct halley_trace_stats {
     size_t size; /* filled by the library, see error.h */
@@ -42,9 +40,9 @@ typedef struct halley_trace_stats {
     uint64_t time_by_type_us[HALLEY_N_NODE_TYPES];
     uint64_t n_data_deps, n_ctrl_deps;
     uint64_t n_dangling; /* dependencies on ids that no node has */
-    uint64_t n_cyclic;   /* nodes in or behind cycles */
+    uint64_t n_cyclic;   /* nodes in cycles, or that depend on one */
 
-    uint64_t n_cpu, n_device; /* nodes by is_cpu_op (absent: device), METADATA apart */
+    uint64_t n_cpu, n_device; /* nodes by is_cpu_op (absent: device), without METADATA */
     uint64_t cpu_us, device_us;
     uint64_t first_start_us, last_end_us; /* both 0 when no node has a start */
     double flops;                         /* sum of num_ops over COMP */
@@ -52,9 +50,10 @@ typedef struct halley_trace_stats {
     double load_bytes, store_bytes; /* sum of tensor_size over MEM_LOAD, MEM_STORE */
     double coll_bytes, send_bytes, recv_bytes; /* sum of comm_size */
 
-    uint64_t depth; /* nodes of the longest chain */
-    uint64_t width; /* nodes of the fullest level, by longest-path depth */
-    /* The heaviest chain by duration. For a set, of the rank where it is longest. */
+    uint64_t depth; /* number of nodes in the longest chain */
+    uint64_t width; /* number of nodes in the largest level, by longest-path depth */
+    /* The chain with the longest total duration. For a set: on the rank where it is
+     * longest. */
     uint64_t critical_us;
     uint32_t critical_rank;
     uint32_t *critical_path; /* node indexes, first to last */
@@ -66,13 +65,13 @@ typedef struct halley_trace_stats {
     uint32_t n_attrs;
 } halley_trace_stats;
 
-/* Linear in nodes, edges and attributes. On success *out is the caller's, to free with
- * halley_trace_stats_free before the trace. */
+/* The time is linear in nodes, edges and attributes. On success the caller owns *out and
+ * frees it with halley_trace_stats_free before the trace. */
 halley_status halley_trace_stats_new(halley_trace_stats **out, const halley_trace *trace,
                                      halley_error *err);
 void halley_trace_stats_free(halley_trace_stats *stats); /* NULL is fine */
 
-/* A set: the sum, and each different trace once. */
+/* Statistics of a set: the sum, and each distinct trace once. */
 typedef struct halley_set_stats {
     size_t size; /* filled by the library, see error.h */
     halley_trace_stats *total;
@@ -82,7 +81,7 @@ typedef struct halley_set_stats {
     uint32_t *which;               /* n_ranks: index into distinct */
 } halley_set_stats;
 
-/* n_threads 0 = one per core. On success *out is the caller's. */
+/* n_threads 0 = one per core. On success the caller owns *out. */
 halley_status halley_set_stats_new(halley_set_stats **out, const halley_trace_set *set,
                                    uint32_t n_threads, halley_error *err);
 void halley_set_stats_free(halley_set_stats *stats); /* NULL is fine */

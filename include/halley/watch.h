@@ -1,6 +1,6 @@
 /*
- * halley/watch.h - progress and cancellation, the same for everything that takes long:
- * simulating, exploring, linking, learning, making sets of traces.
+ * halley/watch.h - progress and cancellation of everything that takes long: simulating,
+ * exploring, linking, learning, making sets of traces.
  */
 #ifndef HALLEY_WATCH_H
 #define HALLEY_WATCH_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* How far a piece of work is. */
+/* The progress of an operation. */
 typedef struct halley_progress {
     const char *what; /* "simulating"; lent */
     const char *noun; /* what is counted, in the plural: "nodes"; lent */
@@ -21,12 +21,12 @@ typedef struct halley_progress {
 } halley_progress;
 
 /*
- * Looks at a piece of work while it runs. `look` is called at the start, about every
- * 20 ms, and not at the end; from any thread of the work, but never twice at a time. When
- * it returns false the work ends soon with HALLEY_ECANCELED: nothing is given back and no
- * file is left half-written. An exploration with a store, and learning, can be resumed
- * from what was saved. It may set a flag of its own from another thread and be asked for
- * it here; it must not call back into the run.
+ * Callback of a running operation. `look` is called at the start and about every 20 ms,
+ * but not at the end. Any thread of the operation may call it, but never two at a time.
+ * If it returns false, the operation ends soon with HALLEY_ECANCELED. Then nothing is
+ * returned and no file is left half-written. An exploration with a store, and learning,
+ * can be resumed from what was saved. `look` must not call back into the operation.
+ * Another thread may set a flag that `look` checks.
  */
 typedef struct halley_watch {
     bool (*look)(void *context, const halley_progress *progress);

@@ -1,7 +1,7 @@
 /*
- * An arena is a list of blocks; pieces are cut from the newest. Blocks double up to 1
- * MiB. A piece too large for that gets a block of its own after the newest, so that the
- * room left there is not lost.
+ * An arena is a list of blocks; allocations are cut from the newest. Block sizes double
+ * up to 1 MiB. A larger allocation gets a separate block after the newest, so that the
+ * free space of the newest block stays usable.
  */
 #include "base/arena.h"
 

@@ -1,4 +1,4 @@
-/* base/arena.h - memory that is allocated piece by piece and freed whole. */
+/* base/arena.h - memory that is allocated in pieces and freed all at once. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 

@@ -1,5 +1,5 @@
 /*
- * Arrays grow by half: a long array wastes a third at most, and realloc of large blocks
+ * Arrays grow by half. A long array wastes at most a third, and realloc of large blocks
  * moves pages rather than bytes.
  */
 #include "base/array.h"
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Two large pages: smaller blocks hardly hold a whole one. */
+/* Two large pages; smaller blocks may not contain a whole one. */
 enum { LARGE_BLOCK = 1 << 22 };
 
 /* The exception to "no mutable globals": memory belongs to the process. */
@@ -28,7 +28,7 @@ void mem_failure_note(void)
     atomic_fetch_add(&n_failures, 1);
 }
 
-/* Of this thread, so that a failure of an earlier call does not fail the next one. */
+/* Per thread, so that a failure of an earlier call does not fail the next one. */
 static _Thread_local uint64_t start_of_call;
 static _Thread_local uint32_t n_calls;
 
@@ -83,8 +83,8 @@ void mem_prefer_large_pages(void *at, size_t bytes)
         (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
-/* The caller's pointer has some other type than void *, so that it is only ever copied
- * bytewise here: reading it as a void * would break the aliasing rules. */
+/* The caller's pointer has another type than void *. It is only copied bytewise here,
+ * because reading it as a void * would break the aliasing rules. */
 static void *load_element(void **at)
 {
     void *pointer;
@@ -175,8 +175,8 @@ uint64_t mem_machine_size(void)
     return group < machine ? group : machine;
 }
 
-/* Whether the machine can give so many bytes more. Linux promises more than it has, so
- * that malloc alone would not say no before the process is killed. */
+/* True if the machine can provide `more` further bytes. Linux overcommits memory, so
+ * malloc alone would not fail before the process is killed. */
 bool mem_is_available(size_t total, size_t more)
 {
     const uint64_t free_KiB =

@@ -11,28 +11,30 @@
  * block. */
 void *mem_array(size_t n, size_t size);
 void *mem_array_zero(size_t n, size_t size);
-/* Large blocks are worth large pages, of which there are 512 times fewer: fewer page
- * faults, and fewer misses where it is read at random. A hint, before the first use. */
+/* Request large pages for a large block. There are 512 times fewer of them, so page
+ * faults and TLB misses of random reads are rarer. This is a hint; call it before the
+ * first use. */
 void mem_prefer_large_pages(void *at, size_t bytes);
 /*
- * How many allocations have failed in the process so far. What was computed meanwhile may
- * lack something, even where a caller went on without it: a call whose count differs at
- * its end has run out of memory (request_call_run), and no file that was written
- * meanwhile takes its name (base/file/file.h).
+ * The number of allocations that have failed in the process so far. After a failure
+ * results may be incomplete, even if a caller continued without the memory. A call that
+ * ends with another count than it started with has run out of memory (request_call_run).
+ * Files written in between do not get their final names (base/file/file.h).
  */
 uint64_t mem_failure_count(void);
-/* The count when the call of this thread began (mem_call_begin), else as it is now. */
+/* The count when this thread's call began (mem_call_begin); the current count outside a
+ * call. */
 uint64_t mem_failure_start(void);
-/* A call of a verb on this thread; calls may nest. */
+/* Begin and end a call of a verb on this thread; calls may nest. */
 void mem_call_begin(void);
 void mem_call_end(void);
-/* One more, for code that calls malloc itself; error_nomem counts, too. */
+/* Count one more failure, for code that calls malloc itself; error_nomem counts, too. */
 void mem_failure_note(void);
-/* Whether the machine can give `more` bytes more to a block of then `total` bytes. Linux
- * promises more than it has, so that malloc alone would not refuse before the process is
+/* True if the machine can provide `more` further bytes for a block that then has `total`
+ * bytes. Linux overcommits memory, so malloc alone would not fail before the process is
  * killed. */
 bool mem_is_available(size_t total, size_t more);
-/* Bytes that the machine, or the control group of the process, has. */
+/* The memory of the machine, or of the control group of the process, in bytes. */
 uint64_t mem_machine_size(void);
 /* Sort ascending; NULL with n = 0 is allowed. */
 void mem_sort_doubles(double *at, size_t n);
@@ -50,16 +52,16 @@ void mem_sort_i64(int64_t *at, size_t n);
         size_t n, cap;                                                                   \
     }
 
-/* Room for `more` further elements: true, or false when memory ran out (array unchanged).
- */
+/* Make room for `more` further elements. Returns false if memory ran out (array
+ * unchanged). */
 #define array_reserve(a, more)                                                           \
     (((a)->cap - (a)->n >= (size_t)(more)) ||                                            \
      array_grow_((void **)(void *)&(a)->at, &(a)->cap, (a)->n, (size_t)(more),           \
                  sizeof *(a)->at))
-/* Append one value: true, or false when memory ran out. */
+/* Append one value. Returns false if memory ran out. */
 #define array_push(a, ...)                                                               \
     (array_reserve(a, 1) && ((a)->at[(a)->n++] = (__VA_ARGS__), true))
-/* Give back what is not used. Never fails. */
+/* Free unused capacity. Never fails. */
 #define array_trim(a)                                                                    \
     array_trim_((void **)(void *)&(a)->at, &(a)->cap, (a)->n, sizeof *(a)->at)
 #define array_fini(a) (free((a)->at), (a)->at = NULL, (a)->n = (a)->cap = 0)

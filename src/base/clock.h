@@ -1,5 +1,7 @@
-/* base/clock.h - seconds since some moment, never backwards; for waiting and for rates,
- * never for results. */
+/*
+ * base/clock.h - a monotonic clock in seconds, for waiting and for rates, never for
+ * results.
+ */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

@@ -1,13 +1,14 @@
 /*
- * base/database.c - SQLite files that somebody else may have made, damaged or planted.
+ * base/database.c - open SQLite files of unknown origin, which may be damaged or
+ * malicious.
  *
- * What is switched off, and why: triggers and views (they run what their author wrote),
- * functions and virtual tables in schemas (trusted_schema), writing to the schema
- * (defensive mode), attached files, memory mapping (a file that shrinks would end the
- * process). What is bounded: the length of values and of statements, the depth of
- * expressions, the size of a compiled query. cell_size_check finds damaged pages when
- * they are read. A query that never ends is ended by the progress handler when its caller
- * is cancelled.
+ * The connection disables triggers and views (they run what their author wrote),
+ * functions and virtual tables in schemas (trusted_schema), and writing to the schema
+ * (defensive mode). It also disables attached files and memory mapping (a file that
+ * shrinks would kill the process). The length of values and statements, the depth of
+ * expressions and the size of a compiled query are limited. cell_size_check finds damaged
+ * pages when they are read. The progress handler ends a query when its caller is
+ * cancelled.
  */
 #include "base/database.h"
 
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    LOOK_EVERY = 20000, /* instructions of SQLite's machine between two looks */
+    LOOK_EVERY = 20000, /* instructions of SQLite's virtual machine between two checks */
     BUSY_MS = 2000,
     MAX_VALUE_BYTES = 1 << 26,
     MAX_SQL_BYTES = 1 << 20,
@@ -68,7 +69,7 @@ halley_status database_run(sqlite3 *db, const char *path, const char *sql,
     return database_error(db, path, doing, err);
 }
 
-/* The path as a URI: everything but letters, digits and a few marks as %XX. */
+/* Write the path as a URI: all but letters, digits and a few marks become %XX. */
 static void add_uri(strbuf *to, const char *path)
 {
     assert(path[0] != '\0');
@@ -97,7 +98,7 @@ static bool is_folder_writable(const char *path)
     return writable;
 }
 
-/* A write-ahead log with rows that are not in the file yet. */
+/* True if there is a write-ahead log with rows that are not in the file yet. */
 static bool has_journal(const char *path)
 {
     strbuf name = {0};
@@ -188,7 +189,7 @@ static halley_status open_connection(sqlite3 **db, const char *path,
                              : database_error(*db, path, "open the file", err);
 }
 
-/* SQLite holds the absolute path, and that of its journal, in 512 bytes. */
+/* SQLite stores the absolute path, and that of its journal, in 512 bytes. */
 static halley_status check_path_length(const char *path, halley_error *err)
 {
     char folder[PATH_MAX];

@@ -1,7 +1,7 @@
 /*
- * Errors live in the caller's struct, so that reporting one can never fail. Text is
- * cleaned on its way in: what came from an input file must not move the cursor of the
- * terminal that shows it, nor break the JSON it is put in.
+ * Errors are stored in the caller's struct, so reporting one can never fail. Text is
+ * sanitized when it is copied. Text from an input file must not move the cursor of the
+ * terminal that shows it, nor break the JSON that contains it.
  */
 #include "base/error.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy n bytes to `to`, cleaned and terminated; what does not fit is left off. */
+/* Copy n bytes to `to`, sanitized and terminated; text that does not fit is cut. */
 static void copy_clean(char *to, size_t size, const char *from, size_t n)
 {
     assert(size > 0);
@@ -34,8 +34,8 @@ static void copy_clean(char *to, size_t size, const char *from, size_t n)
     to[used] = '\0';
 }
 
-/* The length of what vsnprintf left in a buffer of this size, less a character cut at the
- * end. */
+/* The length of what vsnprintf left in a buffer of this size, without a character that is
+ * cut at the end. */
 static size_t whole_characters(const char *text, int formatted, size_t size)
 {
     assert(size > 0);
@@ -55,7 +55,8 @@ halley_status error_set(halley_error *err, halley_status code, const char *forma
     assert(format != NULL);
     if (err == NULL)
         return code;
-    char text[HALLEY_ERROR_TEXT]; /* apart, as the arguments may be parts of *err */
+    char text[HALLEY_ERROR_TEXT]; /* a separate buffer, because the arguments may be
+                                     parts of *err */
     va_list args;
     va_start(args, format);
     const int n = vsnprintf(text, sizeof text, format, args);
@@ -129,7 +130,7 @@ void error_prefix(halley_error *err, const char *format, ...)
     copy_clean(err->text, sizeof err->text, text, n + (size_t)(rest > 0 ? rest : 0));
 }
 
-/* The first `from` in a text of the error becomes `to`. */
+/* Replace the first `from` in a text of the error by `to`. */
 static void replace_text(char *text, size_t size, const char *from, const char *to)
 {
     assert(size > 0 && from[0] != '\0');
@@ -154,7 +155,7 @@ void error_rename_file(halley_error *err, const char *from, const char *to)
     replace_text(err->file, sizeof err->file, shown_from, shown_to);
 }
 
-/* Append to `to` at *used; a text that does not fit is cut and *used stays at the end. */
+/* Append to `to` at *used; text that does not fit is cut and *used stays at the end. */
 __attribute__((format(printf, 4, 5))) static void
 append(char *to, size_t size, size_t *used, const char *format, ...)
 {

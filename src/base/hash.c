@@ -1,8 +1,8 @@
 /*
- * Hashing by folded multiplication: two words are multiplied to 128 bits and the halves
+ * Hashing by folded multiplication. Two words are multiplied to 128 bits and the halves
  * are xor-ed, which spreads every input bit over the whole result in a few cycles. Three
  * independent lanes keep the multiplier busy on long inputs. The factors are xor-ed in
- * again, so that a factor of zero does not swallow the other one.
+ * again, so that a factor of zero does not cancel the other one.
  */
 #include "base/hash.h"
 
@@ -13,7 +13,8 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* Fractional binary digits of sqrt(2), sqrt(3), sqrt(5) and sqrt(7), made odd. */
+/* Fractional binary digits of sqrt(2), sqrt(3), sqrt(5) and sqrt(7), with the lowest bit
+ * set. */
 static const uint64_t k0 = 0x6a09e667f3bcc909, k1 = 0xbb67ae8584caa73b,
                       k2 = 0x3c6ef372fe94f82b, k3 = 0xa54ff53a5f1d36f1;
 
@@ -43,7 +44,7 @@ static uint64_t load_word32(const uint8_t *at)
     return word;
 }
 
-/* The last up to 16 bytes as two words, by loads that overlap where they must. */
+/* The last 1 to 16 bytes as two words, by overlapping loads if necessary. */
 static void load_tail(const uint8_t *at, size_t n, uint64_t *a, uint64_t *b)
 {
     assert(n <= 16);

@@ -1,7 +1,7 @@
 /*
- * Interned strings: an open-addressing table of ids next to a list of texts. Each slot
- * keeps 32 bits of the hash next to the id, so that a probe rarely has to look at a text
- * that is not the one, and growing needs no text at all.
+ * Interned strings: an open-addressing table of ids and a list of texts. Each slot also
+ * stores 32 bits of the hash. So a probe rarely compares a wrong text, and growing the
+ * table reads no texts.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -27,7 +27,7 @@ static uint32_t hash_of(str s)
     return (uint32_t)(hash_bytes(s.at, s.n, 0) >> 32);
 }
 
-/* The slot that holds s, or the free one where it belongs. */
+/* The slot that holds s, or the free slot where it belongs. */
 static uint32_t find_text_slot(const intern *t, str s, uint32_t hash)
 {
     assert(t->n_slots > 0);
@@ -82,7 +82,7 @@ static bool grow_texts(intern *t)
     return true;
 }
 
-/* Room for n bytes; a long text gets a chunk of its own after the first. */
+/* Allocate n bytes. A long text gets a chunk of its own after the first chunk. */
 static char *take_bytes(intern *t, size_t n)
 {
     intern_chunk *first = t->chunks;

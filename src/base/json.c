@@ -1,9 +1,9 @@
 /*
- * The tokenizer: one switch over what may come next.
+ * The tokenizer is one switch over the characters that may come next.
  *
- * With a window, at least LOW bytes are in memory whenever a token starts (or all that is
- * left), so that only strings and white space have to think of its end. Strings are
- * scanned 16 bytes at a time where the machine has SSE2, as they are most of any trace.
+ * With a window, at least LOW bytes (or all that are left) are in memory when a token
+ * starts. So only strings and white space must check for the window's end. Strings are
+ * scanned 16 bytes at a time if the machine has SSE2, because they are most of any trace.
  */
 #include "base/json.h"
 
@@ -22,7 +22,7 @@ struct json_window {
     char *buffer;
     size_t cap;
     uint64_t n_before; /* bytes that have left the window */
-    uint64_t line_at;  /* where the current line started, at the window's start */
+    uint64_t line_at;  /* offset at which the line at the window's start begins */
     uint32_t n_lines;  /* newlines that have left the window */
     bool at_end;
     halley_error err; /* why reading failed */
@@ -44,7 +44,7 @@ void json_open(json_reader *r, str input)
     skip_mark(r);
 }
 
-/* Count the lines of what leaves the window. */
+/* Count the lines of the bytes that leave the window. */
 static void forget_read(json_window *w, const char *at, size_t n)
 {
     assert(n == 0 || at != NULL);
@@ -64,8 +64,8 @@ uint64_t json_offset(const json_reader *r)
     return (r->window ? r->window->n_before : 0) + (uint64_t)(r->at - r->start);
 }
 
-/* Drop what stands before `keep`, and read on. False: nothing more came. All pointers
- * into the window move; r->at keeps its place. */
+/* Drop the bytes before `keep` and read more. Returns false if nothing more came. All
+ * pointers into the window move; r->at keeps its position. */
 static bool refill_window(json_reader *r, const char *keep)
 {
     assert(r->at <= r->end);
@@ -158,7 +158,7 @@ static void skip_json_space(json_reader *r)
     while (r->at == r->end && refill_window(r, r->at));
 }
 
-/* The first quote, backslash or control character from p on; `end` when there is none. */
+/* The first quote, backslash or control character from p on; `end` if there is none. */
 static const char *find_special(const char *p, const char *end)
 {
     assert(p <= end);
@@ -317,7 +317,7 @@ static json_token take_json_value(json_reader *r)
     return token;
 }
 
-/* Behind a comma or at the start of an object. */
+/* After a comma or at the start of an object. */
 static json_token take_json_key(json_reader *r)
 {
     if (*r->at != '"')
@@ -388,7 +388,7 @@ static const char *find_bracket(const char *p, const char *end)
                   open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
     for (; end - p >= 16; p += 16) {
         const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
-        /* [ and ] differ from { and } in this bit alone. */
+        /* [ and ] differ from { and } only in this bit. */
         const __m128i folded = _mm_or_si128(bytes, bit);
         const __m128i found = _mm_or_si128(
             _mm_cmpeq_epi8(bytes, quote),
@@ -489,7 +489,7 @@ static void add_code_point(strbuf *to, uint32_t code)
     strbuf_add(to, (str){bytes, n});
 }
 
-/* \uXXXX, with its second half where it is a surrogate. *p is after the u. */
+/* Decode \uXXXX, and its second half if it is a surrogate. *p is after the u. */
 static bool take_unicode(const char **p, const char *end, strbuf *to)
 {
     uint32_t code, low;
@@ -550,7 +550,7 @@ halley_status json_error(const json_reader *r, halley_error *err, const char *wh
     }
     uint32_t line = 1 + (w ? w->n_lines : 0);
     uint64_t from = w ? w->line_at : 0;
-    /* A long token's start may have left the window. */
+    /* The start of a long token may have left the window. */
     const uint64_t n_before = w ? w->n_before : 0;
     const uint64_t place = what && r->token_at >= n_before ? r->token_at : json_offset(r);
     const char *const at = r->start + (place - n_before);

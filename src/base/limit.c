@@ -1,6 +1,6 @@
 /*
- * The limit of memory and what is checked against it. A file that is too large is refused
- * before it is read; a pipe or compressed file as soon as it is longer than allowed.
+ * The memory limit and the checks against it. A file that is too large is refused before
+ * it is read. A pipe or compressed file is refused as soon as it is longer than allowed.
  */
 #include "base/limit.h"
 
@@ -27,7 +27,7 @@
 #define LIMIT_IS_SANITIZED 0
 #endif
 
-/* Below this the program cannot even load its presets. */
+/* With less memory the program cannot even load its presets. */
 static const uint64_t smallest_limit = 16u << 20;
 
 /* The exception to "no mutable globals": memory belongs to the process. 0 = not set. */
@@ -86,7 +86,8 @@ halley_status limit_check_size(uint64_t n, uint64_t most, halley_error *err)
 {
     uint64_t limit = 0;
     if (n <= smallest_limit && (most == 0 || n <= most))
-        return HALLEY_OK; /* whatever the limit is: thousands of small files ask */
+        return HALLEY_OK; /* allowed with any limit; skips the lookup, as there may be
+                             thousands of small files */
     TRY(limit_memory(&limit, err));
     if (most != 0 && most < limit)
         return n > most ? refuse_size(n, most, true, err) : HALLEY_OK;

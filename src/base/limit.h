@@ -1,10 +1,11 @@
 /*
- * base/limit.h - how much memory inputs may take, in one place.
+ * base/limit.h - how much memory inputs may take.
  *
- * The limit is, in this order: what halley_memory_limit_set (option --max-memory) says,
- * HALLEY_MAX_MEMORY in the environment ("8 GB"), half of the memory of the machine or of
- * its control group. It bounds each file that is read as a whole, also what a compressed
- * one unpacks to; the program bounds all its memory by it (limit_process_apply).
+ * The first of these that is set applies: halley_memory_limit_set (option --max-memory),
+ * HALLEY_MAX_MEMORY in the environment ("8 GB"). The default is half of the memory of the
+ * machine or of its control group. The limit bounds each file that is read as a whole,
+ * and its uncompressed size. The program also bounds all its memory by it
+ * (limit_process_apply).
  */
 #ifndef BASE_LIMIT_H
 #define BASE_LIMIT_H
@@ -18,25 +19,26 @@
 enum {
     /* Models, plans, clusters, stacks, studies, launch files. */
     LIMIT_CONFIGURATION = 16 << 20,
-    /* A pipe that is read piece by piece ends after this many times the limit. */
+    /* A pipe that is read in pieces may have this many times the limit. */
     LIMIT_STREAM_FACTOR = 16,
-    /* Compressed data that unpack to more than so many times their size are no traces;
-     * looked at from LIMIT_RATIO_FROM bytes on. */
+    /* Data that decompress to more than this many times their size cannot be traces. This
+     * is checked from LIMIT_RATIO_FROM bytes on. */
     LIMIT_RATIO = 1000,
     LIMIT_RATIO_FROM = 1 << 26,
 };
 
 /* Bytes; HALLEY_EINVAL when the environment variable is not a size. */
 halley_status limit_memory(uint64_t *out, halley_error *err);
-/* A file of `n` bytes in memory is within `most` (0 = the limit of memory). */
+/* Check that a file of `n` bytes is within `most` (0 = the memory limit). */
 halley_status limit_check_size(uint64_t n, uint64_t most, halley_error *err);
-/* `n_in` compressed bytes may have become `n_out`. */
+/* Check that `n_in` compressed bytes may become `n_out` bytes. */
 halley_status limit_check_ratio(uint64_t n_in, uint64_t n_out, halley_error *err);
-/* The same, and `most` bytes are allowed (0 = the limit of memory). */
+/* The same, and check that n_out is within `most` (0 = the memory limit). */
 halley_status limit_check_unpacked(uint64_t n_in, uint64_t n_out, uint64_t most,
                                    halley_error *err);
-/* All memory of the process: allocations beyond the limit fail from now on. Not under
- * sanitizers, which reserve more than any limit. For programs, not for the library. */
+/* Limit all memory of the process: allocations beyond the limit fail from now on. It has
+ * no effect under sanitizers, which reserve more than any limit. For programs, not for
+ * the library. */
 halley_status limit_process_apply(halley_error *err);
 
 #endif

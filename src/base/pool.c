@@ -1,8 +1,8 @@
 /*
- * Threads take tasks from one counter, so that they are handed out in ascending order.
- * When a task fails nothing more is handed out; every task below it has been by then and
- * runs to its end, so the lowest failure is the same with any number of threads. A thread
- * that cannot be started is done without.
+ * Threads take tasks from one counter, so tasks start in ascending order. When a task
+ * fails, no further task starts. All tasks below it have started by then and run to their
+ * end. So the lowest failing task is the same with any number of threads. If a thread
+ * cannot be started, the others do its work.
  */
 #include "base/pool.h"
 
@@ -19,7 +19,7 @@ typedef struct job {
     void *context;
     size_t n;
     atomic_size_t next;
-    pthread_mutex_t lock; /* over what follows */
+    pthread_mutex_t lock; /* protects the members below */
     size_t failed;        /* lowest failing task, n = none */
     halley_status status;
     halley_error *err; /* of that task; may be NULL */

@@ -1,7 +1,7 @@
 /*
- * Progress on a terminal. Any thread may report; the one that finds the time for the next
- * drawing come draws. Only a terminal sees anything, so that nothing here can change a
- * result or a log file.
+ * Progress on a terminal. Any thread may report; the first one to report after the
+ * interval draws the line. Nothing is drawn if stderr is not a terminal, so this cannot
+ * change a result or a log file.
  */
 #include "base/progress.h"
 
@@ -77,7 +77,7 @@ const char *progress_format(char *to, size_t size, const char *what, const char 
 static void put_line(const char *text, size_t n)
 {
     if (write(STDERR_FILENO, text, n) < 0)
-        return; /* there is nobody to show it to */
+        return; /* it is not shown anywhere */
 }
 
 static void draw_line(const progress *p, uint64_t done, uint64_t at_ms)
@@ -91,7 +91,8 @@ static void draw_line(const progress *p, uint64_t done, uint64_t at_ms)
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
         columns = window.ws_col;
     size_t n = strlen(line);
-    n = n < columns ? n : columns; /* the \r takes no column, the last one stays free */
+    n = n < columns ? n : columns; /* the \r takes no column, the last column stays
+                                      free */
     memcpy(line + n, "\x1b[K", 3);
     put_line(line, n + 3);
 }

@@ -1,7 +1,7 @@
 /*
- * xoshiro256** by Blackman and Vigna, seeded through splitmix64 as they advise. Only
- * operations that IEEE 754 defines to the last bit are used (the C library's log is not
- * one of them), so that a seed gives the same numbers everywhere.
+ * xoshiro256** by Blackman and Vigna, seeded through splitmix64 as they recommend. Only
+ * operations that IEEE 754 defines to the last bit are used, so a seed gives the same
+ * numbers everywhere. The C library's log is not one of them.
  */
 #include "base/rng.h"
 
@@ -46,8 +46,8 @@ uint64_t rng_u64(rng *r)
     return result;
 }
 
-/* The upper word of x * n is uniform once those x are drawn again whose lower word falls
- * into the 2^64 mod n that are too many. */
+/* The upper word of x * n is uniform if some x are rejected and drawn again: those whose
+ * lower word is among the 2^64 mod n surplus values. */
 uint64_t rng_below(rng *r, uint64_t n)
 {
     assert(n > 0);
@@ -82,8 +82,8 @@ static double natural_log(double x)
     return 2 * t * sum + e * 0.69314718055994531;
 }
 
-/* Marsaglia's polar method; the second number of each pair is not kept, as a struct that
- * holds only the state can be copied and compared. */
+/* Marsaglia's polar method. The second number of each pair is discarded, so that the
+ * struct holds only the generator's state and can be copied and compared. */
 double rng_normal(rng *r)
 {
     double x, square;

@@ -171,7 +171,10 @@ static uint32_t find_least_of_3(uint32_t a, uint32_t b, uint32_t c)
 
 uint32_t str_distance(str a, str b)
 {
-    enum { LONGEST = 64 }; /* longer ones are not names: wholly different or equal */
+    enum {
+        LONGEST = 64
+    }; /* longer texts are not names: they are equal or wholly
+          different */
     if (a.n > LONGEST || b.n > LONGEST)
         return str_eq(a, b) ? 0 : (uint32_t)(a.n > b.n ? a.n : b.n);
     uint32_t rows[3][LONGEST + 1]; /* the row before last, the last, this one */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A view of n bytes that somebody else owns; not terminated, may contain zeros. */
+/* A view of n bytes that the view does not own; not terminated, may contain zeros. */
 typedef struct str {
     const char *at;
     size_t n;
@@ -27,21 +27,19 @@ str str_trim(str s); /* without white space at both ends */
 /* Split off the part before the first `by` into *head; the rest stays in *s. False at the
  * end. */
 bool str_next(str *s, char by, str *head);
-/* Whole text is one number in range: true and *out written, else false. For doubles:
- * number_read in base/number/number.h. */
+/* Parse a text that is one number in range: returns true and writes *out, else false. For
+ * doubles see number_read in base/number/number.h. */
 bool str_to_u64(str s, uint64_t *out);
 bool str_to_i64(str s, int64_t *out);
-bool str_utf8_valid(str s); /* as protobuf demands: no surrogates, no overlong */
-/* Number of edits (insert, delete, change, swap of neighbours) between two short names.
- */
+bool str_utf8_valid(str s); /* protobuf's rules: no surrogates, no overlong forms */
+/* Number of edits (insert, delete, replace, swap of neighbours) between two short
+ * names. */
 uint32_t str_distance(str a, str b);
-/* The nearest of n names if it is near enough to be what was meant, else NULL. */
+/* The nearest of n names if it is near enough to be what the user meant, else NULL. */
 const char *str_nearest(str wrong, const char *const *names, size_t n);
 
-/*
- * A growable text. {0} is empty. After a failed append (memory) `failed` stays true and
- * later appends do nothing, so that one test at the end is enough.
- */
+/* A growable text. {0} is empty. After an append that ran out of memory, `failed` stays
+ * true and later appends do nothing, so one check at the end is enough. */
 typedef struct strbuf {
     char *at; /* terminated when n > 0 */
     size_t n, cap;
@@ -54,18 +52,18 @@ void strbuf_printf(strbuf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void strbuf_vprintf(strbuf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* s as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+/* Append s as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
 void strbuf_json(strbuf *b, str s);
-/* s as text of XML and HTML: < > & " ' escaped, control characters as U+FFFD. */
+/* Append s as text of XML and HTML: < > & " ' escaped, control characters as U+FFFD. */
 void strbuf_xml(strbuf *b, str s);
-/* s as a CSV field of text, quoted only where needed (RFC 4180). Characters that act on a
- * terminal become \xNN, and a text that a spreadsheet would take for a formula (it starts
- * with = + - @) gets an apostrophe in front. Numbers are not written by this. */
+/* Append s as a CSV text field, quoted only if necessary (RFC 4180). Terminal control
+ * characters become \xNN. A text that a spreadsheet would read as a formula (it starts
+ * with = + - @) gets a leading apostrophe. Numbers do not use this function. */
 void strbuf_csv(strbuf *b, str s);
-/* s as people may see it on a terminal: what would act on it becomes \xNN. */
+/* Append s for a terminal: control characters become \xNN. */
 void strbuf_visible(strbuf *b, str s);
-/* The shortest decimal form that reads back as the same double (number_shortest), for
- * JSON: what is not finite becomes null. */
+/* Append the shortest decimal text that reads back as the same double (number_shortest),
+ * for JSON; null if it is not finite. */
 void strbuf_double(strbuf *b, double value);
 /* Bytes as base64, with padding. */
 void strbuf_base64(strbuf *b, str bytes);

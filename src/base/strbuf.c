@@ -1,4 +1,4 @@
-/* Growable text, and the escapings of our outputs: JSON, XML, CSV, terminals. */
+/* Growable text, and escaping for halley's output formats: JSON, XML, CSV, terminals. */
 #include "base/array.h"
 #include "base/number/number.h"
 #include "base/str.h"
@@ -73,8 +73,8 @@ void strbuf_printf(strbuf *b, const char *format, ...)
     va_end(args);
 }
 
-/* How one escaping writes a well-formed character: its text, or an empty one to leave it.
- */
+/* How one format escapes a well-formed character: the text to write, or an empty one to
+ * leave it unchanged. */
 typedef str escape_character(const uint8_t *at, size_t length, char scratch[8]);
 
 static void add_escaped(strbuf *b, str s, escape_character *escape)
@@ -98,7 +98,7 @@ static void add_escaped(strbuf *b, str s, escape_character *escape)
         strbuf_add(b, (str){s.at + start, s.n - start});
 }
 
-/* What acts on a terminal is below U+10000. */
+/* Terminal control characters are all below U+10000. */
 static str escape_json(const uint8_t *at, size_t length, char scratch[8])
 {
     const uint8_t c = at[0];
@@ -152,7 +152,7 @@ void strbuf_xml(strbuf *b, str s)
     add_escaped(b, s, escape_xml);
 }
 
-/* Runs of visible characters are added at once; every other byte is one \xNN. */
+/* Runs of visible characters are appended at once; every other byte becomes one \xNN. */
 void strbuf_visible(strbuf *b, str s)
 {
     const uint8_t *at = (const uint8_t *)s.at;
@@ -170,7 +170,7 @@ void strbuf_visible(strbuf *b, str s)
         strbuf_add(b, (str){s.at + start, s.n - start});
 }
 
-/* A spreadsheet takes a cell that starts with one of these for a formula. */
+/* A spreadsheet reads a cell that starts with one of these as a formula. */
 static bool is_formula(str s)
 {
     return s.n > 0 && memchr("=+-@\t\r", s.at[0], 6) != NULL;

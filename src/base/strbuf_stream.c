@@ -1,4 +1,5 @@
-/* stdio over a strbuf. A short count makes stdio set its error flag, and `failed` stays.
+/*
+ * stdio over a strbuf. A short count makes stdio set its error flag; `failed` stays set.
  */
 #include "base/strbuf_stream.h"
 

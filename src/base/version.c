@@ -1,5 +1,7 @@
-/* The release of the library: compiled in, so that a program can compare it with the
- * headers it was built with. */
+/*
+ * The release of the library, compiled in so that a program can compare it with the
+ * headers that it was built with.
+ */
 #include "halley/version.h"
 
 const char *halley_version(void)

@@ -1,7 +1,7 @@
 /*
- * A watcher is shared by the threads of one piece of work. Whoever finds the time for the
- * next look come takes it; the others go on meanwhile and see the flag at their next
- * count, so that all stop within one interval.
+ * All threads of an operation share one watcher. The first thread to report after the
+ * interval calls `look`; the others continue. They see the cancel flag at their next
+ * report, so all stop within one interval.
  */
 #include "base/watch.h"
 

@@ -1,4 +1,4 @@
-/* A tag ends at the first '>' outside quotes; that is all the syntax there is to know. */
+/* A tag ends at the first '>' outside quotes. The reader needs no other syntax rule. */
 #include "base/xml.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ static void skip_text(xml_reader *r, size_t n)
     r->rest.n -= n;
 }
 
-/* After the next occurrence of `end`; false: there is none. */
+/* Advance past the next occurrence of `end`; false if there is none. */
 static bool skip_past(xml_reader *r, str end)
 {
     assert(end.n > 0);
@@ -36,7 +36,7 @@ static xml_token fail_xml(xml_reader *r, const char *problem)
     return XML_ERROR;
 }
 
-/* Bytes up to the '>' that ends the tag; SIZE_MAX: none. */
+/* Bytes up to the '>' that ends the tag; SIZE_MAX if there is none. */
 static size_t find_tag_end(str tag)
 {
     char quote = '\0';

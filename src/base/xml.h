@@ -1,8 +1,8 @@
 /*
- * base/xml.h - tags and attributes of small XML files, one after the other.
+ * base/xml.h - read the tags and attributes of small XML files in order.
  *
- * No schema, no entities, no text: what is between tags is passed over, as are
- * comments, declarations and processing instructions.
+ * There is no support for schemas, entities and text. Text between tags, comments,
+ * declarations and processing instructions are skipped.
  */
 #ifndef BASE_XML_H
 #define BASE_XML_H
@@ -17,8 +17,8 @@ typedef enum xml_token {
 } xml_token;
 
 typedef struct xml_reader {
-    str rest;      /* what has not been read yet */
-    uint32_t line; /* of what was read last, from 1 on */
+    str rest;      /* the rest of the input */
+    uint32_t line; /* of the last token, from 1 on */
     str name;
     str attributes; /* as written */
     bool is_empty;

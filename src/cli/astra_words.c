@@ -1,7 +1,7 @@
 /*
- * cli/astra_words.c - called by a name of ASTRA-sim's programs, through a link, the
- * program behaves as that one: its words become those of `halley sim --astra-output`.
- * And HTSim's options, which are all words after --htsim_opts, become options of ours.
+ * cli/astra_words.c - behaves as ASTRA-sim's programs. If the program is called by one of
+ * their names, through a link, its words become those of `halley sim --astra-output`.
+ * HTSim's options, which are all words after --htsim_opts, become options of ours.
  */
 #include "base/arena.h"
 #include "base/str.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *model; /* NULL: the files choose it */
+    const char *name, *model; /* NULL: the files select it */
 } astra_names[] = {
     {"AstraSim_Analytical_Congestion_Unaware", "--network-model=unaware"},
     {"AstraSim_Analytical_Congestion_Aware", "--network-model=aware"},
@@ -41,7 +41,8 @@ static bool is_given(int argc, char **argv, const char *option)
     return false;
 }
 
-/* The words that a name of ASTRA-sim's programs is replaced by; false: it is none. */
+/* Add the words that replace a name of ASTRA-sim's programs; false: it is not such a
+ * name. */
 static bool add_name_words(word_list *to, int argc, char **argv)
 {
     const char *const slash = strrchr(argv[0], '/');

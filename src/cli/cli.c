@@ -1,6 +1,6 @@
 /*
- * From argv to an exit code: find the command, parse its options, run it, and report the
- * user in one sentence if any of that, or writing the results to stdout, failed.
+ * From argv to an exit code: find the command, parse its options and run it. If any of
+ * that fails, or writing the results to stdout, print one sentence.
  */
 #include "cli/cli.h"
 
@@ -36,7 +36,8 @@ bool cli_in_group(const request_verb *command, const cli_group *group)
     return starts_with_word(command->name, group->name);
 }
 
-/* What people type for a command: "optimize" means plan. NULL when it is none. */
+/* The command that people mean by another word: "optimize" means plan. NULL if there is
+ * none. */
 static const char *find_synonym(const char *word)
 {
     static const char *const words[][2] = {{"optimize", "plan"},
@@ -69,8 +70,8 @@ static const char *find_synonym(const char *word)
 }
 
 /*
- * Among the names of commands and groups; a second word alone ("info") means its command.
- * With a group, among the second words of its commands.
+ * The nearest name of a command or group. A second word alone ("info") means its command.
+ * With a group, only the second words of its commands are compared.
  */
 static const char *nearest_command(const cli_program *program, const char *group,
                                    const char *wrong)
@@ -102,7 +103,7 @@ static const char *nearest_command(const cli_program *program, const char *group
     return near;
 }
 
-/* Commands that have the word as an option: "estimate --explain, sim --explain". */
+/* List commands that have the word as an option: "estimate --explain, sim --explain". */
 static void find_as_option(strbuf *to, const cli_program *program, const char *word)
 {
     enum { MOST_NAMED = 4 };
@@ -184,7 +185,7 @@ static bool is_help(const char *word)
 static void print_error_line(const cli_program *program, const halley_error *err)
 {
     char text[HALLEY_ERROR_TEXT + HALLEY_ERROR_FILE + 128];
-    fflush(stdout); /* so that results stand before the sentence on a terminal */
+    fflush(stdout); /* so that results precede the message on a terminal */
     fprintf(stderr, "%s: %s\n", program->name,
             halley_error_format(err, text, sizeof text));
 }
@@ -197,7 +198,7 @@ static int wrong_usage(const cli_program *program, const char *about,
     return REQUEST_WRONG_USAGE;
 }
 
-/* Notes may quote names of input files; the text of an error is clean. */
+/* Notes may quote names of input files; error_set escapes them. */
 static void print_note(const char *text)
 {
     halley_error clean;
@@ -205,14 +206,14 @@ static void print_note(const char *text)
     fprintf(stderr, "halley: %s\n", clean.text);
 }
 
-/* Is --NAME among the options, and given? */
+/* True if the command has the option --NAME, and it was given. */
 static bool has_flag(const request_call *call, const char *name)
 {
     return request_option_find(call->verb, str_from(name)) != NULL &&
            request_given(call, name);
 }
 
-/* Text is escaped on its way to stdout; numbers of --csv and --json are data. */
+/* Text is escaped on its way to stdout; the output of --csv and --json is data. */
 static halley_status run_as_text(request_call *call, halley_error *err)
 {
     if (has_flag(call, "csv"))
@@ -223,13 +224,13 @@ static halley_status run_as_text(request_call *call, halley_error *err)
         return error_nomem(err);
     }
     const halley_status status = request_call_run(call, err);
-    (void)fclose(call->out); /* what could not be written shows on stdout */
+    (void)fclose(call->out); /* a failed write is detected on stdout */
     call->out = stdout;
     return status;
 }
 
-/* JSON is printed when all of it is there: a command that fails leaves stdout empty. One
- * that only says no (an infeasible design) still prints what it found. */
+/* JSON is printed only when it is complete, so a command that fails leaves stdout empty.
+ * A command whose answer is "no" (an infeasible design) still prints its result. */
 static halley_status run_into_stdout(request_call *call, halley_error *err)
 {
     strbuf text = {0};
@@ -254,11 +255,13 @@ static halley_status run_into_stdout(request_call *call, halley_error *err)
 }
 
 /*
- * A signal that ends the program: remove what is not finished, say so and how to go on,
- * and let the signal do what it does by default, so that a shell sees the right cause.
+ * Handles a signal that ends the program. It removes unfinished files, and prints that
+ * and how to continue. Then the signal takes its default action, so that a shell sees the
+ * right cause.
  */
 static volatile sig_atomic_t is_ending;
-/* A handler has no argument: what it says, or nothing when there is nothing to go on. */
+/* The text that the handler prints, since a handler has no argument. NULL: there is
+ * nothing to resume. */
 static const char *_Atomic resume_words;
 
 static void write_words(const char *words)
@@ -277,10 +280,10 @@ static void end_by_signal(int number)
         write_words(words);
     else if (removed)
         write_words("halley: run the same command again to make them\n");
-    (void)raise(number); /* held back until this function returns; SA_RESETHAND */
+    (void)raise(number); /* blocked until this function returns; SA_RESETHAND */
 }
 
-/* What the command keeps of its work when it is stopped. */
+/* Set the text about the work that the command keeps when it is stopped. */
 static void set_resume_words(const request_call *call)
 {
     const request_verb *const verb = call->verb;
@@ -292,7 +295,7 @@ static void set_resume_words(const request_call *call)
                                     "same command with --resume to go on\n");
 }
 
-/* Where more memory than allowed was the cause, the sentence says what to do. */
+/* If the memory limit was the cause, also print how to raise it. */
 static void print_failure(const request_call *call, const halley_error *err)
 {
     uint64_t limit;
@@ -306,7 +309,7 @@ static void print_failure(const request_call *call, const halley_error *err)
                 units_format(size, sizeof size, (double)limit, UNITS_BYTES));
 }
 
-/* From here on the process has no more memory than allowed. */
+/* Limit the memory of the process from here on. */
 static halley_status apply_memory_limit(request_call *call, halley_error *err)
 {
     halley_status status = HALLEY_OK;
@@ -370,7 +373,8 @@ static int top_option(const cli_program *program, const char *word)
     return wrong_usage(program, "", &err);
 }
 
-/* `halley trace`, `halley trace --help`; any other option of a group is a mistake. */
+/* Handle `halley trace` and `halley trace --help`; any other option of a group is an
+ * error. */
 static int only_group(const cli_program *program, const cli_group *group,
                       const char *option)
 {
@@ -424,8 +428,9 @@ static int dispatch_words(const cli_program *program, const char *const *words,
 }
 
 /*
- * A program started with a closed standard descriptor would open its first file in that
- * place and print into it. Put something there that refuses reads or writes instead.
+ * If a standard descriptor is closed at the start, the first file that is opened would
+ * take its place, and the program would print into that file. So put something there that
+ * refuses reads or writes.
  */
 static void fill_standard_descriptors(void)
 {
@@ -434,8 +439,8 @@ static void fill_standard_descriptors(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/* Results that could not be written (a full disk) are a failure, however late it shows.
- */
+/* Results that could not be written (a full disk) are a failure, even if found at the
+ * end. */
 static int close_stdout(const cli_program *program, int code)
 {
     const bool failed_before = ferror(stdout) != 0;
@@ -447,7 +452,7 @@ static int close_stdout(const cli_program *program, int code)
     return code == REQUEST_DONE ? REQUEST_FAILED : code;
 }
 
-/* Signals that whoever started the program ignores (nohup) stay ignored. */
+/* Signals that the parent process ignores (nohup) stay ignored. */
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -467,11 +472,11 @@ int cli_main(const cli_program *program, int argc, char **argv)
     fill_standard_descriptors();
     signal(SIGPIPE, SIG_DFL); /* `halley ... | head` ends quietly, whoever started it */
     signal(SIGXFSZ,
-           SIG_IGN); /* a file over the limit is a failed write, with a sentence */
+           SIG_IGN); /* a file over the limit is a failed write, with a message */
     catch_signals();
     const size_t n_words = argc > 1 ? (size_t)argc - 1 : 0;
     const int code = dispatch_words(program, (const char *const *)argv + 1, n_words);
-    while (is_ending) /* in another thread, which ends the process */
+    while (is_ending) /* the handler runs in another thread and ends the process */
         pause();
     return close_stdout(program, code);
 }

@@ -1,6 +1,6 @@
 /*
- * halley help - the same text as --help, and the forms of it that are installed: man
- * pages and shell completion.
+ * halley help - prints the same text as --help, and the forms of it that are installed:
+ * man pages and shell completion.
  */
 #include "base/error.h"
 #include "cli/commands.h"

@@ -224,7 +224,7 @@ static report_table *make_row_table(const halley_replay_row *rows, size_t n)
     return t;
 }
 
-/* What the steps took. */
+/* How long the steps took. */
 typedef struct step_times {
     double measured_s, least_s, most_s, simulated_s;
     uint32_t n;
@@ -322,7 +322,7 @@ static halley_status write_replay(request_call *call, const halley_replay *r,
     return status;
 }
 
-/* The traces as simulated: those that were run, with the times they were run with. */
+/* Simulate the traces that were run, with the times that they were run with. */
 static halley_status simulate_replayed(halley_result **out,
                                        const halley_trace_set *traces, request_call *call,
                                        halley_error *err)
@@ -385,7 +385,7 @@ static halley_status finish_replay(request_call *call, const halley_replay *r,
     return status == HALLEY_OK ? save_measured(call, r, err) : status;
 }
 
-/* One sentence is enough: the first process says it, and mpirun ends the others. */
+/* One message is enough: the first process prints it, and mpirun ends the others. */
 static void let_first_speak(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};

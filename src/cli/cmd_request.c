@@ -1,4 +1,5 @@
-/* halley request: one JSON request in, its reply out, as halley_request gives it. */
+/* halley request: reads one JSON request and prints its reply, as halley_request returns
+ * it. */
 #include "base/file/file.h"
 #include "cli/commands.h"
 #include "halley/request.h"
@@ -6,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Options of the request, which write files, may not name the file that it is in. */
+/* Options of the request that write files must not name the file that contains it. */
 static halley_status check_request_file(request_call *call, halley_error *err)
 {
     struct stat info;
@@ -24,13 +25,13 @@ static halley_status request_command_run(request_call *call, halley_error *err)
     file_input in;
     TRY(check_request_file(call, err));
     TRY(file_input_open(&in, call->n_args > 0 ? call->args[0] : "-", err));
-    /* The input has zero bytes after its end. */
+    /* Zero bytes follow the end of the input. */
     const halley_status status =
         halley_request(&reply, (const char *)in.at, call->watch, err);
     file_input_close(&in);
     request_work_end(call);
     TRY(status);
-    fputs(reply, stdout); /* JSON escapes what would act on a terminal */
+    fputs(reply, stdout); /* JSON escapes whatever would control a terminal */
     if (!str_starts(str_from(reply), STR("{\"ok\": true")))
         call->exit_code = REQUEST_FAILED;
     free(reply);

@@ -1,4 +1,4 @@
-/* halley trace learn: the statistics of many traces, as a model. */
+/* halley trace learn: learns the statistics of many traces as a model. */
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/number/number.h"
@@ -106,9 +106,9 @@ static halley_status write_learn_report(const request_call *call,
     return status;
 }
 
-/* OpenBLAS chooses its kernels by the names of processors, and takes its slowest for one
- * that is younger than itself; it can be set. Before there are threads, since it is set
- * by the environment. */
+/* OpenBLAS selects its kernels by the names of processors. For a processor newer than
+ * itself it selects its slowest ones. So the kernels are set here, through the
+ * environment, before there are threads. */
 static void choose_kernels(void)
 {
 #if defined __x86_64__
@@ -120,8 +120,8 @@ static void choose_kernels(void)
 #endif
 }
 
-/* A model that does not reproduce its corpus is worse than none: it is not kept. It is
- * read under the name that it has until the call is complete. */
+/* A model that does not reproduce its corpus is worse than none, so it is not kept. The
+ * model is read under the temporary name that it has until the call is complete. */
 static halley_status verify_model(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;

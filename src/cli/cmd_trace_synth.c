@@ -127,7 +127,7 @@ static const report_column columns[] = {
     {"From", "from", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-/* What is to be made. {0} is nothing. */
+/* The sets to make; {0} is none. */
 typedef struct orders {
     ARRAY(halley_synth_order) list;
     arena memory;
@@ -157,7 +157,7 @@ static int has_conditions(const struct dirent *e)
     return str_ends(str_from(e->d_name), STR(CONDITIONS));
 }
 
-/* One set for each file of conditions in a folder. */
+/* Order one set for each conditions file in a folder. */
 static halley_status order_alike(orders *to, const synth_options *o, halley_error *err)
 {
     struct dirent **list = NULL;

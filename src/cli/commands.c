@@ -1,4 +1,4 @@
-/* The table of commands; its order is that of the help. */
+/* The table of commands, in the order of the help. */
 #include "cli/commands.h"
 
 #include "base/arena.h"

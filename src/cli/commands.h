@@ -6,10 +6,10 @@
 
 extern const cli_program cli_halley;
 
-/* The words to use in place of argv: the same, unless the program was called by a name of
+/* The words to use instead of argv. They differ if the program was called by a name of
  * ASTRA-sim's programs or with HTSim's options. Memory comes from `memory`. */
 char **cli_astra_words(arena *memory, int *argc, char **argv);
-/* The program: its words as those of ASTRA-sim where it is called so, then cli_main. */
+/* Run the program: translate ASTRA-sim's words if it is called so, then cli_main. */
 int cli_start(int argc, char **argv);
 
 /* Kinds of files, each in its format_<name>.c. */

@@ -1,6 +1,6 @@
 /*
- * The table of commands as a bash completion script: commands, options, and the choices
- * of an option; everything else falls back to file names.
+ * Writes the table of commands as a bash completion script: commands, options, and the
+ * choices of an option. Everything else falls back to file names.
  */
 #include "cli/cli.h"
 
@@ -37,7 +37,7 @@ static void choices_of(FILE *to, const request_option *option)
     fputs("' ;;\n", to);
 }
 
-/* Behind an option that takes a value: its choices, or nothing (file names). */
+/* After an option that takes a value: its choices, or nothing (file names). */
 static void command_words(FILE *to, const request_verb *command)
 {
     fprintf(to, "    '%s')\n        case $previous in\n", command->name);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a key of a plan takes; the orders of ranks are too many to list. */
+/* Add the values of a plan key; the orders of ranks are too many to list. */
 static void add_words(char *doc, size_t size, const request_key *k)
 {
     size_t n = strlen(doc);
@@ -26,7 +26,8 @@ static void add_words(char *doc, size_t size, const request_key *k)
     }
 }
 
-/* Pages are written by one thread, entry by entry; the texts live until the next. */
+/* Pages are written by one thread, entry by entry; the texts are valid until the next
+ * entry. */
 static bool list_json_key(request_entry *out, size_t i)
 {
     static _Thread_local char name[64], doc[512];

@@ -37,7 +37,8 @@ static bool list_question_key(request_entry *out, size_t i)
     return find_study_key(out, "break-even", i);
 }
 
-/* A value with the unit of the kind, as in halley_parameter; NULL for plain numbers. */
+/* An example value with the unit of the kind, as in halley_parameter; NULL for plain
+ * numbers. */
 static const char *find_unit_example(const char *kind)
 {
     static const char *const examples[][2] = {

@@ -1,6 +1,6 @@
 /*
- * --help, from the tables. Text is wrapped at 80 columns whatever the terminal, so that
- * what is tested is what is seen.
+ * Writes --help from the tables. Text is wrapped at 80 columns, whatever the terminal, so
+ * that users see what is tested.
  */
 #include "base/str.h"
 #include "cli/cli.h"
@@ -31,8 +31,7 @@ static void wrap_words(FILE *to, str text, size_t column, size_t indent)
     fputc('\n', to);
 }
 
-/* Paragraphs are separated by blank lines; lines that start with a space stand as they
- * are. */
+/* Paragraphs are separated by blank lines; lines that start with a space are verbatim. */
 static void write_help_paragraphs(FILE *to, const char *text)
 {
     str rest = str_from(text), line;
@@ -95,7 +94,8 @@ static bool has_word(const char *doc, const char *word)
     return str_contains(str_from(doc), str_from(word));
 }
 
-/* " (default: 1 MB; example: 4 MB)", " (required; example: 8)"; nothing without both. */
+/* Add " (default: 1 MB; example: 4 MB)" or " (required; example: 8)"; nothing without
+ * both. */
 static void add_values(strbuf *to, const char *by_default, const char *example)
 {
     const bool is_required =

@@ -1,5 +1,5 @@
-/* The table of commands as man pages, in the man(7) macros that mandoc and groff share.
- */
+/* Writes the table of commands as man pages, in the man(7) macros that mandoc and groff
+ * share. */
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -13,7 +13,7 @@ static bool is_request(str text)
     return text.n > 0 && (text.at[0] == '.' || text.at[0] == '\'');
 }
 
-/* Text with everything roff would take for its own made harmless. */
+/* Write text with everything escaped that roff would interpret. */
 static void put_escaped(FILE *to, str text)
 {
     if (is_request(text))
@@ -36,7 +36,7 @@ static size_t escaped_size(str text)
     return n;
 }
 
-/* Running text, in source lines of a decent length. */
+/* Write running text, in source lines of moderate length. */
 static void write_running_text(FILE *to, str text)
 {
     str word;
@@ -63,8 +63,8 @@ static void text_line(FILE *to, const char *text)
     fputc('\n', to);
 }
 
-/* As help.c: blank lines separate paragraphs, lines that start with a space are verbatim.
- */
+/* As in help.c: blank lines separate paragraphs, lines that start with a space are
+ * verbatim. */
 static void write_man_paragraphs(FILE *to, const char *text)
 {
     str rest = str_from(text), line;
@@ -94,7 +94,7 @@ static void write_man_paragraphs(FILE *to, const char *text)
         fputs(".EE\n", to);
 }
 
-/* "halley-trace-info" from "trace info"; capitals for the title. */
+/* Write "halley-trace-info" for "trace info"; in capitals for the title. */
 static void page_name(FILE *to, const cli_program *program, const char *name, bool title)
 {
     strbuf b = {0};

@@ -1,7 +1,8 @@
 /*
- * The words after a command's name, by its table of options: --name value, --name=value,
- * -n value, -nvalue; options and arguments in any order, "--" ends the options. A word
- * that starts with '-' and goes on like a number is an argument, as is a lone '-'.
+ * Parses the words after a command's name by its table of options: --name value,
+ * --name=value, -n value, -nvalue. Options and arguments may come in any order; "--" ends
+ * the options. A word that starts with '-' and continues like a number is an argument, as
+ * is a lone '-'.
  */
 #include "base/error.h"
 #include "base/number/units.h"
@@ -19,7 +20,7 @@ typedef struct parser {
     const char *const *words;
     size_t n_words, at;
     char *options;        /* the command's options struct, being filled */
-    const char **args;    /* room for every word */
+    const char **args;    /* space for every word */
     const char **unknown; /* the same */
 } parser;
 
@@ -52,8 +53,9 @@ static const request_option *find_negated(const request_verb *command, str name)
     return o && o->kind == REQUEST_FLAG && o->negatable ? o : NULL;
 }
 
-/* The key of a plan that training programs call so, if the command has it: as an alias of
- * its option, or only to be named. */
+/* The plan key with this name in training programs, if the command has it. With
+ * `only_alias`, only names that are accepted as an alias of its option; else also names
+ * for a hint. */
 static const request_option *find_foreign(const request_verb *command, str name,
                                           bool only_alias)
 {
@@ -68,7 +70,8 @@ static const request_option *find_foreign(const request_verb *command, str name,
     return request_option_find(command, str_from(halley_plan_key_name(key)));
 }
 
-/* An option of the table, also with _ for -, or under the name of a training program. */
+/* Find an option of the table, also with _ for -, or by its name in a training program.
+ */
 static const request_option *find_option(const request_verb *command, str name)
 {
     char dashed[64];
@@ -87,7 +90,7 @@ static halley_status set_flag(const parser *p, const request_option *option, boo
     return HALLEY_OK;
 }
 
-/* Is the word an option that this command declares? Then it is no value. */
+/* True if the word is an option that this command declares; then it is not a value. */
 static bool is_declared(const request_verb *command, const char *word)
 {
     if (word[0] != '-' || word[1] == 0)
@@ -98,7 +101,7 @@ static bool is_declared(const request_verb *command, const char *word)
     return str_next(&rest, '=', &name) && find_option(command, name);
 }
 
-/* The value: what is after '=' or the letter, else the next word. */
+/* The value: the text after '=' or directly after -n, else the next word. */
 static halley_status take_option_value(parser *p, const request_option *option,
                                        const char *attached)
 {
@@ -118,7 +121,7 @@ static halley_status take_option_value(parser *p, const request_option *option,
                               p->err);
 }
 
-/* --gpus, --nnodes and the like, of a command with --cluster NAME:N. */
+/* True for --gpus, --nnodes and the like, in a command with --cluster NAME:N. */
 static bool is_count_of_npus(const request_verb *command, str name)
 {
     static const char *const words[] = {
@@ -154,7 +157,8 @@ static halley_status unknown_option(const parser *p, str name, const char *word)
     return refuse_words(p, "unknown option %.*s", (int)shown, word);
 }
 
-/* An option the table does not have: kept for commands that ask, else a mistake. */
+/* An option that the table does not have: collected for commands that ask for it, else an
+ * error. */
 static halley_status keep_unknown(parser *p, str name, const char *word)
 {
     if (!p->call->verb->keeps_unknown)

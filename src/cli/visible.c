@@ -1,7 +1,7 @@
 /*
- * A stream that shows text on another one as people may see it: a name from an input file
- * must not move the cursor, set the title of the window or turn the direction of the
- * line. All text results pass through here, whichever function prints them.
+ * A stream that makes text safe to show on a terminal. A name from an input file must not
+ * move the cursor, set the window title or change the direction of the line. All text
+ * results pass through here, whichever function prints them.
  */
 #include "base/array.h"
 #include "base/str.h"
@@ -13,7 +13,7 @@
 
 typedef struct visible {
     FILE *to;
-    size_t n_kept; /* bytes of a character whose rest is still to come */
+    size_t n_kept; /* bytes of an incomplete character */
     char kept[4];
 } visible;
 
@@ -23,7 +23,7 @@ static void show_bytes(FILE *to, const uint8_t *at, size_t n)
         fprintf(to, "\\x%02X", at[i]);
 }
 
-/* Bytes at the end that may be the start of a character. */
+/* The number of bytes at the end that may be the start of a character. */
 static size_t count_unfinished(const uint8_t *at, size_t n)
 {
     for (size_t k = 1; k <= 3 && k <= n; k++) {
@@ -38,7 +38,7 @@ static size_t count_unfinished(const uint8_t *at, size_t n)
 
 static void show_text(FILE *to, const uint8_t *at, size_t n)
 {
-    size_t start = 0; /* of the run that is shown as it is */
+    size_t start = 0; /* of the bytes that are written unchanged */
     for (size_t i = 0; i < n;) {
         const bool is_blank = at[i] == '\n' || at[i] == '\t';
         const size_t length = is_blank ? 1 : utf8_visible_length(at + i, n - i);

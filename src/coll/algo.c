@@ -1,4 +1,4 @@
-/* coll/algo.c - the table of algorithms; how to add one is told in the header. */
+/* coll/algo.c - the table of algorithms; the header explains how to add one. */
 #include "coll/algo.h"
 
 #include "coll/schedules.h"
@@ -47,8 +47,8 @@ const coll_algo coll_algos[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_ROOTED] = {.name = "rooted",
                              .applicable = ALL_COLLS,
                              .fill = coll_rooted_fill},
-    /* Its schedule is a trace, which the simulator plays. */
+    /* Its schedule is a trace that the simulator runs. */
     [CLUSTER_ALGO_CUSTOM] = {.name = "custom", .applicable = ALL_COLLS},
-    /* All algorithms of the library, as one flow with many links. */
+    /* All algorithms of the library, as one flow over many links. */
     [CLUSTER_ALGO_BUNDLE] = {.name = "bundle", .applicable = ALL_COLLS},
 };

@@ -1,6 +1,6 @@
 /*
- * coll/direct.c - direct: every member sends to every other one, `window` messages at a
- * time. A direct all-reduce reduces first and gathers when everything has been reduced.
+ * coll/direct.c - direct: every member sends to every other member, `window` messages at
+ * a time. A direct all-reduce first reduces; it gathers when everything has been reduced.
  */
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
@@ -42,7 +42,7 @@ uint32_t coll_direct_from(const coll_phase *p, uint32_t member, uint32_t k)
     return shift_member(p, member, coll_direct_distance(p, k), !p->down);
 }
 
-/* So small that NCCL sends it by LL. */
+/* True if the parts are so small that NCCL sends them with LL. */
 bool coll_direct_is_small(const coll_call *c)
 {
     return !is_across_nodes(c) && c->bytes / c->n <= small_peer_bytes;
@@ -69,7 +69,7 @@ static double all_to_all_time_across(const halley_link *up, const halley_fabric 
                                      const coll_call *c)
 {
     assert(c->per_node < c->n);
-    const double n = c->n, g = c->per_node; /* of the fullest node, where they differ */
+    const double n = c->n, g = c->per_node; /* of the fullest node, if nodes differ */
     const double inside = c->bytes * (g - 1) / n / (up->peer.share * up->bandwidth_Bps);
     const double once = c->remote_share > 0 ? c->remote_share : 1;
     const double net = once * c->bytes * (n - g) / n / (out->share * c->nic_Bps);
@@ -97,8 +97,8 @@ static void direct_load_inside(coll_load *load, const halley_link *up, const col
         load->wire_s += c->bytes / c->n / (up->peer.copy_share * up->bandwidth_Bps);
 }
 
-/* What goes to other rails crosses the node first (PXN): that is not what takes the time
- * when the collective is alone, but it loads the links. */
+/* Data for other rails cross the node first (PXN). That does not determine the time when
+ * the collective is alone, but it loads the links. */
 static void direct_load_across(coll_load *load, const halley_link *up,
                                const halley_fabric *out, const coll_call *c)
 {
@@ -143,7 +143,8 @@ void coll_send_load(coll_load *load, const halley_link *up, const halley_fabric 
     load->out_s = across ? load->wire_s : 0;
 }
 
-/* One message: peers of a node as an all-to-all of two, without the local copy. */
+/* One message. Inside a node it is timed as an all-to-all of two ranks without the local
+ * copy. */
 double coll_send_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
                       coll_protocol p)
 {

@@ -1,7 +1,8 @@
 /*
- * coll/halving.c - halving-doubling: in step j members at distance 2^j exchange. A
- * reduction halves the data while distances double, an all-gather goes the other way, an
- * all-reduce does both. There is no closed form: NCCL does not use it.
+ * coll/halving.c - halving-doubling: in step j, members at distance 2^j exchange data. A
+ * reduction halves the data while distances double. An all-gather goes the other way, and
+ * an all-reduce does both. There is no closed form, because NCCL does not use this
+ * algorithm.
  */
 #include "coll/schedules.h"
 
@@ -9,10 +10,10 @@
 #include <math.h>
 
 /*
- * Distances and sizes packet by packet. An all-reduce halves sizes while distances
- * double, and turns round when the distance reaches n; the last halved size is then
- * doubled again, so an odd one loses a byte. Sizes and distances are cut to whole numbers
- * at every step, as ASTRA-sim does.
+ * Compute distances and sizes packet by packet. In an all-reduce, sizes halve while
+ * distances double, until the distance reaches n. Then the last halved size is doubled
+ * again, so a size that is not even loses a byte. As in ASTRA-sim, sizes and distances
+ * are truncated to whole numbers at every step.
  */
 static void fill_steps(coll_phase *p)
 {

@@ -1,13 +1,14 @@
 /*
- * coll/in_switch.c - the switch reduces and multicasts: every member sends it everything,
- * and it answers with what the collective leaves each member with.
+ * coll/in_switch.c - the switch reduces and multicasts. Every member sends all its data
+ * to the switch, and the switch answers with the member's result.
  */
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
 
 #include <assert.h>
 
-/* Everything up; what the collective leaves each member with, but its own, down. */
+/* Each member sends everything up. It receives its result, without the part that it
+ * already has. */
 halley_status coll_switch_fill(coll_phase *p, const coll_fill_options *o,
                                halley_error *err)
 {
@@ -41,7 +42,7 @@ static double switch_time_inside(const halley_link *up, const coll_call *c)
            c->bytes * (n + 1) / n / (pr->share * up->bandwidth_Bps);
 }
 
-/* The switches of the nodes reduce, a tree connects them. */
+/* The switches of the nodes reduce, and a tree connects them. */
 static double switch_time_across(const halley_link *up, const halley_fabric *out,
                                  const coll_call *c)
 {

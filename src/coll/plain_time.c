@@ -1,13 +1,14 @@
 /*
- * coll/plain_time.c - rings without protocols, dimension by dimension: a step takes a hop
- * and its bytes over the link. Torus links and networks of cluster files are timed so.
+ * coll/plain_time.c - rings without protocols, dimension by dimension. A step takes a hop
+ * plus the time of its bytes on the link. Torus links and networks of cluster files use
+ * this.
  */
 #include "coll/time_parts.h"
 
 #include <assert.h>
 
-/* Adding what arrives reads two pieces and writes one, step by step; where several pieces
- * are under way, while the others travel. */
+/* Reducing received data reads two pieces and writes one in every step. If several pieces
+ * are in flight, this overlaps with the transfer of the others. */
 static double reduction_time(const halley_link *up, const coll_call *c, double n,
                              double bytes)
 {
@@ -20,11 +21,11 @@ static double reduction_time(const halley_link *up, const coll_call *c, double n
 
 /* Steps of a plain ring over one dimension. */
 typedef struct plain_ring {
-    double steps, bytes; /* a step's bytes, of all pieces */
+    double steps, bytes; /* bytes of one step, over all pieces */
     double hop_s, Bps, stored;
 } plain_ring;
 
-/* The time that the bytes of one piece and one step keep a link. */
+/* The time for which the bytes of one piece and one step occupy a link. */
 static double piece_wire_time(const halley_link *up, const plain_ring *r)
 {
     const double pieces = fmax(1, up->pieces) * fmax(1, up->rounds);
@@ -37,11 +38,12 @@ static double piece_step_time(const halley_link *up, const plain_ring *r)
 }
 
 /*
- * Rings one after the other. Without contention they add up. With link queues a message
- * is stored whole after every link, and c pieces go round side by side: a step takes as
- * long as c messages keep the link, or as one takes from NPU to NPU. The first piece
- * leaves a ring after its own steps, the last when the link has carried all, and the next
- * ring begins with the first.
+ * The time of consecutive rings. Without contention their times add up. With link queues,
+ * a message is stored completely after every link, and c pieces circulate concurrently. A
+ * step takes the time for which c messages occupy the link, or the time of one message
+ * from NPU to NPU, whichever is longer. The first piece leaves a ring after its own
+ * steps. The last piece leaves when the link has carried all pieces. The next ring begins
+ * with the first piece.
  */
 static double ring_chain_time(const halley_link *up, const plain_ring *rings, int n)
 {
@@ -77,7 +79,8 @@ static double one_ring_time(const halley_link *up, const coll_call *c)
     return up->launch_s + ring_chain_time(up, &r, 1) + reduction_time(up, c, n, c->bytes);
 }
 
-/* A level of a group, the node among them: members, and what a ring of it takes. */
+/* One level of a group (the node is one): its members, and the constants of a ring over
+ * it. */
 typedef struct plain_level {
     double n, hop_s, Bps, stored;
 } plain_level;
@@ -109,9 +112,10 @@ static plain_ring ring_over(const plain_level *l, double bytes, double times)
 }
 
 /*
- * Rings level by level, each on what the levels inside have left: scatter from the inside
- * out, gather from the outside in; an all-reduce does both, and its outermost ring at
- * once. An all-to-all crosses every level with all its bytes.
+ * Rings level by level; each level works on the data that the inner levels have left.
+ * Scatter goes from the inside out, gather from the outside in. An all-reduce does both,
+ * with one all-reduce ring at the outermost level. An all-to-all crosses every level with
+ * all its bytes.
  */
 static double levels_time(const halley_link *up, const halley_fabric *out,
                           const coll_call *c)

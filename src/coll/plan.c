@@ -1,10 +1,11 @@
 /*
- * coll/plan.c - from a request to phases.
+ * coll/plan.c - turn a request into phases.
  *
- * Hierarchical all-reduce: reduce-scatter in every active dimension but the last, an
- * all-reduce in that one, all-gather back. The others cross the active dimensions once,
- * an all-gather from the outermost in, the rest from the innermost out. A dimension is
- * active when it has more than one NPU and takes part. All divisions of sizes are whole.
+ * A hierarchical all-reduce is a reduce-scatter in every active dimension but the last,
+ * an all-reduce in the last, and all-gathers back. Other collectives cross the active
+ * dimensions once: an all-gather from the outermost in, the rest from the innermost out.
+ * A dimension is active if it has more than one NPU and takes part. Sizes are divided as
+ * integers.
  */
 #include "coll/algo.h"
 
@@ -58,7 +59,7 @@ static uint32_t outline_once_through(coll_outline *to, const coll_request *r)
     return n_phases;
 }
 
-/* Up from the innermost dimension out, down from the outermost in. */
+/* Up: from the innermost dimension out. Down: from the outermost in. */
 static uint32_t outline_rooted(coll_outline *to, const coll_request *r)
 {
     const bool up = r->rooted == COLL_ROOTED_REDUCE || r->rooted == COLL_ROOTED_GATHER;
@@ -96,7 +97,7 @@ static uint32_t outline_up_and_down(coll_outline *to, const coll_request *r)
     return n_phases;
 }
 
-/* Phases that a switch does itself. */
+/* Mark phases that a switch carries out. */
 static void use_switches(coll_outline *to, uint32_t n, const coll_request *r)
 {
     assert(n <= COLL_MAX_PHASES);
@@ -129,8 +130,9 @@ static uint64_t get_out_bytes(const coll_phase *p)
     return p->coll == CLUSTER_ALL_GATHER ? p->data_bytes * p->n : p->data_bytes;
 }
 
-/* Fewer bytes than members, or halving-doubling of less than twice that: it halves an odd
- * byte before it doubles it again. */
+/* True if a message would have 0 bytes. This happens if there are fewer bytes than
+ * members. For halving-doubling the limit is twice that, because it halves a single byte
+ * before it doubles it again. */
 static bool sends_empty_message(const coll_phase *p)
 {
     for (uint32_t k = 0; p->bytes != NULL && k < p->n_sends; k++)

@@ -1,7 +1,7 @@
 /*
- * coll/ring.c - the ring: every member sends to the next, and what arrives it passes on.
- * A reduction takes n-1 steps, an all-reduce twice that; an all-to-all passes every piece
- * from neighbour to neighbour, n(n-1)/2 steps in all.
+ * coll/ring.c - the ring: every member sends to the next one and forwards what it
+ * receives. A reduction takes n-1 steps, an all-reduce twice that. An all-to-all forwards
+ * every piece from neighbour to neighbour, in n(n-1)/2 steps.
  */
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
@@ -20,7 +20,8 @@ halley_status coll_ring_fill(coll_phase *p, const coll_fill_options *o, halley_e
     p->window = 1;
     p->n_loud = p->n - 1;
     p->n_sends = p->n - 1;
-    p->n_steps = 1; /* messages arrive in the order they were sent: one step names all */
+    p->n_steps = 1; /* messages arrive in the order they were sent, so one step
+                       identifies all */
     if (p->coll == CLUSTER_ALL_REDUCE)
         p->n_sends = 2 * (p->n - 1);
     if (p->coll == CLUSTER_ALL_TO_ALL)
@@ -64,7 +65,7 @@ static double ring_time_inside(const halley_link *up, const coll_call *c, coll_p
     return fixed + norm_times(pr->hop_s * steps, wire + copy, 1 + up->simple_overlap);
 }
 
-/* The ring that enters and leaves every node once. */
+/* A ring that enters and leaves every node once. */
 static double ring_time_across(const halley_link *up, const halley_fabric *out,
                                const coll_call *c, coll_protocol p)
 {
@@ -104,7 +105,7 @@ static void ring_load_inside(coll_load *load, const halley_link *up, const coll_
         load->wire_s += c->bytes / c->n / (pr->copy_share * up->bandwidth_Bps);
 }
 
-/* Each of the node's cards has a ring of its own. */
+/* Each of the node's cards has its own ring. */
 static void ring_load_across(coll_load *load, const halley_link *up,
                              const halley_fabric *out, const coll_call *c,
                              coll_protocol p)

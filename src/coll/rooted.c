@@ -1,5 +1,7 @@
-/* coll/rooted.c - trees with a root. Places are counted from the root's: place 0 is the
- * root of the line, n-1 the one before it. */
+/*
+ * coll/rooted.c - trees with a root. Places are counted from the root's: place 0 is the
+ * root of the line, n-1 the place before it.
+ */
 #include "coll/rooted.h"
 
 #include "coll/schedules.h"
@@ -9,7 +11,8 @@
 typedef struct shape {
     uint32_t (*parent)(uint32_t v);
     uint32_t (*child)(uint32_t v, uint32_t k, uint32_t n); /* n or more: no such child */
-    uint32_t (*size)(uint32_t v, uint32_t n); /* of the tree below v, and v */
+    uint32_t (*size)(uint32_t v, uint32_t n); /* number of places in the tree below v,
+                                                 including v */
 } shape;
 
 static uint32_t chain_parent(uint32_t v)
@@ -39,7 +42,7 @@ static uint32_t star_size(uint32_t v, uint32_t n)
     return v == 0 ? n : 1;
 }
 
-/* The lowest bit of v; of the root, the power of two that is at least n. */
+/* The lowest bit of v; for the root, the least power of two that is at least n. */
 static uint32_t get_reach(uint32_t v, uint32_t n)
 {
     uint32_t power = 1;
@@ -53,7 +56,7 @@ static uint32_t binomial_parent(uint32_t v)
 {
     return v & (v - 1);
 }
-/* The largest tree first. */
+/* The largest subtree first. */
 static uint32_t binomial_child(uint32_t v, uint32_t k, uint32_t n)
 {
     assert(v < n);
@@ -121,7 +124,10 @@ halley_status coll_rooted_fill(coll_phase *p, const coll_fill_options *o,
     const bool star = p->shape == CLUSTER_ALGO_DIRECT;
     const bool up = p->rooted == COLL_ROOTED_REDUCE || p->rooted == COLL_ROOTED_GATHER;
     p->window = 1;
-    p->n_sends = !up ? 1 : star ? p->n - 1 : 32; /* steps: who a message comes from */
+    p->n_sends = !up    ? 1
+                 : star ? p->n - 1
+                        : 32; /* steps identify the sender of a
+                                 message */
     p->n_steps = p->n_sends;
     p->silent = p->rooted != COLL_ROOTED_REDUCE;
     p->message_bytes =

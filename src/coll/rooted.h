@@ -1,12 +1,13 @@
 /*
- * coll/rooted.h - broadcast, reduce, gather and scatter: trees over the members of a
- * dimension, with the root's line at the top. Data go down the tree (broadcast, scatter)
- * or up (reduce, gather). The dimension's algorithm chooses the shape: a ring is a chain,
- * direct a star, halving-doubling a binomial tree, a double binary tree a binary one.
+ * coll/rooted.h - broadcast, reduce, gather and scatter as trees over the members of a
+ * dimension. Data go down the tree (broadcast, scatter) or up (reduce, gather). The
+ * dimension's algorithm selects the shape: a ring is a chain, direct a star,
+ * halving-doubling a binomial tree, a double binary tree a binary tree.
  *
- * Several dimensions: down from the outermost in, up from the innermost out. In a
- * dimension only those lines take part whose members stand where the root stands in all
- * inner ones; the others have nothing yet, or nothing any more.
+ * With several dimensions, data go down from the outermost dimension in, and up from the
+ * innermost out. In a dimension, a line takes part only if its members have the root's
+ * position in all inner dimensions. The other lines have no data yet, or no longer need
+ * any.
  */
 #ifndef COLL_ROOTED_H
 #define COLL_ROOTED_H
@@ -16,7 +17,7 @@
 /* A member's place in a rooted phase. */
 typedef struct coll_rooted_place {
     bool takes_part;
-    uint32_t parent;      /* COLL_NONE: the root of its line */
+    uint32_t parent;      /* COLL_NONE: it is the root of its line */
     uint32_t child_index; /* which of its parent's children it is */
     uint32_t n_children;
     uint64_t bytes; /* of the message to or from its parent */

@@ -1,5 +1,7 @@
-/* coll/schedules.h - the schedules of the algorithms, for the table in algo.c; not for
- * use outside this folder. */
+/*
+ * coll/schedules.h - the schedules of the algorithms, for the table in algo.c; only for
+ * this folder.
+ */
 #ifndef COLL_SCHEDULES_H
 #define COLL_SCHEDULES_H
 
@@ -11,7 +13,7 @@ coll_peer coll_ring_to, coll_ring_from, coll_direct_to, coll_direct_from,
     coll_halving_peer, coll_switch_peer;
 coll_distance coll_ring_distance, coll_direct_distance, coll_halving_distance;
 
-/* The member `by` places further (or back) in the phase's dimension. */
+/* The member `by` places forward (or back) in the phase's dimension. */
 static inline uint32_t shift_member(const coll_phase *p, uint32_t member, uint32_t by,
                                     bool back)
 {

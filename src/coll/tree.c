@@ -1,13 +1,14 @@
 /*
- * coll/tree.c - the double binary tree: data go up a tree, being reduced, and down again.
- * Two trees in which members change places are used alternately.
+ * coll/tree.c - the double binary tree: data go up a tree, where they are reduced, and
+ * down again. Chunks alternate between two trees in which members have different
+ * positions.
  */
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
 
 #include <assert.h>
 
-/* Always an all-reduce of all the data, whatever collective was asked for. */
+/* Always an all-reduce of all data, whatever collective was requested. */
 halley_status coll_tree_fill(coll_phase *p, const coll_fill_options *o, halley_error *err)
 {
     if ((p->n & (p->n - 1)) != 0)
@@ -25,16 +26,17 @@ halley_status coll_tree_fill(coll_phase *p, const coll_fill_options *o, halley_e
 }
 
 /*
- * The trees: the root stands alone above a complete binary tree of the other n-1 places,
- * numbered in order. With the root last, the places 0 … n-2 are that tree; with the root
+ * The trees. The root is above a complete binary tree of the other n-1 places, which are
+ * numbered in order. If the root is last, the places 0 … n-2 are that tree; if it is
  * first, 1 … n-1. In such a tree of 2^d - 1 places numbered from 1, place i is at height
- * h = trailing zeros of i; its children are i ± 2^(h-1), its parent i ± 2^h.
+ * h = trailing zeros of i. Its children are i ± 2^(h-1), its parent is i ± 2^h.
  */
 coll_tree_place coll_tree_find(const coll_phase *p, uint32_t member)
 {
     const uint32_t place = member / p->stride % p->n;
     const uint32_t base = member - place * p->stride;
-    const uint32_t shift = p->root_is_first ? 0 : 1; /* number from 1 below the root */
+    const uint32_t shift = p->root_is_first ? 0 : 1; /* numbers start at 1 below the
+                                                        root */
     const uint32_t root = p->root_is_first ? 0 : p->n - 1;
     const uint32_t top = p->n / 2; /* the root's child, numbered from 1 */
     coll_tree_place at = {COLL_NONE, COLL_NONE, COLL_NONE};
@@ -60,7 +62,7 @@ coll_tree_place coll_tree_find(const coll_phase *p, uint32_t member)
     return at;
 }
 
-/* A double binary tree over the nodes, a chain inside each. */
+/* A double binary tree over the nodes, with a chain inside each. */
 double coll_tree_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
                       coll_protocol p)
 {

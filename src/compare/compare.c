@@ -1,4 +1,4 @@
-/* A comparison, put together from two profiles. */
+/* Assembles a comparison from two profiles. */
 #include "compare/compare.h"
 
 #include "base/error.h"
@@ -83,7 +83,8 @@ static halley_status compare_mixes(halley_shares *out, arena *memory,
     return HALLEY_OK;
 }
 
-/* Mean and deviation of the simulated times on a cluster, and their distribution. */
+/* The mean and standard deviation of the simulated times on a cluster, and their
+ * distribution. */
 static uint32_t sum_times(double *mean, double *deviation, compare_dist *to,
                           const halley_profile *p, uint32_t cluster, bool *failed)
 {
@@ -136,7 +137,7 @@ static int order_by_text(const void *a, const void *b)
     return str_cmp(*(const str *)a, *(const str *)b);
 }
 
-/* Texts of SYNTH that REAL has, but in too few sets. */
+/* Finds texts of SYNTH that REAL contains, but in too few sets. */
 static halley_status find_names(whole *w, const halley_profile *real,
                                 const halley_profile *synth, halley_error *err)
 {

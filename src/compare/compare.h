@@ -1,7 +1,7 @@
 /*
- * compare/compare.h - the parts of `trace compare`: distributions (compare_dist.c), what
- * is gathered of a set (compare_profile.c), runs of nodes (compare_runs.c), nearness and
- * attacks (compare_near.c), all put together (compare.c).
+ * compare/compare.h - the parts of `trace compare`. Distributions are in compare_dist.c,
+ * the profile of a set in compare_profile.c, and runs of nodes in compare_runs.c.
+ * Distances and attacks are in compare_near.c. compare.c combines the results.
  */
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
@@ -34,7 +34,7 @@ typedef struct compare_mix {
 bool compare_mix_add(compare_mix *m, str label, double weight); /* false: no memory */
 void compare_mix_fini(compare_mix *m);
 
-/* Tokens of the nodes of one trace, in order; whole and without inner repeats. */
+/* Tokens of the nodes of one trace, in order: complete, and without inner repeats. */
 typedef ARRAY(uint64_t) token_array;
 typedef struct compare_runs {
     token_array exact, novel, shape; /* of all traces, one after the other */
@@ -42,12 +42,12 @@ typedef struct compare_runs {
 } compare_runs;
 bool compare_runs_add(compare_runs *r, const halley_trace *trace); /* false: no memory */
 void compare_runs_fini(compare_runs *r);
-/* Shares of `synth` that stand in `real`, for each length. */
+/* For each length, the shares of `synth` that also occur in `real`. */
 halley_status compare_runs_verbatim(halley_verbatim out[HALLEY_N_VERBATIM],
                                     const compare_runs *real, const compare_runs *synth,
                                     halley_error *err);
 
-/* What makes sets alike. */
+/* The features by which sets are compared. */
 enum { COMPARE_FEATURES = 40, COMPARE_SKETCH = 128 };
 typedef struct compare_set {
     const char *name;
@@ -58,10 +58,10 @@ typedef struct compare_set {
     double seconds[HALLEY_N_REFERENCES];
 } compare_set;
 
-/* How often something stands where. */
+/* How often something occurs, and in how many sets. */
 typedef struct compare_support {
-    uint64_t value, n_uses;    /* value: of numbers */
-    uint32_t n_sets, last_set; /* last_set: one more than the index of it */
+    uint64_t value, n_uses;    /* value: of numbers only */
+    uint32_t n_sets, last_set; /* last_set: index of the last set + 1 */
 } compare_support;
 
 struct halley_profile {
@@ -73,7 +73,7 @@ struct halley_profile {
     ARRAY(compare_set) sets;
     uint32_t n_simulated;
     const char *not_simulated;
-    /* Texts and numbers, and in how many sets they stand. */
+    /* Texts and numbers, and the number of sets that contain them. */
     intern texts;
     ARRAY(compare_support) text_support; /* by text */
     map64 values;                        /* number -> index */

@@ -1,7 +1,7 @@
 /*
- * Distributions as weighted values, and what two of them differ by: the largest distance
- * of the distribution functions (Kolmogorov-Smirnov) and the area between them (the
- * first Wasserstein distance).
+ * Distributions as weighted values. Two of them are compared by the largest distance
+ * between their distribution functions (Kolmogorov-Smirnov) and by the area between them
+ * (first Wasserstein distance).
  */
 #include "base/error.h"
 #include "compare/compare.h"
@@ -39,7 +39,7 @@ static int order_points(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* A copy in order of values; nothing can be added to it. False: no memory. */
+/* Makes a copy that is sorted by value. Nothing can be added to it. False: no memory. */
 static bool sort_into(compare_dist *to, const compare_dist *d)
 {
     *to = (compare_dist){0};
@@ -104,7 +104,7 @@ static void measure_spread(halley_spread *out, const compare_dist *real,
         out->ks = fmax(out->ks, fabs(f - g));
         last = at;
     }
-    if (out->ks < 1e-12) /* what adding up shares leaves */
+    if (out->ks < 1e-12) /* rounding errors of the sums */
         out->ks = area = 0;
     out->wasserstein =
         out->mean_real != 0 ? area / fabs(out->mean_real) : (area == 0 ? 0 : (double)NAN);

@@ -1,10 +1,11 @@
 /*
- * How near sets are to each other, and what an attacker can learn from that.
+ * Distances between sets, and what an attacker can infer from them.
  *
- * Sets are compared in two ways: by features (logarithms of counts and sums, in standard
- * deviations) and by runs (the share of all runs of four exact nodes that both have,
- * estimated from samples of them). The attack takes each known set, looks for the
- * synthesized set nearest to it, and calls it a member when that one is near.
+ * Sets are compared in two ways. The first uses features: logarithms of counts and sums,
+ * in standard deviations. The second uses runs: the share of all runs of four exact
+ * nodes that both sets have, estimated from samples. The attack takes each known set,
+ * finds the nearest synthesized set, and calls the known set a member if that distance
+ * is small.
  */
 #include "base/error.h"
 #include "compare/compare.h"
@@ -16,7 +17,7 @@
 
 enum { MOST_NEAREST = 20 };
 
-/* Distances between sets; `scale` has the deviation of each feature. */
+/* The scale of the distances: the standard deviation of each feature. */
 static void find_scale(double scale[COMPARE_FEATURES], const halley_profile *p)
 {
     const double n = (double)p->sets.n;
@@ -58,7 +59,7 @@ static double count_shared(const compare_set *a, const compare_set *b)
     return n_all ? (double)n_both / n_all : 0;
 }
 
-/* The nearest set of p; `but` (an index, or SIZE_MAX) does not count. */
+/* The nearest set of p, except the one with index `but` (SIZE_MAX: no exception). */
 static size_t find_nearest_set(double *distance, const halley_profile *p,
                                const compare_set *to, size_t but,
                                const double scale[COMPARE_FEATURES])
@@ -134,13 +135,13 @@ halley_status compare_near(halley_comparison *out, arena *memory,
     return HALLEY_OK;
 }
 
-/* How often x is above y; a tie is half. */
+/* 1 if x is above y, 1/2 for a tie, else 0. */
 static double count_above(double x, double y)
 {
     return x > y ? 1 : x == y ? 0.5 : 0;
 }
 
-/* Variance of the mean placement of a's scores among b's. */
+/* The variance of the mean placement of a's scores among b's. */
 static double placement_variance(const double *a, size_t n_a, const double *b, size_t n_b,
                                  double auc, bool flipped)
 {

@@ -1,5 +1,7 @@
-/* What is gathered of a set: distributions, mixes, runs, features, times. Each different
- * trace is looked at once and counts for all ranks that have it. */
+/*
+ * The profile of a set: distributions, mixes, runs, features, times. Each distinct trace
+ * is read once and counts for all ranks that have it.
+ */
 #include "base/error.h"
 #include "base/str.h"
 #include "compare/compare.h"
@@ -13,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kind of node: its type, or 8 + its collective; KINDS_HOST more on the host. */
+/* The kind of a node: its type, or KIND_COLL + its collective. KINDS_HOST is added on
+ * the host. */
 enum { KIND_COLL = HALLEY_N_NODE_TYPES, KINDS_HOST = 32 };
 enum { LEAST_NUMBER = 1000, LEAST_TEXT = 4, SKETCH_RUN = 4 };
 
@@ -40,7 +43,7 @@ typedef struct gatherer {
     const halley_trace *trace;
     double weight;
     uint8_t *kinds;    /* by node */
-    uint32_t *out;     /* by node: dependents */
+    uint32_t *out;     /* by node: number of dependents */
     uint64_t *sketch;  /* scratch */
     double critical_s; /* of the set */
     bool failed;
@@ -133,7 +136,7 @@ static void feature_add(gatherer *g, feature f, double value)
     g->set->features[f] += value * g->weight;
 }
 
-/* "ALL_REDUCE", "COMP", "COMP on host". */
+/* For example "ALL_REDUCE", "COMP", "COMP on host". */
 static str label_of(char to[64], uint32_t kind)
 {
     const uint32_t plain = kind % KINDS_HOST;
@@ -189,7 +192,7 @@ static void note_number(gatherer *g, uint64_t value)
     note_support(g, &g->p->value_support.at[id]);
 }
 
-/* Numbers in names are left out, so that layers are alike. */
+/* Numbers in names are removed, so that layers have the same name. */
 static void profile_name(gatherer *g, halley_bytes name)
 {
     char text[TRACE_PLAIN_NAME];
@@ -348,8 +351,8 @@ static halley_status add_levels(gatherer *g, halley_error *err)
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-/* Keep the smallest hashes of runs of SKETCH_RUN exact tokens: a sample of the set of
- * runs that is the same wherever the same runs are. */
+/* Keeps the smallest hashes of runs of SKETCH_RUN exact tokens. This is a sample of the
+ * runs that two sets with the same runs have in common. */
 static void add_sketch(gatherer *g, const uint64_t *tokens, size_t n)
 {
     assert(n == 0 || tokens != NULL);
@@ -397,7 +400,7 @@ static halley_status profile_trace(gatherer *g, halley_error *err)
     return status == HALLEY_OK && g->failed ? error_nomem(err) : status;
 }
 
-/* Simulated on all references, or why not. */
+/* Simulates the set on all reference clusters, or records why that is not possible. */
 static halley_status add_times(halley_profile *p, compare_set *s,
                                const halley_trace_set *set, const char *groups_path,
                                halley_error *err)
@@ -414,7 +417,7 @@ static halley_status add_times(halley_profile *p, compare_set *s,
     trace_groups_fini(&groups);
     if (status == HALLEY_ENOMEM)
         return error_nomem(err);
-    if (status == HALLEY_EIO) { /* a file that cannot be read is no property of the set */
+    if (status == HALLEY_EIO) { /* a read error is not a property of the set */
         if (err != NULL)
             *err = why;
         return status;

@@ -1,18 +1,19 @@
 /*
  * Runs of nodes that two collections have in common.
  *
- * A node becomes a token: a hash of its type, collective, host or device, how far back
- * its dependencies are, and, for exact tokens, its duration, operations, bytes and
- * message size. Names are left out: they may be hidden and the rest still copied.
+ * A node becomes a token: a hash of its type, collective, host or device, and the
+ * distances of its dependencies. Exact tokens also include its duration, operations,
+ * bytes and message size. Names are left out: names may be obfuscated while the rest is
+ * still copied.
  *
- * Training repeats layers and micro-batches, and a trace that repeats one layer a
- * hundred times has long runs in common with every trace that has that layer once. So
- * runs are also looked at after the repeats within each trace were taken out: from left
- * to right, whatever continues for REPEAT tokens as something earlier in the same trace
- * did is passed over.
+ * Training repeats layers and micro-batches. A trace that repeats one layer a hundred
+ * times has long runs in common with every trace that has this layer once. So runs are
+ * also compared after the repeats within each trace are removed. The removal goes from
+ * left to right. It skips a stretch of at least REPEAT tokens that occurred earlier in
+ * the same trace.
  *
- * A node is in a run of length L when some window of L tokens around it is a window of
- * the other side; windows are distinguished by rolling hashes of 61 bits.
+ * A node is in a run of length L if some window of L tokens around it is also a window
+ * of the other side. Windows are compared by rolling hashes of 61 bits.
  */
 #include "base/error.h"
 #include "compare/compare.h"
@@ -43,7 +44,7 @@ static uint64_t shape_token(const halley_trace *t, uint32_t node, const trace_ro
     uint64_t hash = mix_run_hash(halley_node_type_of(t, node), trace_roles_is_cpu(r));
     hash = mix_run_hash(hash, read_run_number(r, TRACE_ROLE_COMM_TYPE));
     const uint32_t n = trace_deps_count(t, node);
-    uint64_t deps = n; /* their order does not matter */
+    uint64_t deps = n; /* independent of their order */
     for (uint32_t i = 0; i < n; i++)
         deps += hash_u64((uint64_t)node - trace_deps_index(t, node, i));
     return mix_run_hash(hash, deps);
@@ -61,10 +62,10 @@ static uint64_t exact_token(const halley_trace *t, uint32_t node, const trace_ro
     return mix_run_hash(hash, read_run_number(r, TRACE_ROLE_COMM_SIZE));
 }
 
-/* Append what is not a repeat of something earlier among the n tokens. */
+/* Appends the tokens that do not repeat something earlier among the n tokens. */
 static bool add_novel(token_array *to, const uint64_t *tokens, size_t n)
 {
-    map64 seen = {0}; /* window of REPEAT tokens -> where it was last */
+    map64 seen = {0}; /* window of REPEAT tokens -> its last position */
     bool fine = true;
     for (size_t i = 0; i < n && fine;) {
         uint64_t window = 0;
@@ -135,7 +136,7 @@ static uint64_t add_modulo(uint64_t a, uint64_t b)
     return sum >= prime ? sum - prime : sum;
 }
 
-/* Walks the windows of one sequence. */
+/* A rolling hash over the windows of one sequence. */
 typedef struct roller {
     uint64_t hash, top; /* top: base^(length - 1) */
     uint32_t length;
@@ -151,7 +152,7 @@ static roller roller_of(uint32_t length)
     return r;
 }
 
-/* The hash of the window that ends at i; the first `length` - 1 mean nothing. */
+/* The hash of the window that ends at i. The first `length` - 1 results are not valid. */
 static uint64_t roll_hash(roller *r, const uint64_t *tokens, size_t i)
 {
     if (i >= r->length)
@@ -164,7 +165,7 @@ static uint64_t roll_hash(roller *r, const uint64_t *tokens, size_t i)
 typedef struct sequences {
     const uint64_t *tokens;
     const uint32_t *ends;
-    size_t n; /* sequences */
+    size_t n; /* number of sequences */
 } sequences;
 
 static bool index_windows(map64 *to, const sequences *s, uint32_t length)
@@ -182,7 +183,7 @@ static bool index_windows(map64 *to, const sequences *s, uint32_t length)
     return true;
 }
 
-/* Tokens in windows that the map has. */
+/* The number of tokens in windows that the map contains. */
 static uint64_t count_covered(const map64 *windows, const sequences *s, uint32_t length)
 {
     uint64_t covered = 0;
@@ -190,7 +191,7 @@ static uint64_t count_covered(const map64 *windows, const sequences *s, uint32_t
     for (size_t q = 0; q < s->n; start = s->ends[q++]) {
         roller r = roller_of(length);
         const size_t n = s->ends[q] - start;
-        size_t done = 0; /* tokens before this are counted or cannot be */
+        size_t done = 0; /* tokens before this one are counted or cannot be */
         for (size_t i = 0; i < n; i++) {
             const uint64_t hash = roll_hash(&r, s->tokens + start, i);
             if (i + 1 < length || map64_find(windows, hash) == HASH_NONE)

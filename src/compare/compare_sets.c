@@ -1,4 +1,4 @@
-/* Sets that are in a folder, added to a profile one by one. */
+/* Adds the sets of a folder to a profile, one by one. */
 #include "base/error.h"
 #include "base/file/file.h"
 #include "compare/compare.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* The i-th of what was found. */
+/* Adds the i-th of the sets found. */
 static halley_status add_set(halley_profile *p, const trace_found *found, size_t i,
                              halley_error *err)
 {
@@ -24,7 +24,7 @@ static halley_status add_set(halley_profile *p, const trace_found *found, size_t
     return status;
 }
 
-/* All of them; a folder without a sound set is an error. */
+/* Adds all sets. A folder without a valid set is an error. */
 static halley_status profile_found_sets(halley_profile *p, const trace_found *found,
                                         bool strict, halley_left_out *out,
                                         halley_error *err)

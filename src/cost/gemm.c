@@ -1,21 +1,29 @@
 /*
- * A matrix product on a throughput device, in closed form.
+ * The time of a matmul on a throughput device, in closed form.
  *
- * The output is cut in tiles, tiles are dealt to the cores in waves; a tile costs per
- * unit of k the larger of its multiplications and of loading its two operand strips from
- * the shared cache, and a wave a fixed fill. The library takes the best of four tile
- * shapes and, where there are fewer tiles than cores, may split k over idle cores and add
- * the partial results. Against that stands the traffic to memory; the shorter of the two
- * is hidden only in part. Under sustained load the clock falls.
+ * The output is divided into tiles, which are assigned to the cores in waves. Per unit of
+ * k, a tile costs the larger of its multiplications and of loading its two operand strips
+ * from the shared cache. Each wave adds a fixed fill time. The library uses the best of
+ * four tile shapes. If there are fewer tiles than cores, it may split k over idle cores
+ * and add the partial results. Memory traffic runs in parallel with this; the shorter of
+ * the two is only partly overlapped. Under sustained load the clock rate falls.
  *
  *   tiles = w ceil(m/bm) ceil(n/bn) + (1-w) max(1,m/bm) max(1,n/bn)
+ *
  *   waves = max(1, w ceil(tiles/S) + (1-w) tiles/S)
- *   T     = min over tiles of waves (k step + fill), or step k/s + fill + split +
- * partials t     = launch + max(T,M) + serial min(T,M)
+ *
+ *   T = min over tile shapes of waves (k step + fill),
+ *       or with split k: k step/s + fill + split + partials
+ *
+ *   t = launch + max(T,M) + serial min(T,M)
+ *
+ * Here w is the quantisation, S the number of cores, s the number of splits of k and M
+ * the time of the memory traffic.
  *
  * Measured on A100, H100, H200, B200, GB200 (aiconfigurator tables): 6.0 to 7.8 % mean
- * error above 1e9 FLOP on shapes not fitted. Known to be wrong: k <= 128 (9-12 %), A100
- * with less than one wave (13 %); n and k not multiples of 32 were never measured.
+ * error above 1e9 FLOP on shapes that were not fitted. Known to be wrong: k <= 128 (9-12
+ * %), A100 with less than one wave (13 %). Shapes with n or k not a multiple of 32 were
+ * never measured.
  */
 #include "cost/gemm.h"
 
@@ -24,15 +32,15 @@
 static const double tile_m[COST_N_TILES] = {64, 64, 128, 128};
 static const double tile_n[COST_N_TILES] = {64, 128, 128, 256};
 
-/* Universal constants of the study: an output element is written with 1.3 times its two
- * bytes of traffic; a partial result moves 24 bytes an element; k is split into pieces of
- * 256 and more. */
+/* Constants that hold for all devices of the study. Writing an output element causes 1.3
+ * times its two bytes of traffic. A partial result moves 24 bytes per element. k is split
+ * into pieces of at least 256. */
 static const double output_bytes = 1.3 * 2;
 static const double partial_bytes = 24;
 static const double split_k = 256;
 
-/* A matmul of m x n x k that has S elements on chip moves at least 2 m n k / sqrt(S)
- * elements (Hong and Kung 1981; the constant is that of Smith et al. 2019). */
+/* With S elements on chip, a matmul of m x n x k moves at least 2 m n k / sqrt(S)
+ * elements (Hong and Kung 1981). The constant is that of Smith et al. 2019. */
 static double count_streamed(double on_chip)
 {
     return on_chip > 0 ? 2 / sqrt(on_chip) : 0;
@@ -61,8 +69,8 @@ cost_gemm cost_gemm_make(const halley_npu *npu, const halley_gemm_rates *rates,
     return g;
 }
 
-/* More traffic than the rates were measured with, where on-chip memory is smaller than on
- * that device; less where it is larger. */
+/* Factor on the measured traffic: more if on-chip memory is smaller than on the device on
+ * which the rates were measured, less if it is larger. */
 static double scale_traffic(const cost_gemm *g, double m, double n, double k)
 {
     if (g->streamed == g->streamed_fitted)
@@ -81,7 +89,8 @@ static double at_least_one(double x)
     return x > 1 ? x : 1;
 }
 
-/* Splitting k over the cores that would idle; a long time when that makes no sense. */
+/* The time if k is split over the cores that would be idle; a very long time if splitting
+ * makes no sense. */
 static double split_time(const cost_gemm *g, double tiles, double step, double mn,
                          double k)
 {
@@ -145,7 +154,8 @@ double cost_gemm_traffic(double m, double n, double k, double bytes, double on_c
     const double small = (m < n ? m : n) * k * bytes;
     if (on_chip_bytes <= 0 || small <= on_chip_bytes)
         return once;
-    /* Hold as large a strip of one operand as fits, stream the other once per strip. */
+    /* Keep as large a strip of one operand as fits, and stream the other once per
+     * strip. */
     const double strips = ceil(small / on_chip_bytes);
     const double hold_a = m * k + strips * k * n, hold_b = k * n + strips * m * k;
     return ((hold_a < hold_b ? hold_a : hold_b) + m * n) * bytes;

@@ -1,9 +1,10 @@
 /*
  * Ratios of kernel times between devices.
  *
- * The measured row was fitted to two models recorded on both devices (Qwen1.5-0.5B and
- * TimeSformer, github AMD-AGI/TraceLens tests/traces); on three other models it is 5 to
- * 10 % off. Known to be wrong for kernels of another software generation than those.
+ * The measured row was fitted to two models that were recorded on both devices
+ * (Qwen1.5-0.5B and TimeSformer, github AMD-AGI/TraceLens tests/traces). On three other
+ * models its error is 5 to 10 %. It is known to be wrong for kernels of another software
+ * generation.
  */
 #include "cost/retime.h"
 
@@ -32,7 +33,7 @@ static const struct {
       [COST_MEMORY] = 0.61}},
 };
 
-/* The shortest kernels take about this on any GPU. */
+/* The duration of the shortest kernels on any GPU. */
 static const double SHORTEST_S = 1e-6;
 
 static bool find_measured(cost_retime *out, const halley_npu *from, const halley_npu *to)
@@ -56,7 +57,7 @@ static bool find_measured(cost_retime *out, const halley_npu *from, const halley
     return false;
 }
 
-/* What 16-bit matmuls, attention and streaming kernels reach. */
+/* The rates that 16-bit matmuls, attention and streaming kernels reach. */
 static double rate_matmul(const halley_npu *n)
 {
     const double share = n->gemm.sustained > 0 ? n->gemm.sustained : n->gemm.efficiency;
@@ -90,7 +91,7 @@ bool cost_retime_make(cost_retime *out, const halley_npu *from, const halley_npu
     out->ratio[COST_MATMUL] = out->ratio[COST_MATMUL_UNALIGNED] =
         out->ratio[COST_MATMUL_THIN] = out->ratio[COST_CONV] = matmul;
     out->ratio[COST_ATTENTION] = rate_attention(from) / rate_attention(to);
-    /* Copies to and from the host go over a link that no preset describes. */
+    /* Copies to and from the host use a link that no preset describes. */
     out->ratio[COST_COPY_H2D] = out->ratio[COST_COPY_D2H] = 1;
     return true;
 }

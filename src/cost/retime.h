@@ -1,9 +1,10 @@
 /*
- * cost/retime.h - how long a kernel recorded on one device takes on another.
+ * cost/retime.h - predict the time of a kernel on one device from a recording on another.
  *
- * t' = f_to + r(class) * max(0, t - f_from): f is what the shortest kernels take, r how
- * much longer kernels of the class run. Where two devices were recorded with the same
- * models, r is measured; else it is the ratio of what the cost model says about both.
+ * t' = f_to + r(class) * max(0, t - f_from). Here f is the duration of the shortest
+ * kernels, and r the slow-down of kernels of the class. If two devices were recorded with
+ * the same models, r is measured. Otherwise it is the ratio of the cost model's
+ * predictions.
  */
 #ifndef COST_RETIME_H
 #define COST_RETIME_H
@@ -33,7 +34,7 @@ typedef struct cost_retime {
     bool is_measured;
 } cost_retime;
 
-/* False: one of the two is not described. */
+/* Returns false if one of the two devices is not described. */
 bool cost_retime_make(cost_retime *out, const halley_npu *from, const halley_npu *to);
 double cost_retime_apply(const cost_retime *r, cost_kernel kernel, double seconds);
 

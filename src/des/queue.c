@@ -1,5 +1,7 @@
-/* des/queue.c - chunks, the spreading of a bucket, and the advance of the clock; the idea
- * is described in the header. */
+/*
+ * des/queue.c - chunks, redistributing a bucket, and advancing the clock. The header
+ * describes the algorithm.
+ */
 #include "des/queue.h"
 
 #include "des/timers.h"
@@ -23,8 +25,7 @@ void des_queue_fini(des_queue *q)
     *q = (des_queue){0};
 }
 
-/* A fresh chunk at the end of the bucket; false (and `failed` set) when memory ran out.
- */
+/* Append a chunk to the bucket; false (and `failed` set) if memory ran out. */
 bool des_queue_add_chunk_(des_queue *q, des_bucket *b)
 {
     des_chunk *c = q->spare;
@@ -54,7 +55,7 @@ static void return_chunk(des_queue *q, des_chunk *c)
     q->spare = c;
 }
 
-/* All events of the bucket are at one instant: its chunks become bucket 0. */
+/* All events of the bucket have the same time, so its chunks become bucket 0. */
 static void move_bucket(des_queue *q, const des_bucket *from)
 {
     des_bucket *first = &q->buckets[0];
@@ -65,9 +66,9 @@ static void move_bucket(des_queue *q, const des_bucket *from)
     q->n_read = 0;
 }
 
-/* Set the clock to `at`, which is no later than the earliest event, bucket `i`'s, and
- * file that bucket's events anew. The other buckets differ from `at` where they differed
- * from the time before. */
+/* Set the clock to `at` and redistribute the events of bucket `i`. `at` must not be later
+ * than the earliest event, which is in that bucket. The first bit in which events of the
+ * other buckets differ from the clock does not change. */
 static void spread_bucket(des_queue *q, int i, uint64_t at)
 {
     const des_bucket from = q->buckets[i];
@@ -87,27 +88,27 @@ static void spread_bucket(des_queue *q, int i, uint64_t at)
     }
 }
 
-/* The earliest timer leaves; it is no later than the earliest event. */
+/* Remove the earliest timer, which is not later than the earliest event. */
 static void take_timer(des_queue *q, des_event *out)
 {
     const uint64_t at = des_timers_earliest(&q->timers);
     if (q->occupied != 0) {
         const int i = __builtin_ctzll(q->occupied) + 1;
         if ((at ^ q->now) >> (i - 1) !=
-            0) /* the bucket's first differing bit is passed */
+            0) /* the clock has passed the first differing bit of the bucket */
             spread_bucket(q, i, at);
     }
     q->now = at;
     *out = (des_event){at, des_timers_take(&q->timers)};
 }
 
-/* Bucket 0 is empty: flush, take a timer, or go to the earliest time there is and spread
- * its bucket. */
+/* Bucket 0 is empty: call flush, take a timer, or advance to the earliest time and
+ * redistribute its bucket. */
 bool des_queue_advance_(des_queue *q, des_event *out, bool *is_timer)
 {
     assert(!des_queue_has_now(q));
     *is_timer = false;
-    if (q->failed) /* an event is lost: what is left means nothing */
+    if (q->failed) /* an event was lost, so the rest has no meaning */
         return false;
     if (q->flush != NULL && q->flush(q->flush_context))
         return true;

@@ -1,24 +1,26 @@
 /*
- * des/queue.h - the event queue: events leave by time, and at one time in the order they
- * came.
+ * des/queue.h - the event queue. Events leave in order of time; events of equal time
+ * leave in order of insertion.
  *
- * A radix heap. The queue never goes back in time, so an event is filed by the highest
- * bit in which its time differs from the present: bucket 0 holds the events of this very
- * instant, first in first out; bucket b those that differ first in bit b-1. When bucket 0
- * is empty the lowest other bucket is spread over the ones below, in its own order, so
- * equal times never overtake each other and no sequence number is kept. An event is moved
- * at most 64 times, in practice once or twice.
+ * The queue is a radix heap. Time never goes backwards, so an event is stored by the
+ * highest bit in which its time differs from the current time. Bucket 0 is a FIFO of the
+ * events at the current time. Bucket b holds the events that differ first in bit b-1.
+ * When bucket 0 is empty, the lowest non-empty bucket is redistributed over the buckets
+ * below it, in its order. So events of equal time never overtake each other, and no
+ * sequence number is needed. An event moves at most 64 times, in practice once or twice.
  *
- * Events are kept in chunks that all buckets share; what one returns another takes, so
- * memory is that of the largest number of events at one time.
+ * Events are stored in chunks from one free list that all buckets share. So the memory is
+ * that of the largest number of events at one time.
  *
- * Timers are events that can be cancelled. They are kept apart, in a binary heap by time
- * and order of setting, and are removed from it when they are cancelled: a queue in which
- * a model sets its next completion anew at every change holds one timer, not one stale
- * event per change. At one instant the ordinary events come first, then the flush
- * function, then the timers that are due, one at a time: events that a timer schedules
- * for the same instant come before the next timer. Push and pop of ordinary events do not
- * look at the timers; only an advance of the clock does.
+ * Timers are events that can be cancelled. They are in a separate binary heap, ordered by
+ * time and then by the order of setting. Cancelling removes a timer from the heap. So if
+ * a model resets its next completion at every change, the queue holds one timer and no
+ * stale events.
+ *
+ * At one instant the ordinary events come first, then the flush function, then the timers
+ * that are due, one at a time. Events that a timer schedules for the same instant come
+ * before the next timer. Push and pop of ordinary events do not access the timers; only
+ * advancing the clock does.
  */
 #ifndef DES_QUEUE_H
 #define DES_QUEUE_H
@@ -32,7 +34,7 @@
 
 typedef struct des_event {
     uint64_t at;    /* ticks */
-    uint64_t event; /* a word of the owner's; its meaning is the owner's business */
+    uint64_t event; /* payload; only the owner of the queue interprets it */
 } des_event;
 
 enum { DES_CHUNK_EVENTS = 254, DES_BUCKETS = 65 };
@@ -45,20 +47,20 @@ typedef struct des_chunk {
 
 typedef struct des_bucket {
     des_chunk *head, *tail; /* tail is valid only when head is not NULL */
-    uint64_t lo, hi;        /* earliest and latest time filed */
+    uint64_t lo, hi;        /* earliest and latest time in the bucket */
 } des_bucket;
 
-/* Names a timer until it has left the queue; {0} names none. */
+/* Handle of a timer until it has left the queue; {0} is no timer. */
 typedef struct des_timer {
     uint32_t slot;       /* + 1 */
-    uint32_t generation; /* of the slot: how often it had been used before */
+    uint32_t generation; /* of the slot: how often it was used before */
 } des_timer;
 
 typedef struct des_timer_slot {
     uint64_t at, event;
-    uint64_t order;      /* timers set before this one */
-    uint32_t place;      /* in the heap, or the next free slot */
-    uint32_t generation; /* of the timer that uses it, or of the next one */
+    uint64_t order;      /* number of timers set before this one */
+    uint32_t place;      /* index in the heap, or the next free slot */
+    uint32_t generation; /* of the timer in the slot, or of the next one */
     bool is_set;
 } des_timer_slot;
 
@@ -70,28 +72,29 @@ typedef struct des_timers {
     uint64_t n_set;     /* timers ever set */
 } des_timers;
 
-/* Called when all ordinary events of the instant are done, before the clock advances.
- * Returns true when it scheduled something for this instant. */
+/* Called after all ordinary events of the instant, before the clock advances. Returns
+ * true if it scheduled something for this instant. */
 typedef bool des_flush(void *context);
 
 /* {0} is an empty queue at time 0. */
 typedef struct des_queue {
     uint64_t now;      /* time of the last event taken */
-    uint64_t occupied; /* bit b-1: bucket b holds something */
+    uint64_t occupied; /* bit b-1: bucket b is not empty */
     uint32_t n_read;   /* events of bucket 0's first chunk already taken */
     bool wrapped;      /* a step was longer than TICKS_LONGEST: times may be wrong */
-    bool failed;       /* memory ran out, or a time lay in the past: an event was lost */
+    bool failed;       /* memory ran out, or a time was in the past: an event was lost */
     des_chunk *spare;
     size_t n_chunks;
     des_bucket buckets[DES_BUCKETS];
     des_timers timers;
-    des_flush *flush; /* NULL: nobody asks for it */
+    des_flush *flush; /* NULL: not needed */
     void *flush_context;
 } des_queue;
 
 void des_queue_fini(des_queue *q);
 
-/* The whole ticks of a step of the queue's owner; notes where they do not hold it. */
+/* Convert a step of the queue's owner to whole ticks; sets `wrapped` if it is too
+ * long. */
 static inline uint64_t des_queue_ticks(des_queue *q, double x)
 {
     if (!ticks_hold(x))
@@ -99,14 +102,13 @@ static inline uint64_t des_queue_ticks(des_queue *q, double x)
     return ticks_from(x);
 }
 
-/* Schedule an event that can be cancelled. {0}: it was not scheduled, and `failed` is
- * set.
- */
+/* Schedule an event that can be cancelled. Returns {0} and sets `failed` if it was not
+ * scheduled. */
 des_timer des_timer_set(des_queue *q, uint64_t at, uint64_t event);
-/* Take a timer out of the queue. False: it has left the queue already. */
+/* Remove a timer from the queue. Returns false if it has already left the queue. */
 bool des_timer_cancel(des_queue *q, des_timer timer);
 
-/* Not for direct use: the slow halves of push and pop. */
+/* Not for direct use: the slow paths of push and pop. */
 bool des_queue_add_chunk_(des_queue *q, des_bucket *b);
 bool des_queue_advance_(des_queue *q, des_event *out, bool *is_timer);
 
@@ -132,7 +134,7 @@ static inline void des_queue_push(des_queue *q, uint64_t at, uint64_t event)
     b->tail->at[b->tail->n++] = (des_event){at, event};
 }
 
-/* The next event into *out, the clock set to its time; false when there is none. */
+/* Move the next event to *out and set the clock to its time; false if there is none. */
 static inline bool des_queue_pop(des_queue *q, des_event *out)
 {
     des_bucket *first = &q->buckets[0];
@@ -145,7 +147,7 @@ static inline bool des_queue_pop(des_queue *q, des_event *out)
             }
             des_chunk *done = first->head;
             if (done->next == NULL) {
-                done->n = 0; /* keep it: the next instant needs one */
+                done->n = 0; /* keep the chunk: the next instant needs one */
                 q->n_read = 0;
             } else {
                 first->head = done->next;
@@ -163,7 +165,7 @@ static inline bool des_queue_pop(des_queue *q, des_event *out)
     }
 }
 
-/* Is an ordinary event of this very instant waiting? */
+/* True if an ordinary event is waiting at the current time. */
 static inline bool des_queue_has_now(const des_queue *q)
 {
     const des_bucket *first = &q->buckets[0];
@@ -171,7 +173,7 @@ static inline bool des_queue_has_now(const des_queue *q)
            (first->head->next != NULL || q->n_read < first->head->n);
 }
 
-/* No event and no timer is left. */
+/* True if no event and no timer is left. */
 static inline bool des_queue_is_empty(const des_queue *q)
 {
     return q->occupied == 0 && q->timers.n == 0 && !des_queue_has_now(q);

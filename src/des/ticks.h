@@ -1,13 +1,13 @@
-/* des/ticks.h - from real numbers to ticks, one way everywhere. */
+/* des/ticks.h - the only conversion from real numbers to ticks. */
 #ifndef DES_TICKS_H
 #define DES_TICKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The last tick of a clock, and the longest single step, that no sum of a few can wrap:
- * 53 and 26 days of picoseconds. Native rules refuse what is longer; under ASTRA-sim's
- * rules time wraps as it does there, and the run warns. */
+/* The last tick of a clock and the longest single step, chosen so that a sum of a few
+ * cannot wrap: 53 and 26 days in picoseconds. Native rules refuse longer times. Under
+ * ASTRA-sim's rules time wraps as in ASTRA-sim, and the run warns. */
 #define TICKS_LAST (UINT64_C(1) << 62)
 #define TICKS_LONGEST (UINT64_C(1) << 61)
 
@@ -16,11 +16,9 @@ static inline bool ticks_hold(double x)
     return x >= 0 && x < (double)TICKS_LONGEST;
 }
 
-/*
- * The whole ticks of x. Beyond what 64 bits hold, and for what is not a number, the
- * result is what x86-64's conversion gives (2^63 for NaN and negative overflow, 0 for
- * infinity), because that is what ASTRA-sim's users see; portable C leaves it undefined.
- */
+/* Convert x to whole ticks. For NaN and values beyond 64 bits, the result is that of
+ * x86-64's conversion: 2^63 for NaN and negative overflow, 0 for infinity. This is what
+ * users of ASTRA-sim see; in portable C it is undefined. */
 static inline uint64_t ticks_from(double x)
 {
     const double half = 9223372036854775808.0;

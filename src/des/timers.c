@@ -1,8 +1,9 @@
 /*
- * des/timers.c - events that can be cancelled: a binary heap of slots, earliest first,
- * and of equal times the one that was set first. Every slot knows its place in the heap,
- * so a timer is removed in O(log n). A handle has the slot's generation, which grows when
- * a timer leaves the slot: a handle that has outlived its timer is recognized.
+ * des/timers.c - events that can be cancelled, in a binary heap of slots. The earliest is
+ * first; of equal times, the one that was set first. Every slot stores its index in the
+ * heap, so a timer is removed in O(log n). A handle contains the slot's generation, which
+ * increases when a timer leaves the slot. So a handle that outlived its timer is
+ * recognized.
  */
 #include "des/timers.h"
 
@@ -70,7 +71,7 @@ static bool grow_timers(des_timers *t)
     return true;
 }
 
-/* A slot that no timer uses; UINT32_MAX: no memory. */
+/* A free slot; UINT32_MAX: no memory. */
 static uint32_t take_slot(des_timers *t)
 {
     if (t->free_slot != 0) {
@@ -102,7 +103,7 @@ des_timer des_timer_set(des_queue *q, uint64_t at, uint64_t event)
     return (des_timer){slot + 1, t->slots[slot].generation};
 }
 
-/* The last timer of the heap takes the place of the one that leaves. */
+/* Remove a slot; the last timer of the heap takes its position. */
 static void remove_slot(des_timers *t, uint32_t slot)
 {
     const uint32_t place = t->slots[slot].place;

@@ -1,8 +1,8 @@
 /*
- * Obfuscation of a set: what all ranks share is settled first (groups, the earliest
- * start), then each different trace is done by itself, side by side. From level sizes on
- * the result is simulated next to the exact one; while its time is off by more than the
- * bound, the steps are halved and fewer changes made.
+ * Obfuscates a set. What all ranks share (groups, the earliest start) is decided first.
+ * Then each distinct trace is processed, in parallel. From level sizes on, the result
+ * and the exact set are both simulated. While the time differs by more than the bound,
+ * the steps are halved and fewer changes are made.
  */
 #include "edit/obfuscate.h"
 
@@ -24,7 +24,7 @@
 
 enum { MOST_ATTEMPTS = 6, KEPT_BYTES = 1 << 30 };
 
-/* The result and what it stands on. */
+/* The result and the memory it uses. */
 typedef struct whole {
     halley_obfuscation o;
     arena memory;
@@ -36,9 +36,9 @@ typedef struct work {
     const halley_trace_set *set;
     trace_distinct distinct;
     obfuscate_twins twins;
-    obfuscate_counts *counts; /* by distinct trace that is worked on */
+    obfuscate_counts *counts; /* by distinct trace that is processed */
     obfuscate_scanned *scanned;
-    halley_trace **made; /* by distinct trace, of the pass that runs */
+    halley_trace **made; /* by distinct trace, of the current pass */
     halley_trace_set *exact, *rough;
     const trace_groups *new_groups;
     synth_timing timing; /* how the set can be timed; from level sizes on */
@@ -70,7 +70,8 @@ bool obfuscate_count(obfuscate_counts *c, str what, uint64_t n)
 
 typedef ARRAY(str) str_array;
 
-/* Numbers by value, then other names by their bytes: so that the order stays. */
+/* Sorts numbers by value, then other names by their bytes, so that the order of groups
+ * is kept. */
 static int by_group_name(const void *a, const void *b)
 {
     const str x = *(const str *)a, y = *(const str *)b;
@@ -93,7 +94,7 @@ static bool note_group_name(str_array *names, map64 *seen, str name)
     return !fresh || array_push(names, name);
 }
 
-/* Names of groups that the nodes of a trace use. */
+/* Adds the names of the groups that the nodes of a trace use. */
 static bool add_used(str_array *names, map64 *seen, const halley_trace *t)
 {
     static const char *const group[] = {"pg_name"};
@@ -218,7 +219,7 @@ static halley_status do_trace(void *context, size_t i, uint32_t worker, halley_e
     return et_keep_layout(w->made[i], KEPT_BYTES / w->distinct.n, err);
 }
 
-/* Those that are like another, which is done by now. */
+/* Makes the trace of a twin from the processed one. */
 static halley_status do_twin(void *context, size_t i, uint32_t worker, halley_error *err)
 {
     (void)worker;
@@ -247,7 +248,7 @@ static halley_status gather_ranks(halley_trace_set **out, const work *w,
     return status;
 }
 
-/* What a pass made, as a set. */
+/* Collects the traces of a pass into a set. */
 static halley_status take_made(halley_trace_set **out, work *w, halley_status status,
                                halley_error *err)
 {
@@ -266,7 +267,7 @@ static halley_status take_made(halley_trace_set **out, work *w, halley_status st
     return status;
 }
 
-/* All traces at the level that the job says now. */
+/* Processes all traces at the current level of the job. */
 static halley_status change_all_traces(halley_trace_set **out, work *w, halley_error *err)
 {
     const halley_status status =
@@ -284,7 +285,7 @@ static halley_status scan_trace(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     work *const w = context;
-    if (i == 0) /* takes longest: another look at the result */
+    if (i == 0) /* takes longest: checks the whole result */
         return synth_passes(result_of(w), w->new_groups, &w->twins.after, err);
     i--;
     if (w->job.opts->level < HALLEY_HIDE_NAMES)
@@ -297,7 +298,8 @@ static halley_status scan_trace(void *context, size_t i, uint32_t worker,
                           w->distinct.n > 1 ? 1 : w->job.opts->n_threads, err);
 }
 
-/* Work on the traces, and simulations of a set that does not change by it, at a time. */
+/* Tasks on the traces that run at the same time as simulations of a set that they do not
+ * change. */
 typedef struct beside {
     work *w;
     pool_task *task; /* with w, for i < n_tasks */
@@ -308,7 +310,7 @@ typedef struct beside {
     halley_error why[HALLEY_N_REFERENCES];
 } beside;
 
-/* What takes longest goes first: one large trace, or the simulations of many. */
+/* Starts the longest work first: a large trace, or the simulations of many traces. */
 static halley_status do_either(void *context, size_t i, uint32_t worker,
                                halley_error *err)
 {
@@ -329,8 +331,7 @@ static halley_status run_beside(beside *b, halley_error *err)
                     do_either, b, err);
 }
 
-/* The first cluster on which the set did not run to the end; HALLEY_N_REFERENCES: none.
- */
+/* The first cluster on which the simulation failed. HALLEY_N_REFERENCES: none. */
 static uint32_t first_failed(const beside *b)
 {
     uint32_t i = 0;
@@ -347,8 +348,9 @@ static void note_exact(halley_obfuscation *o, const double *seconds)
         o->times[i] = (halley_before_after){halley_reference_name(i), seconds[i], 0};
 }
 
-/* The set cannot run as it is: dependencies that lead nowhere, names of groups. Without
- * those, or, when that does not run either, by its longest chain. */
+/* Times a set that cannot be simulated as it is (dangling dependencies, names of
+ * groups). It simulates the cleaned set instead. If that also fails, it uses the
+ * critical path. */
 static halley_status time_cleaned(whole *out, work *w, const synth_timing *how,
                                   halley_error *err)
 {
@@ -375,8 +377,8 @@ static halley_status time_cleaned(whole *out, work *w, const synth_timing *how,
     return synth_critical_s(&o->times[0].before_s, w->exact, err);
 }
 
-/* The first attempt, while the exact set is simulated. *w->rough stays NULL when the
- * exact times had to be found in another way, which comes first. */
+/* Makes the first attempt while the exact set is simulated. *w->rough stays NULL if the
+ * exact times had to be found in another way, which must come first. */
 static halley_status start_attempt(whole *out, work *w, const synth_timing *how,
                                    halley_error *err)
 {
@@ -397,8 +399,8 @@ static halley_status start_attempt(whole *out, work *w, const synth_timing *how,
     return time_cleaned(out, w, how, err);
 }
 
-/* Simulate and search what an attempt made. An attempt that is too far off is not
- * handed out: what was found in it does not matter. */
+/* Simulates and scans the result of an attempt. Findings in an attempt whose time is too
+ * far off do not matter, because it is not returned. */
 static halley_status examine_set(bool *fine, whole *out, work *w, const synth_timing *how,
                                  halley_error *err)
 {
@@ -436,7 +438,8 @@ static void set_attempt(whole *out, work *w, int attempt)
     w->job.strength = ldexp(1, -attempt);
 }
 
-/* Rounded and perhaps rewoven, until the simulated time is within the bound. */
+/* Rounds sizes and perhaps changes the structure, until the simulated time is within the
+ * bound. */
 static halley_status make_rough_set(whole *out, work *w, halley_error *err)
 {
     assert(w->job.opts->level >= HALLEY_HIDE_SIZES);
@@ -462,7 +465,7 @@ static halley_status make_rough_set(whole *out, work *w, halley_error *err)
                      number_digits(100 * out->o.bound, 6).at);
 }
 
-/* As it is, but for names and what is not understood. */
+/* Makes the set with exact sizes: only names and unknown attributes are removed. */
 static halley_status make_exact_set(work *w, halley_error *err)
 {
     assert(w->job.opts->level < HALLEY_HIDE_SIZES);
@@ -520,7 +523,7 @@ static uint64_t count_set_nodes(const halley_trace_set *set)
     return n;
 }
 
-/* What is left to see, from the least hidden down. */
+/* Lists what remains visible, starting with the least hidden. */
 static halley_status list_visible(whole *out, const work *w, halley_error *err)
 {
     const halley_obfuscate_level level = w->job.opts->level;
@@ -603,7 +606,7 @@ static halley_status report_losses(whole *out, work *w, halley_error *err)
     return status;
 }
 
-/* What is settled before any trace is changed. */
+/* Decides what must be known before any trace is changed. */
 static halley_status prepare_job(void *context, size_t i, uint32_t worker,
                                  halley_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * What names become. A pseudonym is 80 bits of a keyed hash: the same name has the same
- * one in all ranks and files that are done with one key, and without the key it can only
- * be guessed at by trying keys. A class says what kind of operator the name means and
- * nothing else; all are shorter than the 8 bytes that a scan looks for.
+ * What names become. A pseudonym is 80 bits of a keyed hash. The same name has the same
+ * pseudonym in all ranks and files that are processed with one key. Without the key, it
+ * can only be guessed by trying keys. A class describes only the kind of operator. All
+ * classes are shorter than the 8 bytes that a scan searches for.
  */
 #include "base/str.h"
 #include "edit/obfuscate.h"
@@ -25,7 +25,7 @@ void obfuscate_pseudonym(char to[OBFUSCATE_NAME], siphash_key key, str text)
     to[17] = '\0';
 }
 
-/* Parts of names, in small letters, by operator class; the first that fits counts. */
+/* Parts of names, in lower case, by operator class. The first match counts. */
 static const struct {
     const char *part, *class_name;
 } classes[] = {

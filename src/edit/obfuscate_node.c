@@ -1,8 +1,8 @@
 /*
- * One trace, node by node in the order of ids, into a new one that holds only what is
- * listed here. Whatever is not in the table of attributes, or is there with another
- * type, is counted and left out; so are texts of inputs and outputs, metadata, documents
- * of attributes, unknown fields, and dependencies that lead nowhere.
+ * Copies one trace, node by node in the order of ids, into a new one that holds only
+ * what is listed here. An attribute that is not in the table, or has another type there,
+ * is counted and dropped. So are texts of inputs and outputs, metadata, documentation of
+ * attributes, unknown fields, and dangling dependencies.
  */
 #include "base/error.h"
 #include "edit/obfuscate.h"
@@ -15,21 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What becomes of an attribute. */
+/* What is done with an attribute. */
 typedef enum act {
     ACT_DROP,
-    ACT_KEEP,     /* a number or list of truths without a secret */
+    ACT_KEEP,     /* a number or list of booleans without a secret */
     ACT_ALLOWED,  /* --keep names it */
     ACT_SIZE,     /* rounded */
     ACT_SIZES,    /* each rounded */
     ACT_DURATION, /* rounded */
-    ACT_START,    /* counted from the earliest; removed with sizes */
+    ACT_START,    /* counted from the earliest start; removed with sizes */
     ACT_GROUP,    /* renamed */
-    ACT_LANE,     /* threads and streams: numbered anew */
-    ACT_TWICE,    /* the same name came before in the node: left out */
+    ACT_LANE,     /* threads and streams: renumbered */
+    ACT_TWICE,    /* the node already has this name: dropped */
 } act;
 
-/* Which types an attribute may have. */
+/* The types an attribute may have. */
 typedef enum want {
     WANT_INTEGER,
     WANT_NUMBER,
@@ -109,8 +109,8 @@ typedef struct cleaner {
     uint32_t *order;        /* nodes by ascending id */
     map64 threads, streams; /* number -> new number */
     uint64_t *new_id;       /* by node */
-    double factor;          /* of the node's sizes, when they vary; else 1 */
-    map64 n_collectives;    /* by hash of a group: met so far */
+    double factor;          /* factor of the node's sizes if they vary, else 1 */
+    map64 n_collectives;    /* by hash of a group: number seen so far */
     ARRAY(char) pseudonyms; /* OBFUSCATE_NAME bytes each, by counts->names */
     uint64_t n_io, n_docs, n_unknown, n_starts, n_dangling, n_twice, n_odd;
 } cleaner;
@@ -134,7 +134,8 @@ static void note_error(double *most, double before, double after)
         *most = error;
 }
 
-/* A whole number on the scale or, when sizes vary, times the node's factor. */
+/* Rounds an integer to the scale or, if sizes vary, multiplies it by the node's
+ * factor. */
 static uint64_t change_whole(const cleaner *c, uint64_t value)
 {
     if (!c->job->opts->vary)
@@ -145,15 +146,15 @@ static uint64_t change_whole(const cleaner *c, uint64_t value)
     return is_near ? (uint64_t)product : value;
 }
 
-/* From -1 to 1, as the key decides. */
+/* A number from -1 to 1, determined by the key. */
 static double draw_share(const cleaner *c, uint64_t a, uint64_t b)
 {
     return (double)(siphash_mix(c->job->key, a, b) >> 11) * 0x1p-52 - 1;
 }
 
-/* What the sizes of a node are multiplied by, so that equal ones no longer are: by its
- * place, but for a collective by its number within its group, which all members share,
- * and not at all for messages, whose two ends must agree. */
+/* Chooses the factor of a node's sizes, so that equal sizes become different. It depends
+ * on the node's place. For a collective, it depends on the number within its group,
+ * which all members share. Messages keep their size, because both ends must agree. */
 static halley_status choose_factor(cleaner *c, uint32_t node, halley_error *err)
 {
     const uint32_t type = halley_node_type_of(c->trace, node);
@@ -210,7 +211,7 @@ static uint64_t round_item(void *context, uint64_t value)
     return round_size(context, value);
 }
 
-/* A list of sizes, each rounded. */
+/* Writes a list of sizes, each rounded. */
 static halley_status put_sizes(cleaner *c, halley_attr attr, halley_error *err)
 {
     if (c->job->level < HALLEY_HIDE_SIZES)
@@ -242,7 +243,7 @@ static bool is_real(const halley_attr *attr)
     return attr->kind == HALLEY_ATTR_DOUBLE || attr->kind == HALLEY_ATTR_FLOAT;
 }
 
-/* Rounded; false: not a length of time, which is left out. */
+/* Rounds a duration. False: not a valid duration, so it is dropped. */
 static bool round_duration(cleaner *c, halley_attr *attr)
 {
     const double before = real_of(attr);
@@ -259,7 +260,7 @@ static bool round_duration(cleaner *c, halley_attr *attr)
     return true;
 }
 
-/* A thread or stream under a number that counts up as they are met. */
+/* Writes a thread or stream under a new number, in order of occurrence. */
 static halley_status put_lane(cleaner *c, halley_attr attr, halley_error *err)
 {
     map64 *const lanes = attr.name.n == 3 ? &c->threads : &c->streams;
@@ -314,7 +315,7 @@ static halley_status put_known_attr(cleaner *c, act what, halley_attr attr,
     }
 }
 
-/* Of an attribute that stands twice in a node the first counts. */
+/* If a node has an attribute twice, the first one counts. */
 static bool came_before(const attr_shapes *s, const attr_shape *shape, uint32_t i)
 {
     assert(i < shape->n);
@@ -417,7 +418,8 @@ static halley_status put_node_io(cleaner *c, uint32_t node, bool inputs)
     return inputs ? halley_builder_inputs(c->b, &io) : halley_builder_outputs(c->b, &io);
 }
 
-/* Microseconds that say no more than the nanoseconds next to them do. */
+/* The duration in microseconds. It must not reveal more than the nanoseconds next to
+ * it. */
 static uint64_t new_duration_us(cleaner *c, uint32_t node)
 {
     assert(node < halley_trace_count(c->trace));
@@ -511,7 +513,7 @@ static halley_status renumber_nodes(cleaner *c, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Metadata: what --keep names; the version is that of the schema. */
+/* Writes the metadata that --keep names. The version is that of the schema. */
 static halley_status put_metadata(cleaner *c, halley_error *err)
 {
     TRY(halley_builder_version(c->b, (halley_bytes){"1.0.0", 5}));
@@ -547,7 +549,7 @@ static halley_status put_all_nodes(cleaner *c, halley_error *err)
     return HALLEY_OK;
 }
 
-/* What was left out, by name. */
+/* Counts what was removed, by name. */
 static bool count_removed(cleaner *c)
 {
     const attr_shapes *const s = &c->trace->s.shapes;

@@ -1,11 +1,11 @@
 /*
- * The search for runs of 8 or more printable bytes that input and output share.
+ * Searches for runs of 8 or more printable bytes that input and output have in common.
  *
- * The output holds little text: its runs of printable bytes, each different one once, are
- * cut into all their windows of 8 bytes, less those of the schema's own words and of what
- * was asked to stay. These few windows go into a table; then every window of every text
- * of the input is looked up, which a small bitmap answers nearly always. Bytes from 128
- * on are numbers far more often than text, so they count only once the input has such
+ * The output holds little text. Each distinct run of its printable bytes is cut into all
+ * windows of 8 bytes. Windows of the schema's own words and of texts that the user keeps
+ * are removed. The remaining windows go into a table, and every window of every text of
+ * the input is looked up in it. A small bitmap answers nearly all lookups. Bytes from
+ * 128 on are numbers far more often than text, so they count only if the input has such
  * text.
  */
 #include "base/error.h"
@@ -20,7 +20,7 @@
 
 enum { WINDOW = 8, BITMAP_BITS = 19, RECENT_BITS = 11, RECENT = 1 << RECENT_BITS };
 
-/* What was seen of the input. */
+/* What was found in the input. */
 typedef struct scan_found {
     uint64_t n_text_bytes;
     bool met_beyond; /* it has bytes beyond ASCII */
@@ -29,12 +29,12 @@ typedef struct scan_found {
 typedef struct scan {
     const halley_obfuscate_opts *opts;
     map64 runs;         /* hash of each run seen */
-    str recent[RECENT]; /* some of the last runs, by their first bytes */
+    str recent[RECENT]; /* some of the last runs, by their first and last bytes */
     map64 windows;      /* of the output */
     map64 allowed;
     uint64_t bitmap[(1 << BITMAP_BITS) / 64];
-    bool in_windows[256]; /* by byte: some window has it */
-    bool beyond_ascii;    /* bytes from 128 on count as text, too */
+    bool in_windows[256]; /* by byte: some window contains it */
+    bool beyond_ascii;    /* bytes from 128 on also count as text */
     bool *texts;          /* by entry of shapes.flat of the input: may hold text */
     uint32_t n_threads;
     scan_found found;
@@ -70,7 +70,7 @@ static void allow_text(scan *s, str text)
         s->failed |= !map64_set(&s->allowed, window_at(text.at + i), 1);
 }
 
-/* The same few runs come again and again: most need not be hashed whole. */
+/* Recognizes runs that recur often, so that most need not be hashed completely. */
 static bool is_recent(scan *s, str run)
 {
     const uint64_t ends = window_at(run.at) ^ window_at(run.at + run.n - WINDOW) << 1;
@@ -101,8 +101,8 @@ static void index_run(scan *s, str run)
     }
 }
 
-/* Looks at the last byte of each window first: in a file that is mostly numbers it ends
- * most windows at once. */
+/* Tests the last byte of each window first. In a file that is mostly numbers, it rules
+ * out most windows at once. */
 static void index_output(scan *s, const uint8_t *at, size_t n)
 {
     assert(at != NULL || n == 0);
@@ -133,8 +133,8 @@ static bool has_bytes_beyond_ascii(str text)
     return is_beyond_ascii(all);
 }
 
-/* Position of a window of the text that the output has, or n. A byte that no window of
- * the output has ends all windows that it is in. */
+/* The position of a window of the text that the output also has, or n. A byte that
+ * occurs in no window of the output rules out all windows that contain it. */
 static size_t find_in(const scan *s, scan_found *found, str text)
 {
     assert(found != NULL);
@@ -169,7 +169,7 @@ static halley_bytes leak_in(const scan *s, scan_found *found, str text)
     return at < text.n ? (halley_bytes){text.at + at, WINDOW} : (halley_bytes){0};
 }
 
-/* Whether attributes of a shape can hold text at all: by entry of shapes.flat. */
+/* Finds which attributes can hold text, by entry of shapes.flat. */
 static void find_texts(bool *out, const attr_shapes *s)
 {
     for (uint32_t i = 0; i < s->flat.n; i++) {
@@ -178,8 +178,8 @@ static void find_texts(bool *out, const attr_shapes *s)
     }
 }
 
-/* The first text of a node that is found; {NULL, 0}: none. Inputs and outputs are looked
- * at as they are encoded, all three texts at once. */
+/* The first text of a node that is found in the output. {NULL, 0}: none. Inputs and
+ * outputs are searched in their encoded form, all three texts at once. */
 static halley_bytes leak_of(const scan *s, scan_found *found, const halley_trace *t,
                             uint32_t node)
 {
@@ -227,7 +227,7 @@ static halley_bytes leak_of_metadata(const scan *s, scan_found *found,
     return leak;
 }
 
-/* What was asked to stay, in texts of the input. */
+/* Allows the texts of the input that the user keeps. */
 static void allow_kept(scan *s, const halley_trace *t)
 {
     const uint32_t io = s->opts->keep_io;

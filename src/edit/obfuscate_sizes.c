@@ -1,7 +1,8 @@
 /*
- * Rounding to a geometric scale: with a largest relative error b, the scale's ratio is
- * r = (1 + b) / (1 - b), and a value between two points goes to the nearer one, which is
- * at most b away from it. Below 1 / (r - 1) the points are all whole numbers.
+ * Rounding to a geometric scale. With a largest relative error b, the ratio of the scale
+ * is r = (1 + b) / (1 - b). A value between two points goes to the nearer one, which is
+ * at most b away, relative to the value. Below 1 / (r - 1), points are less than 1
+ * apart, so integers are not changed.
  */
 #include "edit/obfuscate.h"
 
@@ -40,7 +41,7 @@ uint64_t obfuscate_round(uint64_t value, const obfuscate_scale *s)
 {
     if (value == 0 || !(s->step > 0))
         return value;
-    if (value >= UINT64_C(1) << 62) { /* the next point may be beyond 64 bits */
+    if (value >= UINT64_C(1) << 62) { /* the next point may exceed 64 bits */
         const uint64_t most = (UINT64_C(1) << 60) - 1;
         const uint64_t part = obfuscate_round(value >> 4, s);
         const uint64_t whole = (part < most ? part : most) << 4;

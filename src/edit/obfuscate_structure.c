@@ -1,13 +1,15 @@
 /*
- * Another graph that does the same work in the same time.
+ * Makes a different graph that does the same work in the same time.
  *
- *  - A compute node becomes a chain of two that share its time, operations and bytes.
- *  - Two compute nodes of which the second waits for the first alone, and nothing else
- *    does, become one.
- *  - An edge that a path of two edges makes redundant is dropped, or such an edge added.
+ *   1. A compute node becomes a chain of two nodes that share its time, operations and
+ *      bytes.
+ *   2. Two compute nodes become one if the second waits only for the first, and no other
+ *      node does.
+ *   3. An edge that a path of two edges makes redundant is dropped, or such an edge is
+ *      added.
  *
- * Communication is left alone, so that ranks keep matching. Which places change is
- * decided by the key and the place, so that ranks that do the same still do.
+ * Communication is not changed, so that ranks still match. The key and the place decide
+ * what changes, so ranks that did the same still do the same.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -22,13 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is decided for a node. */
+/* The decision for a node. */
 typedef struct fate {
-    uint32_t into;     /* joined into this node, or HALLEY_NO_NODE */
-    uint32_t takes;    /* the node that is joined into this one, or HALLEY_NO_NODE */
-    double first_part; /* share of the first of two; 0 = not split */
-    uint64_t id;       /* of the node, or of the first of two */
-    uint64_t last_id;  /* what dependents wait for */
+    uint32_t into;     /* merged into this node, or HALLEY_NO_NODE */
+    uint32_t takes;    /* the node that is merged into this one, or HALLEY_NO_NODE */
+    double first_part; /* share of the first of two parts; 0 = not split */
+    uint64_t id;       /* of the node, or of the first part */
+    uint64_t last_id;  /* id that dependents wait for */
 } fate;
 
 typedef enum number_name {
@@ -42,7 +44,7 @@ typedef enum number_name {
 static const char *const number_names[N_NUMBERS] = {"is_cpu_op", "tid", "stream",
                                                     "duration_ns", "num_ops"};
 
-/* Of 64 bits; of less, so that sums are cut. */
+/* 64-bit numbers, and narrower ones, whose sums are clamped. */
 enum { ADDS_UP = 1, ADDS_UP_NARROW = 2 };
 
 typedef struct weaver {
@@ -53,11 +55,12 @@ typedef struct weaver {
     fate *fates;
     uint32_t *n_dependents;
     uint32_t *seen;   /* by node: the last node that listed it as a dependency */
-    uint8_t *adds_up; /* by entry of shapes.flat: a whole number that is shared out */
+    uint8_t *adds_up; /* by entry of shapes.flat: an integer that is divided between the
+                         parts */
     halley_builder *b;
 } weaver;
 
-/* In [0, 1), the same for the same key, place and question. */
+/* A number in [0, 1), determined by key, place and question. */
 static double draw_unit(const weaver *w, uint32_t node, uint32_t question)
 {
     return (double)(siphash_mix(w->job->key, node, question) >> 11) * 0x1p-53;
@@ -138,7 +141,7 @@ static void number_parts(weaver *w)
     }
 }
 
-/* Which part of a quantity goes where. */
+/* The amount of one of the two parts. */
 static uint64_t split_amount(uint64_t whole, double part, bool second)
 {
     const uint64_t first = (uint64_t)((double)whole * part);
@@ -152,8 +155,8 @@ static bool adds_up(halley_bytes name)
            (name.n == 11 && memcmp(name.at, "duration_ns", 11) == 0);
 }
 
-/* What a node of the result is made of: a node or a part of it, and the one that joins.
- */
+/* What a node of the result is made of: a node or a part of it, and the node merged into
+ * it. */
 typedef struct piece {
     uint32_t node, with; /* with: HALLEY_NO_NODE = none */
     double part;         /* 0 = all */
@@ -165,7 +168,8 @@ static uint64_t change_amount(const piece *p, uint64_t own, uint64_t other)
     return p->part > 0 ? split_amount(own, p->part, p->second) : own + other;
 }
 
-/* The number at an entry of shapes.flat that the node's shape has; false: negative. */
+/* The number at an entry of shapes.flat that the node's shape has. False: it is
+ * negative. */
 static bool whole_at(uint64_t *out, const weaver *w, uint32_t node, uint32_t entry)
 {
     const trace_store *const s = &w->trace->s;
@@ -176,7 +180,7 @@ static bool whole_at(uint64_t *out, const weaver *w, uint32_t node, uint32_t ent
     return halley_attr_to_u64(&attr, out);
 }
 
-/* The attributes at once, and then the amounts among them. */
+/* Copies all attributes at once, then changes the amounts among them. */
 static halley_status copy_piece_attrs(bool *done, weaver *w, const piece *p)
 {
     const halley_trace *const t = w->trace;
@@ -244,7 +248,7 @@ static bool depends_on(const halley_trace *t, uint32_t node, uint32_t on)
     return false;
 }
 
-/* Whether another dependency of the node depends on this one. */
+/* True if another dependency of the node depends on this one. */
 static bool is_redundant(const halley_trace *t, uint32_t node, uint32_t dep)
 {
     assert(node < halley_trace_count(t) && dep < halley_trace_count(t));
@@ -257,8 +261,8 @@ static bool is_redundant(const halley_trace *t, uint32_t node, uint32_t dep)
     return false;
 }
 
-/* A dependency of a dependency that the node has not, with a chance; or HALLEY_NO_NODE.
- */
+/* With some probability, a dependency of a dependency that the node does not have. Else
+ * HALLEY_NO_NODE. */
 static uint32_t find_shortcut(const weaver *w, uint32_t node, uint32_t dep)
 {
     assert(node < halley_trace_count(w->trace));

@@ -1,5 +1,7 @@
-/* Texts of groups are the only thing in which twins differ before, so they are the only
- * one afterwards: all choices follow from the key and from what the twins have alike. */
+/*
+ * Twins differ only in the names of their groups before obfuscation. So they differ only
+ * there afterwards: all choices depend on the key and on what the twins have in common.
+ */
 #include "edit/obfuscate_twins.h"
 
 #include "base/error.h"
@@ -8,7 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Metadata is counted by name as it is removed. */
+/* Removed metadata is counted by name, so it must be equal. */
 static bool same_metadata(const halley_trace *a, const halley_trace *b)
 {
     assert(a != NULL && b != NULL);

@@ -1,4 +1,4 @@
-/* The last look at a set before it is handed out, or the first before it is used. */
+/* Checks a set after it was made, or before it is used. */
 #include "edit/passes.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* edit/passes.h - does a set that was made pass `trace check`? */
+/* edit/passes.h - does a set pass `trace check`? */
 #ifndef EDIT_PASSES_H
 #define EDIT_PASSES_H
 
@@ -6,12 +6,12 @@
 #include "trace/core/groups.h"
 #include "trace/core/twins.h"
 
-/* HALLEY_EINVAL, with the first of its errors, when it does not. `twins` are those of
- * the set, when they are known; NULL: not. */
+/* HALLEY_EINVAL, with the first error, if it does not. `twins` are those of the set if
+ * known, else NULL. */
 halley_status synth_passes(const halley_trace_set *set, const trace_groups *groups,
                            const trace_twins *twins, halley_error *err);
-/* The same with a file of groups (NULL: what the traces say) and a number of threads, for
- * callers that check sets side by side. */
+/* The same with a file of groups (NULL: those that the traces declare) and a number of
+ * threads, for callers that check several sets in parallel. */
 halley_status synth_passes_alone(const halley_trace_set *set, const char *groups_path,
                                  uint32_t n_threads, halley_error *err);
 

@@ -1,4 +1,4 @@
-/* What-if edits, one after the other, each from a set to a set. */
+/* What-if edits. They run one after the other, each from a set to a set. */
 #include "edit/scale.h"
 
 #include "base/error.h"
@@ -74,7 +74,7 @@ static uint64_t count_scaled_nodes(const halley_trace_set *set)
     return n;
 }
 
-/* A set of its own that shares the traces. */
+/* Makes a new set that shares the traces. */
 static halley_status share_traces(halley_trace_set **out, const halley_trace_set *set,
                                   halley_error *err)
 {

@@ -1,25 +1,25 @@
 /*
- * The repeated block of a trace that was made by a program, found by itself.
+ * Finds the repeated block of a generated trace (one without threads).
  *
  * Nodes become tokens: type, collective, host or device, operations, bytes, group, and
- * the name less the numbers in it (layers are often called by theirs). A block of p
- * nodes that is repeated k times in a row is a stretch in which each token equals the one
- * p further on. The periods worth trying are the distances at which runs of two and four
- * tokens come back most often. Sends and receives are like no other node: they stand
- * between stages of a pipeline, and what repeats with them is a micro-batch.
+ * the name without numbers (names often contain the number of the layer). A block of p
+ * nodes that repeats k times is a stretch in which each token equals the one p later.
+ * The periods to try are the most common distances between equal runs of two and of four
+ * tokens. Each send or receive has a unique token: they are between pipeline stages, and
+ * a repeat that includes them is a micro-batch.
  *
- * Looked at first are compute nodes and messages alone, since collectives, loads and
- * stores may be different in single blocks (weights gathered a layer ahead); they go with
- * the compute node before them. Where that finds nothing, all nodes are looked at. Names
- * may distinguish layers (pseudonyms), and then only passes over all layers repeat:
- * blocks that are much shorter without names are taken instead.
+ * The first search uses only compute nodes and messages. Collectives, loads and stores
+ * may differ in single blocks (weights gathered a layer ahead); they belong to the
+ * compute node before them. If that finds nothing, the search uses all nodes. Names may
+ * differ between layers (pseudonyms). Then only passes over all layers repeat. So blocks
+ * found without names are preferred if they are much shorter.
  *
- * Layers, micro-batches and steps are all repeats, one inside the other, and passes over
- * the layers may follow each other without a seam. Layers are the innermost repeats that
- * still make up the bulk of a trace: for each k, the stretches of a multiple of k blocks
- * that do not overlap are added up, shortest period first; among those k that cover
- * enough of the trace, the one with the shortest blocks is taken, of about equal ones
- * that which covers most, then the largest.
+ * Layers, micro-batches and steps are nested repeats, and passes over the layers may
+ * follow each other without a gap. Layers are the innermost repeats that still cover
+ * most of a trace. For each k, the search adds up the stretches of a multiple of k
+ * blocks that do not overlap, shortest period first. Of the k that cover enough of the
+ * trace, it takes the one with the shortest blocks. On near ties, it takes the one that
+ * covers most, then the largest k.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -37,7 +37,7 @@ enum {
 };
 static const double least_share = 0.4;
 
-/* A distance between equal windows, and how often it was seen. */
+/* A distance between equal windows, and its number of occurrences. */
 typedef struct distance {
     uint32_t period, n;
 } distance;
@@ -55,7 +55,7 @@ static int by_period(const void *a, const void *b)
     return x->period < y->period ? -1 : x->period > y->period;
 }
 
-/* Count how far apart equal windows of that many tokens are. False: no memory. */
+/* Counts the distances between equal windows of that many tokens. False: no memory. */
 static bool count_distances(distances *out, map64 *index, const uint64_t *tokens,
                             uint32_t n, uint32_t length)
 {
@@ -82,7 +82,7 @@ static bool count_distances(distances *out, map64 *index, const uint64_t *tokens
     return fine;
 }
 
-/* The commonest distances, shortest first. False: no memory. */
+/* The most common distances, shortest first. False: no memory. */
 static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n,
                          uint32_t most)
 {
@@ -127,17 +127,17 @@ bool scale_stretches_find(scale_stretches *out, const uint64_t *tokens, uint32_t
     return fine;
 }
 
-/* Copies of one block that stand one after the other. */
+/* Consecutive copies of one block. */
 typedef struct run {
-    uint32_t start, period, n; /* tokens, and how many blocks */
+    uint32_t start, period, n; /* in tokens; n: number of blocks */
 } run;
 typedef ARRAY(run) runs;
 
-/* A way to see the trace as repeats. */
+/* One way to divide the trace into repeats. */
 typedef struct view {
-    uint32_t n_blocks; /* every run has that many */
-    uint32_t least;    /* nodes of a run: shorter ones are chance */
-    bool from_end;     /* what is too much is left over at the start of a stretch */
+    uint32_t n_blocks; /* blocks of every run */
+    uint32_t least;    /* minimum nodes of a run: shorter ones are random */
+    bool from_end;     /* the rest of a stretch is at its start, not at its end */
     double share, period;
 } view;
 
@@ -145,10 +145,10 @@ typedef struct looker {
     const scale_stretches *all;
     uint8_t *covered; /* by node */
     uint32_t n_nodes;
-    runs *out; /* NULL: only look */
+    runs *out; /* NULL: only measure */
 } looker;
 
-/* As many runs as fit into the nodes [start, end) of a stretch, none of them taken. */
+/* Places as many runs as fit into the free nodes [start, end) of a stretch. */
 static bool fill_stretch(const looker *k, view *v, uint32_t start, uint32_t end,
                          uint32_t period)
 {
@@ -165,8 +165,8 @@ static bool fill_stretch(const looker *k, view *v, uint32_t start, uint32_t end,
     return true;
 }
 
-/* Runs that do not overlap, shortest period first; only what makes up something of the
- * trace. */
+/* Places runs that do not overlap, shortest period first. Skips stretches that are too
+ * short to matter. */
 static bool look_for_rows(const looker *k, view *v)
 {
     bool fine = true;
@@ -195,8 +195,8 @@ static int order_by_start(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Much shorter blocks are better; of about equal ones, those that cover more, then more
- * of them. */
+/* Much shorter blocks are better. On near ties, those that cover more, then a larger
+ * number of blocks. */
 static bool is_better_row(const view *a, const view *b)
 {
     if (b->n_blocks == 0)
@@ -207,7 +207,7 @@ static bool is_better_row(const view *a, const view *b)
            (a->share > 0.99 * b->share && a->n_blocks > b->n_blocks);
 }
 
-/* Try that many blocks, both ways. */
+/* Tries this number of blocks, aligned to the start and to the end of stretches. */
 static bool try_blocks(view *best, const looker *k, uint32_t n, bool asked)
 {
     assert(n > 0);
@@ -247,9 +247,9 @@ static bool choose_layers(runs *out, const scale_stretches *all, uint32_t n_node
     return fine;
 }
 
-/* How a trace is looked at. */
+/* Which nodes and names a search uses. */
 typedef struct way {
-    bool by_name, all; /* else compute and messages */
+    bool by_name, all; /* all false: only compute nodes and messages */
 } way;
 
 static bool is_main(const halley_trace *t, uint32_t node, bool all)
@@ -260,9 +260,9 @@ static bool is_main(const halley_trace *t, uint32_t node, bool all)
            type == HALLEY_NODE_RECV;
 }
 
-/* The blocks of a run: from a main node to the next block's, or to the next main node
- * after the run. `mains`: the main nodes in order. Passes over the layers that follow
- * each other without a seam become rows of their own, of `n` blocks each. */
+/* Adds the blocks of a run. A block goes from its first main node to that of the next
+ * block, or to the next main node after the run. `mains` lists the main nodes in order.
+ * Consecutive passes over the layers become separate rows of `n` blocks each. */
 static bool take_run(scale_rows *out, const run *f, uint32_t n, const uint32_t *mains,
                      uint32_t n_mains)
 {
@@ -328,15 +328,16 @@ static bool can_be_layers(uint32_t n_blocks, uint32_t n_layers)
     return n_layers % n_blocks == 0 || n_blocks % n_layers == 0;
 }
 
-/* Blocks so much shorter that the longer ones are passes over several layers, which their
- * names distinguish. */
+/* True if the blocks of `a` are so much shorter that those of `b` must be passes over
+ * several layers with different names. */
 static bool much_shorter(const scale_rows *a, const scale_rows *b)
 {
     return 4 * a->period <= b->period ||
            (10 * a->period <= 6 * b->period && a->period >= 3);
 }
 
-/* The first way that gives a number that fits; else the first that gives one. */
+/* Takes the first search that gives a plausible number of layers, else the first that
+ * finds rows. */
 halley_status scale_find(scale_rows *out, const halley_trace *t, uint32_t repeats,
                          uint32_t n_layers, halley_error *err)
 {

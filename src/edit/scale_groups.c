@@ -1,11 +1,14 @@
 /*
- * Which groups are data parallel. They come in families that hold every rank once, all of
- * one size, their ranks at even distances. Of these, tensor parallel groups make compute
- * wait for what they reduce, again and again within a step; what data-parallel groups
- * reduce is waited for by updates alone. Of the families that do not make compute wait,
- * the one with the fewest collectives is taken for replicas, but not a family whose
- * groups are parts of another such family's: those are the replicas of experts. What any
- * of them reduces has the size of the weights.
+ * Finds the data-parallel groups. Groups form families that cover every rank once, with
+ * groups of one size and ranks at equal distances. Tensor-parallel groups make compute
+ * wait for their reductions many times per step. Only weight updates wait for the
+ * reductions of data-parallel groups. So a family is ruled out if compute waits for more
+ * than half of its reductions.
+ *
+ * Of the remaining families, the one with the fewest collectives is taken as the
+ * replicas. A family whose groups are parts of another remaining family's groups is not:
+ * it holds the replicas of experts. Reductions of families for which compute never waits
+ * have the size of the weights.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -14,18 +17,19 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Groups of one size and distance. */
+/* The groups of one size and distance. */
 typedef struct family {
-    uint32_t n, stride;     /* ranks of a group, and how far apart */
-    uint32_t n_ranks;       /* covered */
+    uint32_t n, stride;     /* ranks of a group, and their distance */
+    uint32_t n_ranks;       /* number of ranks covered */
     uint64_t n_collectives; /* of rank 0 */
-    bool whole;             /* all ranks, without a name */
-    bool fits;              /* looks data parallel */
-    bool never;             /* compute never waits for what it reduces */
+    bool whole;             /* the group of all ranks, which has no name */
+    bool fits;              /* appears to be data parallel */
+    bool never;             /* compute never waits for its reductions */
 } family;
 typedef ARRAY(family) family_array;
 
-/* Distance of the ranks of a group; 0: not even, or not aligned as replicas are. */
+/* The distance of the ranks of a group. 0: not constant, or not aligned as replicas
+ * are. */
 static uint32_t stride_of(const trace_group *g)
 {
     assert(g->n_ranks > 0);
@@ -98,7 +102,8 @@ static bool is_reduction(const halley_trace *t, uint32_t node, bool *fits)
            type == HALLEY_COLL_REDUCE;
 }
 
-/* Whether the marked groups look data parallel on a rank; counts its collectives. */
+/* Decides whether the marked groups appear to be data parallel on a rank, and counts its
+ * collectives. */
 static halley_status judge_group(family *f, const scale_job *job, const halley_trace *t,
                                  halley_error *err)
 {
@@ -175,7 +180,7 @@ static const trace_group *group_named(const scale_job *job, str name)
     return NULL;
 }
 
-/* The family that a list of names means. */
+/* The family that a list of names refers to. */
 static halley_status take_named(family *out, const scale_job *job, uint32_t n_ranks,
                                 halley_error *err)
 {

@@ -1,14 +1,15 @@
 /*
- * More or fewer layers: blocks added to or taken out of every row of repeats.
+ * More or fewer layers: adds blocks to every row of repeats, or removes them.
  *
- * Within a row, blocks are counted from 0 in the order in which they run. The first stays
- * the first and the last the last; between them, blocks of the inside are copied in turn,
- * or left out. What a block waits for moves with it: a dependency on the same or a
- * neighbouring block of the row stays one on the same or the neighbouring block, on the
- * node there that represents the old one. A dependency between two rows (backward on
- * forward) keeps either its distance or, where the rows count in opposite directions, the
- * sum of the two places; what comes from outside waits for the same end of the row as
- * before, and who waited for something in several blocks does so in all copies.
+ * Within a row, blocks are counted from 0 in the order in which they run. The first and
+ * the last block stay at the ends. Inner blocks are copied in turn, or removed.
+ *
+ * Dependencies move with a block. A dependency on the same or a neighbouring block of
+ * the row stays on the same or the neighbouring block, on the corresponding node there.
+ * A dependency between two rows (backward on forward) keeps its distance or, if the rows
+ * count in opposite directions, the sum of the two positions. A node outside of a row
+ * waits for the same end of the row as before. A node that waited for something in
+ * several blocks waits for it in all copies.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -18,13 +19,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* How places of one row relate to those of another they wait for. */
+/* How positions in one row relate to those in another row that they wait for. */
 typedef enum relation { APART, TOGETHER, MIRRORED } relation;
 
-/* What is known of the dependencies of one row on another. */
+/* The dependencies of one row on another. */
 typedef struct pair {
-    bool seen, together, mirrored; /* the difference, the sum of places is always so */
-    bool several;                  /* from more than one place */
+    bool seen, together, mirrored; /* the difference, the sum of positions is constant */
+    bool several;                  /* from more than one position */
     uint32_t first;
     int64_t difference, sum;
 } pair;
@@ -32,19 +33,19 @@ typedef struct pair {
 typedef struct editor {
     const halley_trace *trace;
     const scale_rows *rows;
-    uint32_t *first_slot;     /* by row: its block 0 among all old blocks */
+    uint32_t *first_slot;     /* by row: index of its block 0 among all old blocks */
     uint32_t *first_new_slot; /* by row: the same among the new ones */
-    uint32_t *members;        /* nodes in blocks, block by block, in order of the file */
-    uint32_t *start;    /* by old block: its first of `members`; one more at the end */
-    uint32_t *index;    /* by node: where it is among those of its block */
-    uint32_t *before;   /* by node: the one before it in its block as it runs */
-    uint32_t *position; /* by node: its place in the rows' order */
-    uint8_t *dropped;   /* by node: was only there for a block that is gone */
+    uint32_t *members; /* nodes in blocks, block by block, in the order of the file */
+    uint32_t *start; /* by old block: its first entry in `members`; one more at the end */
+    uint32_t *index; /* by node: its index within its block */
+    uint32_t *before;   /* by node: the previous node of its block in run order */
+    uint32_t *position; /* by node: its position in the order of the rows */
+    uint8_t *dropped;   /* by node: it was needed only by a removed block */
     uint64_t *new_id;   /* by node outside of rows */
     uint64_t *block_id; /* by new block: id of its first node */
     uint64_t next_id;
-    const bool *updates; /* by node: an update of the weights */
-    double update;       /* how much more there is to be updated */
+    const bool *updates; /* by node: it updates the weights */
+    double update;       /* factor of the number of weights to update */
     double ns_per_byte;
     map64 twins;   /* row, block and key -> node */
     map64 pair_of; /* two rows -> their pair */
@@ -72,7 +73,7 @@ static uint32_t find_slot(const editor *e, const scale_place *p)
     return e->first_slot[p->row] + p->block;
 }
 
-/* Number the blocks, old and new, and list the nodes of each. */
+/* Numbers the old and new blocks, and lists the nodes of each. */
 static void list_members(editor *e)
 {
     const scale_rows *const rows = e->rows;
@@ -106,8 +107,9 @@ static halley_status find_twins(editor *e, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The node that represents `node` in another block of its row: the one with its key, or
- * with that of the nearest one before it that has such a one before place `limit`. */
+/* The node that corresponds to `node` in another block of its row: the one with the same
+ * key. If there is none, the search goes back to the nearest earlier node with such a
+ * counterpart before place `limit`. */
 static uint32_t find_twin(const editor *e, uint32_t node, uint32_t block, uint32_t limit)
 {
     assert(node < halley_trace_count(e->trace));
@@ -122,7 +124,7 @@ static uint32_t find_twin(const editor *e, uint32_t node, uint32_t block, uint32
     return node;
 }
 
-/* A dependency between two rows, seen once more. */
+/* Records one dependency between two rows. */
 static void note_pair(pair *p, const scale_place *from, const scale_place *to)
 {
     const int64_t difference = (int64_t)to->block - from->block;
@@ -134,8 +136,8 @@ static void note_pair(pair *p, const scale_place *from, const scale_place *to)
     p->several |= from->block != p->first;
 }
 
-/* Look at every dependency between two rows: are differences or sums of places all the
- * same, over at least two places? */
+/* Checks for every pair of rows whether the differences or the sums of positions are
+ * constant, over at least two positions. */
 static halley_status find_relations(editor *e, halley_error *err)
 {
     for (uint32_t i = 0; i < halley_trace_count(e->trace); i++)
@@ -172,8 +174,8 @@ static relation relation_of(const editor *e, uint32_t from, uint32_t to)
                                       : APART;
 }
 
-/* What was fetched ahead, for which nothing waits but blocks that are all gone: in rows
- * of which one block is left. Recordings fetch nothing ahead. */
+/* Finds nodes that fetched data ahead for blocks that are all removed. This happens in
+ * rows of which one block is left. Recordings fetch nothing ahead. */
 static void find_dropped(editor *e)
 {
     const scale_rows *const rows = e->rows;
@@ -197,8 +199,8 @@ static void find_dropped(editor *e)
     }
 }
 
-/* Where an old block is for what is outside of its row: its first copy, or what is left
- * before it. */
+/* The new block that represents an old block for nodes outside of the row: its first
+ * copy, or the nearest remaining one before it. */
 static uint32_t find_new_block(const scale_row *row, uint32_t block)
 {
     assert(block < row->n);
@@ -228,8 +230,8 @@ static uint32_t clamp_block(const scale_row *row, int64_t block)
     return block >= row->n_after ? row->n_after - 1 : (uint32_t)block;
 }
 
-/* The new block that `node`, now in `block` of its row, waits for where it waited for
- * `dep`. UINT32_MAX: for none. */
+/* The new block that `node`, now in `block` of its row, waits for instead of `dep`.
+ * UINT32_MAX: none. */
 static uint32_t find_awaited_block(const editor *e, const scale_place *node,
                                    uint32_t block, const scale_place *dep)
 {
@@ -252,8 +254,8 @@ static uint32_t find_awaited_block(const editor *e, const scale_place *node,
     }
 }
 
-/* Does the node wait for the same thing in several blocks of a row that is not its own
- * and with which it does not move? Then it waits for all of them. */
+/* Does the node wait for the same thing in several blocks of another row with which it
+ * does not move? Then it waits for all of them. */
 static bool gathers_blocks(const editor *e, uint32_t node, uint32_t dep)
 {
     assert(node < halley_trace_count(e->trace));
@@ -283,7 +285,7 @@ static halley_status put_block_id(editor *e, uint64_t id, bool data)
     return data ? halley_builder_data(e->b, id) : halley_builder_ctrl(e->b, id);
 }
 
-/* `node` in `block` gets a dependency of `as`. */
+/* Gives `node` in `block` a dependency of node `as`. */
 static halley_status put_dep(editor *e, uint32_t node, uint32_t as, uint32_t block,
                              const halley_dep *dep, bool data)
 {
@@ -321,9 +323,10 @@ static halley_status copy_rest(editor *e, uint32_t node, halley_error *err)
     return scale_copy_rest(e->b, e->trace, node, &f, err);
 }
 
-/* Whose dependencies the node has in its new block. The first of a row waits for what is
- * outside, the others for the one before them: where a copy of the first is after
- * another it waits as the second does, and what is now the first as the first did. */
+/* The node whose dependencies the node takes over in its new block. The first block of a
+ * row waits for nodes outside, the others for the block before them. So a copy of the
+ * first block that is not first waits as the second does. A block that becomes the first
+ * waits as the first did. */
 static uint32_t find_pattern(const editor *e, uint32_t node, uint32_t block)
 {
     const scale_place *const p = &e->rows->places[node];
@@ -345,8 +348,9 @@ static bool is_inside(const editor *e, uint32_t node, const halley_dep *dep)
     return a->row == b->row && a->block == b->block;
 }
 
-/* Dependencies of the node: its own, or (as) those of another that lead out of the
- * block, which then are not its own. */
+/* Writes the dependencies of the node: its own or, if it follows the pattern of `as`,
+ * those of `as` that lead out of the block. In that case its own are only those inside
+ * the block. */
 static halley_status put_block_deps(editor *e, uint32_t node, uint32_t as, uint32_t block)
 {
     assert(node < halley_trace_count(e->trace));
@@ -365,7 +369,7 @@ static halley_status put_block_deps(editor *e, uint32_t node, uint32_t as, uint3
     return HALLEY_OK;
 }
 
-/* The node, as part of new block `block` of its row (0 when it is in none). */
+/* Writes the node as part of new block `block` of its row (0 if it is in none). */
 static halley_status put_block_node(editor *e, uint32_t node, uint32_t block,
                                     halley_error *err)
 {
@@ -383,7 +387,7 @@ static halley_status put_block_node(editor *e, uint32_t node, uint32_t block,
     return copy_rest(e, node, err);
 }
 
-/* One new block: give it ids, or (put) write it. */
+/* Visits one new block: assigns ids or, with `put`, writes it. */
 static halley_status visit_block(editor *e, uint32_t row, uint32_t block, bool put,
                                  halley_error *err)
 {
@@ -401,7 +405,8 @@ static halley_status visit_block(editor *e, uint32_t row, uint32_t block, bool p
     return HALLEY_OK;
 }
 
-/* New blocks stand where the last of the old ones up to them stood. */
+/* A new block is written at the place of the highest old block among those used up to
+ * it. */
 static halley_status visit_blocks(editor *e, const scale_place *at, bool put,
                                   halley_error *err)
 {
@@ -483,7 +488,7 @@ static bool is_reduction(const halley_trace *t, uint32_t node, uint64_t *bytes)
            trace_roles_u64(&r, TRACE_ROLE_COMM_SIZE, bytes);
 }
 
-/* How many times as many gradients are reduced as before: the weights of a rank go with
+/* The factor by which the reduced gradients grow. The weights of a rank grow with
  * them. */
 static double weights_factor(const scale_job *job, const halley_trace *t,
                              const scale_rows *rows)
@@ -541,12 +546,12 @@ static halley_status change_layers(halley_trace **out, const scale_job *job,
     return status;
 }
 
-/* A set and what is known of it, by different trace and by rank. */
+/* A set and what is known about it, by distinct trace and by rank. */
 typedef struct job {
     scale_job *of;
     trace_distinct d;
-    scale_rows *rows;             /* by different trace */
-    uint32_t *n_before, *n_after; /* by rank; 0 in recordings, where rows say it */
+    scale_rows *rows;             /* by distinct trace */
+    uint32_t *n_before, *n_after; /* by rank; 0 in recordings, where the rows hold it */
     halley_trace **made;          /* by rank */
 } job;
 
@@ -576,7 +581,7 @@ static halley_status find_rows(job *j, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The blocks that every row of the rank's trace is to have. */
+/* Plans the blocks of every row of the rank's trace. */
 static halley_status plan_rank(job *j, uint32_t rank, halley_error *err)
 {
     assert(rank < j->d.n_ranks);
@@ -593,8 +598,7 @@ static halley_status plan_rank(job *j, uint32_t rank, halley_error *err)
     return HALLEY_OK;
 }
 
-/* An earlier rank with the same trace that becomes the same; `rank` when there is none.
- */
+/* An earlier rank with the same trace and the same change. `rank` if there is none. */
 static uint32_t find_like(const job *j, uint32_t rank)
 {
     assert(rank < j->d.n_ranks);

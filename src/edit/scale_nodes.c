@@ -1,14 +1,14 @@
 /*
- * Nodes put in place of others.
+ * Replaces nodes by others.
  *
- * An all-reduce of S bytes over n ranks is a reduce-scatter of S and an all-gather to
- * which each rank brings S / n: the same bytes go over every link. The pair represents
- * the one: the first waits for what it waited for, and what waited for it waits for the
- * second.
+ * An all-reduce of S bytes over n ranks equals a reduce-scatter of S bytes followed by
+ * an all-gather of S / n bytes per rank: every link carries the same bytes. The
+ * reduce-scatter takes over the dependencies of the all-reduce. Nodes that waited for
+ * the all-reduce wait for the all-gather.
  *
- * Offload: a compute node waits for a load of a share of its memory traffic, which
- * starts when the node could have, and a store of as much follows it, for which nothing
- * waits.
+ * Offload: a compute node waits for a load of a share of its memory traffic. The load
+ * starts when the node could have started. A store of the same size follows the node;
+ * nothing waits for it.
  */
 #include "base/error.h"
 #include "base/str.h"
@@ -24,15 +24,15 @@ typedef struct inserter {
     scale_job *job;
     const halley_trace *trace;
     uint32_t n_ranks;
-    uint64_t *id, *last_id; /* by node: of itself, of what dependents wait for */
-    uint32_t *partner;      /* by node: the other of a pair, or HALLEY_NO_NODE */
+    uint64_t *id, *last_id; /* by node: its own id; the id that dependents wait for */
+    uint32_t *partner;      /* by node: the other node of a pair, or HALLEY_NO_NODE */
     halley_builder *b;
     halley_error *err;
 } inserter;
 
 typedef bool takes_part(const inserter *in, uint32_t node);
 
-/* One attribute in place of another's value. */
+/* Copies times and attributes, with another value for one attribute. */
 static halley_status put_rest_as(inserter *in, uint32_t node, trace_role role,
                                  uint64_t value, int64_t coll)
 {
@@ -103,7 +103,7 @@ static uint64_t divide_size(uint64_t size, uint32_t n)
     return part == 0 ? 1 : part;
 }
 
-/* A node with the name of another and something after it. */
+/* Starts a node with the name of another and a suffix. */
 static halley_status start_named(inserter *in, uint64_t id, uint32_t node, str ending)
 {
     assert(ending.n > 0);
@@ -137,7 +137,8 @@ static halley_status put_split(inserter *in, uint32_t node)
                        HALLEY_COLL_ALL_GATHER);
 }
 
-/* Ids in order; `takes` nodes need one more, those whose partner comes before none. */
+/* Assigns ids in order. Nodes for which `takes` holds need one more. The second node of
+ * a pair needs none. */
 static void renumber_split(inserter *in, takes_part *takes, bool one_before)
 {
     uint64_t id = 0;
@@ -165,8 +166,9 @@ static halley_status split_all(inserter *in)
     return HALLEY_OK;
 }
 
-/* A reduce-scatter that one all-gather, and nothing else, waits for, which waits for
- * nothing else and brings the parts of the same bytes in the same group. */
+/* Finds pairs. Only one all-gather may wait for the reduce-scatter, and it may wait for
+ * nothing else. Both have the same group, and the all-gather carries the parts of the
+ * same bytes. */
 static halley_status find_split_pairs(inserter *in, halley_error *err)
 {
     const halley_trace *const t = in->trace;

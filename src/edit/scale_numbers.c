@@ -1,11 +1,15 @@
 /*
- * Numbers of nodes, multiplied. Compute has durations, operations and memory traffic;
- * messages, loads and stores have bytes. Another batch changes all but what has the size
- * of the weights (the collectives of data-parallel groups and the updates after them)
- * and what is fixed (work of the host, and what has neither operations nor bytes).
- * Another type of numbers changes bytes, and durations with them, since peak rates go
- * with the size of a number as memory traffic does; operations stay, and so do updates,
- * which are done in fp32 whatever the products are done in, and what is fixed.
+ * Multiplies the numbers of nodes. Compute nodes have durations, operations and memory
+ * traffic. Messages, loads and stores have bytes.
+ *
+ * Another batch changes everything except two kinds of nodes. The first have the size of
+ * the weights: collectives of data-parallel groups and the updates after them. The
+ * second are fixed: work on the host, and nodes with neither operations nor bytes.
+ *
+ * Another number format changes bytes. Durations change with them, because peak rates
+ * scale with the size of a number as memory traffic does. Operations do not change.
+ * Fixed nodes and updates do not change either: updates use fp32 whatever format the
+ * matmuls use.
  */
 #include "base/error.h"
 #include "base/number/number.h"
@@ -19,12 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One node's numbers, while they are multiplied. */
+/* The numbers of one node while they are multiplied. */
 typedef struct multiplier {
     const halley_trace *trace;
     uint32_t node;
     double factor;
-    bool too_large; /* one of them was, for 63 bits */
+    bool too_large; /* one of them exceeded 63 bits */
 } multiplier;
 
 static uint64_t multiply_number(void *context, uint64_t value)
@@ -161,7 +165,7 @@ static bool waits_for_reduced(const scale_job *job, const halley_trace *t, uint3
     return false;
 }
 
-/* Without groups: the one node for which nothing waits, if it only moves data. */
+/* Without groups: marks the single node that nothing waits for, if it only moves data. */
 static void mark_last(bool *updates, const bool *used, const halley_trace *t)
 {
     uint32_t last = HALLEY_NO_NODE;
@@ -187,13 +191,13 @@ halley_status scale_updates(bool **out, const scale_job *job, const halley_trace
     assert(out != NULL);
     const uint32_t n = halley_trace_count(t);
     bool *const updates = mem_array_zero(n, sizeof *updates);
-    bool *const used = mem_array_zero(n, sizeof *used); /* something else waits for it */
+    bool *const used = mem_array_zero(n, sizeof *used); /* other nodes wait for it */
     if (!updates || !used) {
         free(updates);
         free(used);
         return error_nomem(err);
     }
-    for (uint32_t i = n; i-- > 0;) { /* what waits is after */
+    for (uint32_t i = n; i-- > 0;) { /* waiting nodes come later */
         const bool gathers = scale_is_data_parallel(job, t, i) && hands_out(t, i);
         updates[i] = halley_node_type_of(t, i) == HALLEY_NODE_COMP && !used[i] &&
                      waits_for_reduced(job, t, i, sharded);
@@ -210,7 +214,8 @@ halley_status scale_updates(bool **out, const scale_job *job, const halley_trace
     return HALLEY_OK;
 }
 
-/* Nanoseconds and bytes of a compute node on a device; false: it has not both. */
+/* The nanoseconds and bytes of a compute node on a device. False: one of them is
+ * missing. */
 static bool time_and_bytes(double *ns, double *bytes, bool *moves_only,
                            const halley_trace *t, uint32_t node)
 {
@@ -258,8 +263,8 @@ static double or_one(double factor)
     return factor == 0 ? 1 : factor;
 }
 
-/* Work that does not depend on the batch: on the host, or said to be of no operations and
- * no bytes (waiting, launching). */
+/* Work that does not depend on the batch: on the host, or with zero operations and zero
+ * bytes (waiting, launching). */
 static bool is_fixed_node(const halley_trace *t, uint32_t node)
 {
     assert(node < halley_trace_count(t));
@@ -294,7 +299,7 @@ static scale_factors find_number_factors(const scale_job *job, const halley_trac
     }
 }
 
-/* Of a recording: the device's work, and the host's, each by its own factor. */
+/* The factors for a recording. Device work and host work have separate factors. */
 static scale_factors find_recorded_factors(const scale_job *job, scale_number_kind kind)
 {
     const halley_scale_opts *const o = job->opts;

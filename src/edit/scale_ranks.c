@@ -1,18 +1,19 @@
 /*
- * More or fewer replicas. The ranks of a data-parallel group are at even distances
- * (stride), so a rank has three coordinates: low (below the stride), replica, high. A new
- * rank of replica i does what replica i modulo the old number did at the same low and
- * high; its peers and its groups within the replica move along, groups over all replicas
- * grow or shrink. Each replica keeps its batch. What a gather collects from each rank of
- * such a group is its part of the weights, which becomes smaller as they become more, and
- * so do the operations and bytes of the update of that part. Its duration has a part that
- * does not depend on the bytes; what does is given by the fastest of the nodes that only
- * move data.
+ * More or fewer replicas. The ranks of a data-parallel group are at equal distances
+ * (stride), so a rank has three coordinates: low (below the stride), replica, high. A
+ * new rank of replica i does what replica i modulo the old number did at the same low
+ * and high. Its peers and its groups within the replica move along. Groups over all
+ * replicas grow or shrink. Each replica keeps its batch.
  *
- * Groups may hold some of the ranks of a data-parallel group: those that share experts,
- * or a sequence. Then that many ranks together are what is copied, and the data-parallel
- * group has as many of them. A group of which one rank is left needs no collectives: they
- * become nodes that do nothing.
+ * A gather in such a group collects from each rank its shard of the weights. The shard
+ * becomes smaller with more ranks, and so do the operations and bytes of its update.
+ * Part of the duration of an update does not depend on the bytes. The fastest of the
+ * nodes that only move data gives the time per byte.
+ *
+ * Other groups may hold some of the ranks of a data-parallel group: those that share
+ * experts, or a sequence. Then several ranks together are the unit that is copied, and
+ * the data-parallel group consists of such units. A group with one rank left needs no
+ * collectives: they become nodes that do nothing.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -28,10 +29,10 @@ typedef struct coordinates {
     uint32_t low, replica, high;
 } coordinates;
 
-/* What becomes of a group. */
+/* What happens to a group. */
 typedef struct group_change {
-    bool spans;      /* over all replicas; else it is in one */
-    uint32_t first;  /* in names: by new replica, when it does not span */
+    bool spans;      /* covers all replicas; else it is in one */
+    uint32_t first;  /* in names: by new replica, if it does not span */
     uint32_t before; /* members */
     uint32_t after;
 } group_change;
@@ -40,7 +41,7 @@ typedef struct mover {
     scale_job *job;
     const halley_trace_set *set;
     uint32_t n_before, n_after; /* ranks */
-    uint32_t d, stride, dp;     /* old replicas, their distance, new replicas */
+    uint32_t d, stride, dp;     /* old number of replicas, their distance, new number */
     trace_groups fresh;
     ARRAY(group_change) changes; /* by old group */
     ARRAY(const char *) names;
@@ -67,7 +68,7 @@ static halley_status add_replica_group(mover *m, const char *name, uint32_t *ran
     return array_push(&m->fresh.list, group) ? HALLEY_OK : error_nomem(err);
 }
 
-/* Whether the group has each of its ranks in all replicas. */
+/* True if each rank of the group has its counterparts in all replicas in the group. */
 static bool has_all_ranks(const mover *m, const trace_group *g)
 {
     for (uint32_t i = 0; i < g->n_ranks; i++) {
@@ -82,7 +83,8 @@ static bool has_all_ranks(const mover *m, const trace_group *g)
     return true;
 }
 
-/* A group over all replicas: as many of each low and high as there are new replicas. */
+/* A group over all replicas: for each low and high it has, it gets the ranks of all new
+ * replicas. */
 static halley_status widen_group(mover *m, const trace_group *g, group_change *change,
                                  halley_error *err)
 {
@@ -107,7 +109,7 @@ static halley_status widen_group(mover *m, const trace_group *g, group_change *c
     return n < 2 ? HALLEY_OK : add_replica_group(m, name, ranks, n, err);
 }
 
-/* A group within a replica: one for each new replica that does as this one did. */
+/* A group within a replica: makes one for each new replica that copies this one. */
 static halley_status repeat_group(mover *m, const trace_group *g, group_change *change,
                                   halley_error *err)
 {
@@ -209,7 +211,7 @@ static halley_status move_peer(moving *v, halley_attr *attr, uint32_t node,
     return HALLEY_OK;
 }
 
-/* The group of a collective; NULL for all ranks. */
+/* The group of a collective. NULL: all ranks. */
 static const group_change *change_of(const mover *m, halley_bytes group)
 {
     const uint32_t at = group.n == 0
@@ -218,7 +220,7 @@ static const group_change *change_of(const mover *m, halley_bytes group)
     return at == HASH_NONE ? NULL : &m->changes.at[at];
 }
 
-/* How the bytes of a collective change with its group. */
+/* The factor of a collective's bytes when its group changes. */
 static double size_factor(const mover *m, const trace_roles *r)
 {
     uint64_t type = HALLEY_N_COLL_TYPES;
@@ -252,7 +254,7 @@ static halley_status move_attr(moving *v, halley_attr *attr, uint32_t node,
     }
 }
 
-/* The numbers of the node changed first, then peers and groups. */
+/* Writes the node: changes its numbers first, then peers and groups. */
 static halley_status put_rest(moving *v, uint32_t node, halley_error *err)
 {
     assert(node < halley_trace_count(v->trace));
@@ -284,7 +286,7 @@ static halley_status put_rest(moving *v, uint32_t node, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Is the node a collective of a group of which one rank is left? */
+/* Is the node a collective of a group with one rank left? */
 static bool is_alone(const moving *v, uint32_t node)
 {
     assert(node < halley_trace_count(v->trace));
@@ -357,8 +359,8 @@ static void forget_groups(mover *m)
     m->index = (map64){0};
 }
 
-/* What is copied: one rank of the data-parallel group or, where other groups hold some
- * of them, the fewest that no group cuts. */
+/* Finds the unit that is copied: one rank of the data-parallel group or, if other groups
+ * hold some of its ranks, the smallest number of ranks that no group divides. */
 static halley_status find_replicas(mover *m, halley_error *err)
 {
     const uint32_t dp = m->job->dp, to = m->job->opts->dp, stride = m->job->stride;

@@ -1,23 +1,23 @@
 /*
- * The layers of a recorded training step.
+ * Finds the layers of a recorded training step.
  *
- * A recording has threads: operators in a tree on each (the control dependency leads to
- * the parent), kernels after the operators that launched them, pauses between. Layers
- * are looked for among the operators of a thread, distinguished by name and by the shapes
- * of what they are given; kernels and pauses go with the operator before them, and may
- * differ from layer to layer.
+ * A recording has threads. On each thread, operators form a tree (the control dependency
+ * leads to the parent). Kernels follow the operators that launched them, and there are
+ * pauses in between. Layers are searched for among the operators of a thread, which are
+ * compared by name and input shapes. Kernels and pauses belong to the operator before
+ * them, and may differ from layer to layer.
  *
- * Autograd gives each operator of the forward pass a number, which the operators that
- * undo it carry in the backward pass. A repeat is one of layers if its blocks have such
- * numbers and if they are undone after the whole row; repeats of whole steps are not.
- * What undoes a block is its block of the backward pass, with the gradients that are
- * accumulated in between. The repeats that cover most are taken first; together they
- * must be the bulk of what has numbers.
+ * Autograd gives each forward operator a sequence number. The backward operators that
+ * undo it carry the same number. A repeat consists of layers if its blocks have such
+ * numbers, and if they are undone after the whole row. Repeats of whole steps fail this
+ * test. The backward block of a layer is what undoes its forward block, with the
+ * gradients that are accumulated in between. The repeats that cover most are taken
+ * first. Together they must cover least_share of the operators with numbers.
  *
- * Gradients of several layers may be reduced in one bucket, by a collective somewhere in
- * the backward pass. Unless all blocks have equally many, collectives are neither copied
- * nor left out: they grow with the gradients that were accumulated since the last one.
- * The optimizer takes time proportionally to all gradients.
+ * One collective somewhere in the backward pass may reduce the gradients of several
+ * layers in a bucket. Unless all blocks have the same number of collectives, these are
+ * neither copied nor removed. They grow with the gradients accumulated since the
+ * previous one. The time of the optimizer is proportional to all gradients.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -33,19 +33,20 @@ static const double least_share = 0.4;
 
 /* A node of a recording. */
 typedef struct op {
-    int64_t tid, seq; /* seq < 0: no number */
-    uint64_t at_ns;   /* where it stands on its thread */
-    uint64_t own_ns;  /* when it started */
+    int64_t tid, seq; /* seq < 0: no sequence number */
+    uint64_t at_ns;   /* its position on its thread */
+    uint64_t own_ns;  /* its start */
     uint32_t parent;  /* HALLEY_NO_NODE: none */
     uint32_t node;
     bool host, pause, backward, accumulates;
-    bool optimizes; /* is, or was called by, a function of an optimizer */
+    bool optimizes; /* is a function of an optimizer, or was called by one */
 } op;
 
-/* A row of layers in the forward pass, by places in `mains`. */
+/* A row of layers in the forward pass, by index in `mains`. */
 typedef struct layers {
     uint32_t start, period, n;
-    uint64_t kind; /* equal for equal blocks, whatever they start with */
+    uint64_t kind; /* hash that is equal for equal blocks, whichever operator they start
+                      with */
 } layers;
 typedef ARRAY(layers) layers_array;
 
@@ -57,7 +58,7 @@ typedef struct finder {
     uint32_t *mains;  /* operators, thread by thread */
     uint64_t *tokens; /* of mains */
     uint32_t n_mains;
-    map64 undone_at; /* number -> first node that undoes it */
+    map64 undone_at; /* sequence number -> first node that undoes it */
     layers_array found;
 } finder;
 
@@ -97,7 +98,7 @@ static op read_op(const halley_trace *t, uint32_t node)
     (void)attr_i64(&o.seq, t, node, "seq_id");
     (void)attr_i64(&fw, t, node, "fw_parent");
     if (fw == 0 &&
-        attr_i64(&fw_tid, t, node, "fw_tid")) /* Kineto names the thread only */
+        attr_i64(&fw_tid, t, node, "fw_tid")) /* Kineto records only the thread */
         fw = fw_tid;
     (void)attr_i64(&at, t, node, "start_ns");
     o.at_ns = o.own_ns = (uint64_t)at;
@@ -125,8 +126,8 @@ static int as_they_run(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* What ran on a device stands where it was launched, what a stream waited for where the
- * kernel before it stands. */
+/* Gives device nodes the position of their launch. Waiting time of a stream gets the
+ * position of the kernel before it. */
 static void place_on_thread(op *ops, const halley_trace *t, uint32_t node)
 {
     assert(node < halley_trace_count(t));
@@ -188,7 +189,8 @@ static halley_status list_mains(finder *f, halley_error *err)
         f->out->mains[i] = o->host;
         if (!o->host)
             continue;
-        /* The first of a thread is like no other: no stretch goes on after it. */
+        /* The first operator of a thread has a unique token, so no stretch crosses
+         * threads. */
         f->tokens[f->n_mains] =
             o->tid == tid ? f->out->tokens[i] : hash_u64(~(uint64_t)o->tid);
         f->mains[f->n_mains++] = i;
@@ -203,8 +205,8 @@ static halley_status list_mains(finder *f, halley_error *err)
     return HALLEY_OK;
 }
 
-/* In a recording of forward passes alone (inference) nothing is undone: then every
- * operator counts. */
+/* True for a recording of forward passes only (inference). Nothing is undone there, so
+ * every operator counts. */
 static bool is_forward_only(const finder *f)
 {
     return f->undone_at.n == 0;
@@ -219,7 +221,7 @@ static bool has_autograd_number(const finder *f, uint32_t main)
            map64_find(&f->undone_at, (uint64_t)o->seq) != HASH_NONE;
 }
 
-/* Without a backward pass: repeats of whole steps are no layers. */
+/* Without a backward pass, repeats of whole steps are not layers. */
 static bool are_in_one_step(const finder *f, const layers *l)
 {
     int64_t first = -1, last = -1;
@@ -228,7 +230,7 @@ static bool are_in_one_step(const finder *f, const layers *l)
     return first == last;
 }
 
-/* Does every block have numbers, and are they undone behind the row? */
+/* Does every block have sequence numbers, and are they undone after the row? */
 static bool are_layers(const finder *f, const layers *l)
 {
     if (is_forward_only(f))
@@ -281,8 +283,8 @@ static bool overlaps_row(const layers *a, const layers *b)
            b->start < a->start + a->n * a->period;
 }
 
-/* The rows that cover most and do not overlap. Much shorter blocks than those of the
- * first are parts of layers that happen to be alike. */
+/* Chooses the rows that cover most and do not overlap. Blocks much shorter than those of
+ * the first row are similar parts of layers, and are skipped. */
 static halley_status choose_recorded_rows(finder *f, halley_error *err)
 {
     scale_stretches all = {0};
@@ -311,7 +313,7 @@ static halley_status choose_recorded_rows(finder *f, halley_error *err)
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-/* Part of the numbered operators that is in rows. */
+/* The share of the numbered operators that are in rows. */
 static double share_of_rows(const finder *f)
 {
     uint64_t n = 0, n_in = 0;
@@ -325,7 +327,7 @@ static double share_of_rows(const finder *f)
     return n == 0 ? 0 : (double)n_in / (double)n;
 }
 
-/* The kinds of rows: each comes once in every recorded step. */
+/* The kinds of rows. Each occurs once in every recorded step. */
 typedef struct kinds {
     uint64_t kind[MOST_KINDS];
     uint32_t n_blocks[MOST_KINDS], n_after[MOST_KINDS], n;
@@ -389,7 +391,8 @@ static halley_status plan_kinds(finder *f, kinds *k, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The blocks of a row that changes, forward; the backward row follows it in the list. */
+/* Adds the forward blocks of a row that changes. The backward row follows it in the
+ * list. */
 static bool take_recorded_row(finder *f, const layers *l, uint32_t n_after)
 {
     assert(n_after > 0);
@@ -403,7 +406,7 @@ static bool take_recorded_row(finder *f, const layers *l, uint32_t n_after)
     return true;
 }
 
-/* By number: the block of the backward pass that undoes it. */
+/* Maps each sequence number to the backward block that undoes it. */
 static halley_status map_numbers(const finder *f, map64 *places, halley_error *err)
 {
     for (uint32_t i = 0; i < f->n_mains && !is_forward_only(f); i++) {
@@ -425,8 +428,8 @@ static scale_place place_of_number(const map64 *places, int64_t seq)
                            : (scale_place){at >> 16, at & 0xffff};
 }
 
-/* The number that an operator of the backward pass undoes, its own or its first child's
- * (the engine's call has none). */
+/* The sequence number that a backward operator undoes: its own or that of its first
+ * child (the engine's call has none). */
 static int64_t find_undone_number(const finder *f, uint32_t main)
 {
     const op *const o = &f->ops[f->mains[main]];
@@ -438,13 +441,13 @@ static int64_t find_undone_number(const finder *f, uint32_t main)
     return child->backward && child->parent == o->node ? child->seq : -1;
 }
 
-/* Operators of the backward pass: those that undo a number, what they call, and what
- * stands between two of them or accumulates a gradient. */
+/* Places the backward operators: those that undo a number, the operators they call, and
+ * operators that are between two of them or accumulate a gradient. */
 static void place_backward(finder *f, const map64 *places)
 {
     scale_place now = {SCALE_OUTSIDE, 0};
-    uint32_t waiting =
-        0; /* mains before the present one that go with `now` if more comes */
+    /* mains before the current one that join `now` if another one follows */
+    uint32_t waiting = 0;
     int64_t tid = -1;
     for (uint32_t i = 0; i < f->n_mains; i++) {
         const uint32_t node = f->mains[i];
@@ -476,7 +479,7 @@ static void place_backward(finder *f, const map64 *places)
     }
 }
 
-/* Kernels and pauses go with the operator before them on their thread. */
+/* Places kernels and pauses with the operator before them on their thread. */
 static void place_others(finder *f)
 {
     scale_place last = {SCALE_OUTSIDE, 0};
@@ -494,7 +497,8 @@ static void place_others(finder *f)
     }
 }
 
-/* Numbers in a text of shapes such as [[2048, 512, 1, 1]]: of the first tensor. */
+/* The number of elements of the first tensor in a text of shapes such as [[2048, 512, 1,
+ * 1]]. */
 static double parse_first_shape(halley_bytes shapes)
 {
     double product = 1;
@@ -520,8 +524,8 @@ static bool is_recorded_collective(const finder *f, uint32_t node)
     return halley_node_type_of(f->t, node) == HALLEY_NODE_COLL;
 }
 
-/* Blocks (of a forward row and the backward row after it) in which a collective stands
- * that others have not. */
+/* Finds the blocks (of a forward row and the backward row after it) that contain a
+ * collective which other blocks do not have. */
 static uint8_t *find_fixed(const finder *f, uint32_t row)
 {
     assert(row < f->out->list.n);
@@ -576,7 +580,7 @@ static halley_status plan_row(finder *f, uint32_t row, halley_error *err)
     return HALLEY_OK;
 }
 
-/* How often a node is there afterwards. */
+/* The number of copies of a node in the result. */
 static uint32_t copies_of(const finder *f, uint32_t node)
 {
     assert(node < halley_trace_count(f->t));
@@ -590,7 +594,7 @@ static uint32_t copies_of(const finder *f, uint32_t node)
     return n;
 }
 
-/* The optimizer's own time and that of all it calls grows with all gradients. */
+/* The time of the optimizer and of everything it calls grows with all gradients. */
 static void grow_optimizer(finder *f, double factor)
 {
     assert(factor > 0);
@@ -603,8 +607,8 @@ static void grow_optimizer(finder *f, double factor)
     }
 }
 
-/* A collective that stays alone grows with the gradients accumulated on its thread since
- * the one before it. */
+/* A collective that is not copied grows with the gradients accumulated on its thread
+ * since the previous one. */
 static halley_status grow_buckets(finder *f, halley_error *err)
 {
     double before = 0, after = 0, all_before = 0, all_after = 0;

@@ -1,19 +1,19 @@
 /*
  * What another batch or a faster device changes in a recording.
  *
- * A recording has nodes of the host (operators, calls, pauses, lags), which neither the
- * batch nor the speed of the device changes, and nodes of devices. Kernels of the
- * optimizer have the size of the weights. Of collectives the batch changes those that
- * carry activations, not those that carry weights or gradients:
+ * A recording has host nodes (operators, calls, pauses, lags) and device nodes. Neither
+ * the batch nor the speed of the device changes host nodes. Kernels of the optimizer
+ * have the size of the weights. The batch changes collectives that carry activations,
+ * but not those that carry weights or gradients:
  *
- *   - a group that reduces or exchanges in the forward pass carries activations;
- *   - one that only gathers there, or only runs in the backward pass (on a thread of
- *     autograd, or under one of its hooks), carries weights and gradients;
- *   - in a recording without a backward pass everything carries activations.
+ *   1. A group that reduces or exchanges in the forward pass carries activations.
+ *   2. A group that only gathers there carries weights and gradients. So does one that
+ *      only runs in the backward pass (on an autograd thread, or under one of its hooks).
+ *   3. In a recording without a backward pass, everything carries activations.
  *
- * Collectives of unknown group are told apart by their sizes: one of the backward pass
- * that has a size of the forward pass carries activations. What none of these decides is
- * unsure; then a change of batch is refused.
+ * Collectives of unknown groups are classified by size: a backward collective with a
+ * size that occurs in the forward pass carries activations. If no rule applies, the
+ * collective is unsure, and a change of batch is refused.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -23,12 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CALLERS = 512 }; /* that are looked at around a launch */
+enum { MOST_CALLERS = 512 }; /* callers that are examined above a launch */
 
 /* A communication of a device. */
 typedef struct recorded_comm {
     uint32_t node;
-    uint64_t group; /* hash of its name; 0 = not known */
+    uint64_t group; /* hash of its name; 0 = unknown */
     uint64_t n_bytes;
     bool in_backward, reduces, has_origin;
 } recorded_comm;
@@ -37,10 +37,10 @@ typedef struct number_kinds {
     const halley_trace *t;
     const scale_job *job;
     uint8_t *kinds;       /* by node */
-    map64 backward_tids;  /* threads that run operators of autograd */
+    map64 backward_tids;  /* threads that run autograd operators */
     map64 forward_groups; /* groups that reduce in the forward pass */
-    map64 streams;        /* what collectives with a known launch carry */
-    map64 forward_sizes;  /* of collectives of unknown group, in the forward pass */
+    map64 streams;        /* by stream: what collectives with a known launch carry */
+    map64 forward_sizes;  /* sizes of forward collectives of unknown group */
     ARRAY(recorded_comm) comms;
     bool has_device, has_backward, failed;
 } number_kinds;
@@ -76,7 +76,7 @@ static bool is_backward_name(str name)
            str_contains(name, STR("AccumulateGrad"));
 }
 
-/* Was it called under an operator of autograd, or on a thread of autograd? */
+/* Was it called under an autograd operator, or on an autograd thread? */
 static bool is_called_backward(const number_kinds *k, uint32_t node, bool *has_origin)
 {
     uint32_t steps = 0;
@@ -119,7 +119,7 @@ static void find_backward_threads(number_kinds *k)
     }
 }
 
-/* Threads that run both passes tell nothing: then only names count. */
+/* A thread that runs both passes gives no information. Then only names count. */
 static void forget_shared_threads(number_kinds *k)
 {
     for (uint32_t i = 0; i < halley_trace_count(k->t); i++) {
@@ -229,8 +229,8 @@ static uint64_t find_comm_stream(const number_kinds *k, const recorded_comm *c)
     return (uint64_t)trace_find_i64(k->t, c->node, HALLEY_ATTR_NAME_STREAM, -1);
 }
 
-/* What was launched before the recording began carries what everything else on its stream
- * carries. */
+/* A collective launched before the recording began is assumed to carry what everything
+ * else on its stream carries. */
 static void judge_streams(number_kinds *k)
 {
     for (size_t i = 0; i < k->comms.n; i++) {
@@ -295,7 +295,7 @@ halley_status scale_number_kinds(uint8_t **out, const scale_job *job,
     }
     if (status == HALLEY_OK)
         status = judge_comms(&k, err);
-    if (status == HALLEY_OK && !k.has_device) /* then the host is what computes */
+    if (status == HALLEY_OK && !k.has_device) /* then the host does the compute */
         memset(k.kinds, SCALE_NUMBER_WORK, halley_trace_count(trace));
     map64_fini(&k.backward_tids);
     map64_fini(&k.forward_groups);

@@ -1,9 +1,10 @@
 /*
- * Rows of blocks: which node of one block represents which of another.
+ * Rows of blocks: which node of one block corresponds to which node of another.
  *
- * A node is known within its block by what it does and by how many such nodes came before
- * it; one that only goes along (a kernel, a pause, a collective) by the main node before
- * it and its own place after that. So blocks need not be equal to the last node.
+ * A main node is identified within its block by what it does and by the number of such
+ * nodes before it. Other nodes (kernels, pauses, collectives) are identified by the main
+ * node before them and their own position after it. So blocks need not be equal in every
+ * node.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -74,7 +75,7 @@ halley_status scale_rows_init(scale_rows *rows, const halley_trace *trace,
     return HALLEY_OK;
 }
 
-/* How often the key came before; it now came once more. HASH_NONE: no memory. */
+/* Counts the key. Returns the number of earlier occurrences. HASH_NONE: no memory. */
 static uint32_t count_repeats(map64 *seen, uint64_t key)
 {
     const uint32_t before = map64_find(seen, key);

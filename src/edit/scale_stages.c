@@ -1,13 +1,15 @@
 /*
- * Layers shared out: over the stages of a pipeline, and over the rows of one trace.
+ * Distributes layers over the stages of a pipeline, and over the rows of one trace.
  *
- * The ranks that send messages to each other are one pipeline. What its stages have
- * together is the whole model, or (sequences cut over ranks) a multiple of it, or (stages
- * of several chunks, blocks of several layers) a part of it; in the last two cases all
- * stages must change proportionally. Else, where stages differ by one layer at most, they
- * do so afterwards: the lowest ranks have one more, as in plans of halley. Where they
- * differ more, layers go to them proportionally to what they have, and what is left over
- * to the largest remainders, of equal ones to the lowest ranks.
+ * The ranks that send messages to each other form one pipeline. The sum over its stages
+ * may be the whole model. It may also be a multiple of it (sequences split over ranks),
+ * or a part of it (stages of several chunks, blocks of several layers). In the last two
+ * cases, all stages must change proportionally.
+ *
+ * Otherwise, if stages differ by at most one layer, they also do so afterwards. The
+ * lowest ranks get one more, as in plans of halley. If stages differ by more, they get
+ * layers proportionally to what they have. The rest goes to the largest remainders, and
+ * on ties to the lowest ranks.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -16,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The part with the largest remainder that has not been given more yet. */
+/* The part with the largest remainder that has not been increased yet. */
 static uint32_t largest_rest(const uint32_t *out, const uint32_t *parts, uint32_t n,
                              uint64_t sum, uint64_t total)
 {
@@ -60,7 +62,8 @@ static bool share_evenly(uint32_t *out, const uint32_t *parts, uint32_t n, uint6
     return total >= n;
 }
 
-/* Blocks that may be copied: not the ends, where there is an inside. */
+/* May the block be copied? Without `ends`, the first and the last are excluded if there
+ * are inner blocks. Of two blocks, the second is excluded. */
 static bool can_copy_block(uint32_t n, uint32_t block, const uint8_t *fixed, bool ends)
 {
     const bool end = n > 2 && (block == 0 || block == n - 1);
@@ -89,7 +92,7 @@ static uint32_t *grow_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
     return NULL;
 }
 
-/* The first and the last stay; others go, the last ones first. */
+/* Removes inner blocks, the last ones first. The first and the last block stay. */
 static uint32_t *shrink_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
                               bool *fine)
 {
@@ -127,7 +130,7 @@ static uint32_t find_pipeline_root(uint32_t *up, uint32_t rank)
     return rank;
 }
 
-/* Lowest rank of the pipeline of each rank: of those that send to each other. */
+/* Finds the lowest rank of each rank's pipeline: ranks that send to each other. */
 static void join_by_messages(uint32_t *up, const halley_trace_set *set)
 {
     const uint32_t n = halley_trace_set_count(set);
@@ -179,8 +182,8 @@ static halley_status refuse_sum(const uint32_t *n_before, const uint32_t *ranks,
                      ranks[0], list, used + 24 < sizeof list ? "" : ", ...", from);
 }
 
-/* Of which number of layers it takes a multiple, so that every stage changes in
- * proportion: the least common multiple of what each of them needs. */
+/* The number of which the new layers must be a multiple, so that every stage changes
+ * proportionally: the least common multiple of what each stage needs. */
 static uint32_t least_step(const uint32_t *parts, uint32_t n, uint32_t from)
 {
     assert(n > 0);
@@ -192,7 +195,7 @@ static uint32_t least_step(const uint32_t *parts, uint32_t n, uint32_t from)
     return (uint32_t)step;
 }
 
-/* One pipeline: its ranks, what each has and gets. */
+/* One pipeline: its ranks, and the blocks of each before and after. */
 static halley_status share_layers(uint32_t *n_after, const uint32_t *n_before,
                                   const uint32_t *ranks, uint32_t n,
                                   const halley_scale_opts *o, halley_error *err)

@@ -1,8 +1,8 @@
 /*
- * SipHash-2-4 (Aumasson and Bernstein, 2012), the variant with 128 bits of output: four
- * words are stirred twice for each eight bytes of input and four times for each half of
- * the tag. Without the key neither the input nor another input of the same tag can be
- * found better than by trying; names are few and short, so the key must be secret and
+ * SipHash-2-4 (Aumasson and Bernstein, 2012), the variant with 128 bits of output. Four
+ * words are mixed twice for each eight bytes of input, and four times for each half of
+ * the tag. Without the key, brute force is the best way to find the input, or another
+ * input with the same tag. Names are few and short, so the key must be secret and
  * random.
  */
 #include "edit/siphash.h"

@@ -1,11 +1,11 @@
 /*
- * One recorded rank as all ranks of its job.
+ * Makes all ranks of a job from one recorded rank.
  *
  * A rank has coordinates (t, d, p) with rank = t + tp * (d + dp * p). The members of a
- * recorded group must be all ranks that agree with the recorded one on some axes and
- * differ on the others; the group of any rank is then found by varying the same axes
- * around it. Instances of groups are numbered from 1 in the order in which ranks meet
- * them, and each rank declares all of them.
+ * recorded group must be all ranks that agree with the recorded rank on some axes and
+ * differ on the others. The group of any other rank is found by varying the same axes
+ * around it. Instances of groups are numbered from 1 in the order in which ranks use
+ * them. Each rank declares all of them.
  */
 #include "halley/spread.h"
 
@@ -25,7 +25,7 @@
 
 enum { N_AXES = 3, MAX_RANKS = 1 << 16 };
 
-/* A group as it was recorded. */
+/* A recorded group. */
 typedef struct axis_group {
     str name;
     uint32_t mask; /* bit a: it varies along axis a */
@@ -117,7 +117,7 @@ static halley_status find_group_mask(uint32_t *mask, const spreader *s,
         for (uint32_t a = 0; a < N_AXES; a++)
             *mask |= at[a] != own[a] ? UINT32_C(1) << a : 0;
     }
-    if (!has_self) { /* another rank's */
+    if (!has_self) { /* a group of other ranks */
         *mask = UINT32_MAX;
         return HALLEY_OK;
     }
@@ -207,8 +207,8 @@ static bool read_peer(int64_t *peer, const spreader *s, uint32_t node, bool *sen
     return true;
 }
 
-/* To which neighbour a recorded message goes: +1 the next stage, -1 the one before, 0 =
- * it is no message between neighbouring stages. */
+/* The direction of a recorded message: +1 to or from the next stage, -1 the previous
+ * one, 0 = it is not between neighbouring stages. */
 static int find_stage_direction(const spreader *s, uint32_t node, bool *sends)
 {
     int64_t peer;
@@ -219,7 +219,8 @@ static int find_stage_direction(const spreader *s, uint32_t node, bool *sends)
     return distance == stride ? 1 : distance == -stride ? -1 : 0;
 }
 
-/* Stages match where each sends forward what it receives from before, and back. */
+/* Stages match if a stage sends as many messages forward as it receives from the
+ * previous stage, and the same backward. */
 static void judge_messages(spreader *s)
 {
     uint64_t n[2][2] = {{0}};
@@ -283,7 +284,7 @@ static bool is_word(halley_bytes name, const char *word)
     return str_eq((str){name.at, name.n}, str_from(word));
 }
 
-/* The peer of a message of this rank; UINT32_MAX: there is no such stage. */
+/* The peer of a message of this rank. UINT32_MAX: there is no such stage. */
 static uint32_t find_new_peer(const rank_writer *w, int direction)
 {
     const int64_t stride = (int64_t)w->s->size[0] * w->s->size[1];
@@ -345,7 +346,7 @@ static halley_status write_spread_node(const rank_writer *w, uint32_t node)
                             is_gone ? (uint32_t)HALLEY_NODE_COMP : type,
                             halley_node_name(t, node)));
     TRY(copy_deps(w, node));
-    if (is_gone) /* the first stage receives nothing, the last sends nothing */
+    if (is_gone) /* there is no such stage: a node without work */
         return halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     TRY(halley_builder_time(w->b, halley_node_start_us(t, node),
                             halley_node_duration_us(t, node)));
@@ -392,7 +393,8 @@ static halley_status write_rank(halley_trace **out, const spreader *s, uint32_t 
     return edit_finish(out, w.b, write_nodes(&w), err);
 }
 
-/* Without groups, all ranks do the same to the byte: they share one trace. */
+/* Writes all ranks. Without groups and messages they are identical, so they share one
+ * trace. */
 static halley_status write_ranks(halley_trace_set **out, const spreader *s,
                                  halley_error *err)
 {

@@ -1,10 +1,10 @@
 /*
- * Simulated time on three clusters that differ in what a trace's time is sensitive to:
+ * Simulated time on three clusters. They differ in what affects the time of a trace:
  * A100 nodes without contention, H100 nodes whose links queue, and TPU v5e with compute
  * by the roofline. The clusters are made from presets for the number of ranks. The
- * presets have no memory beyond the NPU's own; loads and stores of traces need one, so
- * each NPU gets one as far as its host. (A pool for which ranks queue would let them
- * begin collectives that do not depend on each other in different orders.)
+ * presets have only the memory of the NPUs, but loads and stores of traces need a second
+ * memory. So each NPU gets its own share of host memory. A shared pool would make ranks
+ * queue, and independent collectives could start in different orders.
  */
 #include "edit/times.h"
 
@@ -27,7 +27,7 @@ static const struct {
     const char *cluster;
     hw_network_model model;
     bool by_work;
-    double memory_Bps; /* of the host's, for each NPU */
+    double memory_Bps; /* of the host memory, per NPU */
 } references[HALLEY_N_REFERENCES] = {
     {"dgx-a100", HW_MODEL_FREE, false, 25e9},
     {"dgx-h100", HW_MODEL_QUEUE, false, 50e9},
@@ -109,7 +109,7 @@ halley_status synth_timing_of(synth_timing *out, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
-/* The groups of the traces; their names must be numbers, as in cluster files. */
+/* Adds the groups of the traces. Their names must be numbers, as in cluster files. */
 static halley_status add_groups(halley_cluster *c, const trace_groups *groups,
                                 halley_error *err)
 {
@@ -126,8 +126,8 @@ static halley_status add_groups(halley_cluster *c, const trace_groups *groups,
     return hw_groups_end(c, err);
 }
 
-/* A reference is for any number of ranks, so that its nodes may be smaller than they are:
- * as large as divides that number. */
+/* Fills a reference cluster for any number of ranks. Its nodes may be smaller than
+ * usual: their size must divide that number. */
 static halley_status fill_reference(halley_cluster *c, uint32_t i, uint32_t n,
                                     const trace_groups *groups, const synth_timing *how,
                                     halley_error *err)

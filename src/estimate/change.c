@@ -1,4 +1,5 @@
-/* Small changes of a plan: which single one would make it fit. */
+/* Small changes to a plan: finds which single change would make the plan fit into
+ * memory. */
 #include "estimate/run.h"
 #include "halley/search.h"
 #include "hw/cluster.h"
@@ -29,7 +30,7 @@ static void insert_change(trying *t, const halley_change *c)
     t->out[at] = *c;
 }
 
-/* `value`: the new one, of the key that changes. */
+/* `value` is the new value of the key that changes. */
 static void offer_change(trying *t, halley_change *c, halley_plan_key key,
                          const char *value)
 {
@@ -43,7 +44,7 @@ static void offer_change(trying *t, halley_change *c, halley_plan_key key,
         insert_change(t, c);
 }
 
-/* A degree k times as large, data parallelism k times as small. */
+/* Multiply a parallel degree by k and divide data parallelism by k. */
 static void offer_degree(trying *t, const halley_plan *plan, const char *name,
                          size_t offset, uint32_t k)
 {

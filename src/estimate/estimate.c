@@ -4,10 +4,11 @@
  *   step = (schedule of m micro-batches + exposed gradient reduction + update + offload)
  *          (1 + e log2 nodes)
  *
- * The schedule is made of the passes of every stage (step_stages.c), passes of the layers
- * of a stage (step_kinds.c), layers of operators (price_layer.c). The last factor is the
- * time that ranks wait for the slowest of those they meet: it grows with every doubling
- * of the nodes, and more where all of them meet in every layer.
+ * The schedule consists of the passes of every stage (step_stages.c). A pass consists of
+ * the layers of a stage (step_kinds.c), and a layer consists of operators
+ * (price_layer.c). The last factor is the time that ranks wait for the slowest rank they
+ * communicate with. It grows with every doubling of the number of nodes. It grows faster
+ * where all nodes communicate in every layer.
  */
 #include "halley/estimate.h"
 
@@ -40,8 +41,9 @@ static void sum_parts(step *s)
         s->out->step_s += s->out->part_s[i];
 }
 
-/* FLOPs of the model that a step really does: frozen weights have no gradient (4 instead
- * of 6 a parameter), and tokens above the capacity of an expert are dropped. */
+/* Model FLOPs that a step really executes. Frozen weights have no gradient (4 instead of
+ * 6 FLOPs per parameter and token), and tokens above the capacity of an expert are
+ * dropped. */
 static double count_model_flops(const halley_model *model, const halley_plan *plan)
 {
     const double samples = plan->global_batch, tokens = samples * plan->seq;
@@ -71,7 +73,7 @@ static void add_rates(step *s)
     out->model_flops = count_model_flops(s->c.model, plan);
     const double peak = npu->peak_flops[plan->dtype] * npus;
     out->mfu = peak > 0 ? out->model_flops / (out->step_s * peak) : 0;
-    const double again = out->hfu; /* against the forward pass, a third of the step */
+    const double again = out->hfu; /* relative to the forward pass, a third of the step */
     out->hfu = out->mfu * (1 + again / 3);
     assert(again >= 0);
 }
@@ -98,14 +100,14 @@ void step_make(step *s, halley_estimate *out, estimate_layers *layers,
     step_price_kinds(s, layers);
 }
 
-/* A design: what is estimated, and how. */
+/* A design: the inputs of an estimate and the way it is computed. */
 typedef struct design {
     const halley_model *model;
     const halley_plan *plan;
     const halley_cluster *cluster;
     const halley_stack *stack;
     estimate_which which;
-    bool walk; /* the schedule pass by pass, not in closed form */
+    bool walk; /* walk the schedule pass by pass instead of using its closed form */
 } design;
 
 static bool time_design(halley_estimate *out, estimate_layers *layers, const design *d)

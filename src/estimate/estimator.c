@@ -1,8 +1,8 @@
 /*
- * Many estimates of one model on one cluster. Operators of layers and their prices take
- * most of an estimate, and are the same for designs that differ only in how they shard
- * states, where they keep them, and in what order the pipeline runs: these keys are taken
- * out of two plans before they are compared.
+ * Runs many estimates of one model on one cluster. Making the operators of the layers and
+ * pricing them takes most of the time of an estimate. Both are the same for designs that
+ * differ only in how they shard states, where they store them, and in which order the
+ * pipeline runs. These keys are removed from two plans before the plans are compared.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -16,21 +16,22 @@ struct halley_estimator {
     const halley_model *model;
     const halley_cluster *cluster;
     const halley_stack *stack;
-    halley_plan same; /* what the plan of `layers` had of what prices depend on */
+    halley_plan same; /* the plan of `layers`: only the keys that affect prices */
     bool has_layers;
     estimate_layers layers;
 };
 
-/* Do the messages inside layers depend on tp and cp alone, however many stages there are?
- * Groups of experts span data-parallel ranks; DualPipe hides their messages; orders of
- * ranks but the first may put stages or copies between them. */
+/* True if the messages inside layers depend on tp and cp alone, not on the number of
+ * stages. Expert groups span data-parallel ranks, DualPipe hides their messages, and rank
+ * orders other than the first may put stages or copies between the members of a group. */
 static bool is_apart_from_stages(const halley_plan *p)
 {
     return p->ep <= 1 && p->etp <= 1 && p->rank_order == 0 &&
            p->schedule != HALLEY_SCHEDULE_DUALPIPE;
 }
 
-/* The plan without what neither operators nor prices of layers depend on. */
+/* The plan without the keys that affect neither the operators nor the prices of
+ * layers. */
 static halley_plan keep_layer_keys(const halley_plan *plan)
 {
     halley_plan p = *plan;
@@ -48,7 +49,7 @@ static halley_plan keep_layer_keys(const halley_plan *plan)
     p.given = 0;
     if (p.schedule != HALLEY_SCHEDULE_DUALPIPE)
         p.schedule = HALLEY_SCHEDULE_1F1B;
-    if (is_apart_from_stages(plan)) { /* the host serves the NPUs of a node in use */
+    if (is_apart_from_stages(plan)) { /* the host serves the NPUs in use of a node */
         p.dp = plan->dp * plan->pp;
         p.pp = 0;
     }
@@ -80,7 +81,7 @@ void halley_estimator_run(halley_estimator *e, halley_estimate *out,
 {
     assert(plan->tp > 0 && plan->pp > 0 && plan->dp > 0);
     const halley_plan same = keep_layer_keys(plan);
-    /* A difference in padding only costs time. */
+    /* If only the padding differs, the layers are made again: this costs time only. */
     if (!e->has_layers ||
         memcmp((const char *)&same, (const char *)&e->same, sizeof same) != 0) {
         estimate_layers_make(&e->layers, e->model, plan, e->stack);

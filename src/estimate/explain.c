@@ -1,6 +1,7 @@
 /*
- * An estimate explained: operators with their sizes and times, the terms of a step, the
- * constants. It is built as a tree; the text is the same tree, written line by line.
+ * Explains an estimate: operators with their sizes and times, the terms of a step, and
+ * the constants. The explanation is a tree. The text output prints this tree line by
+ * line.
  */
 #include "base/arena.h"
 #include "base/error.h"
@@ -14,7 +15,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The tree with the memory of its nodes and texts; the root is its first member. */
+/* The tree, and the memory of its nodes and texts. The root is its first member. */
 typedef struct tree {
     halley_explanation root;
     arena memory;
@@ -35,7 +36,7 @@ static const char *keep_term_text(tree *t, strbuf *text)
     return copy;
 }
 
-/* Add a node as the last child; a node of its own when memory ran out. */
+/* Add a node as the last child. If memory ran out, return a node outside the tree. */
 static halley_explanation *add_term(tree *t, halley_explanation *parent, const char *name)
 {
     assert(parent != NULL && name != NULL);
@@ -90,7 +91,8 @@ static void describe_priced_op(strbuf *b, const price_context *c, const workload
                       number_digits(op->flops / 1e12, 4).at);
 }
 
-/* One operator, priced alone; of a collective, what compute does not hide. */
+/* Explain one operator, priced alone. For a collective: the time that compute does not
+ * hide. */
 static void explain_op(tree *t, halley_explanation *layer, const price_context *c,
                        const workload_op *op)
 {
@@ -227,7 +229,7 @@ void halley_explanation_free(halley_explanation *root)
     free(t);
 }
 
-/* "s" has its own form; constants are plain numbers. */
+/* Seconds ("s") have their own format; constants are plain numbers. */
 static void print_value(strbuf *to, const halley_explanation *e)
 {
     char text[32];

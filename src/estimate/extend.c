@@ -1,4 +1,4 @@
-/* Operators as the calls that extensions of a cluster see. */
+/* Converts operators into the calls that extensions of a cluster see. */
 #include "estimate/extend.h"
 
 #include "hw/extend.h"

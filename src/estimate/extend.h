@@ -5,8 +5,8 @@
 #include "hw/cluster.h"
 #include "workload/ops.h"
 
-/* Seconds of one pass of an operator that computes: the cluster's extension's, or
- * `standard_s`. */
+/* Seconds of one pass of a compute operator: from the cluster's extension if it has one,
+ * else `standard_s`. */
 double estimate_extended(const halley_cluster *cluster, const workload_op *op,
                          bool backward, double standard_s);
 

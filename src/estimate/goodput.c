@@ -1,13 +1,17 @@
 /*
- * Goodput under failures. Interruptions come at random (Poisson), at a rate that grows
- * with the NPUs: M = NPU's MTBF / NPUs. Work of w seconds and a checkpoint of c seconds,
- * started again after r seconds whenever an interruption comes, take on average
- *     M exp(r / M) (exp((w + c) / M) - 1)
- * seconds; the best w is, to a percent (J. T. Daly, "A higher order estimate of the
- * optimum checkpoint interval for restart dumps", 2006, eq. 37), sqrt(2 c M) (1 + sqrt(c
- * / 2M) / 3 + (c / 2M) / 9) - c    while c < 2M, else M. Known to be wrong where failures
- * come in bursts, where a checkpoint is written behind the training, and where spare
- * nodes shorten some restarts only.
+ * Goodput under failures. Interruptions are a Poisson process whose rate grows with the
+ * number of NPUs: M = MTBF of an NPU / NPUs. Consider w seconds of work and a checkpoint
+ * of c seconds. Every interruption restarts them after r seconds. On average they take
+ *
+ *   M exp(r / M) (exp((w + c) / M) - 1)
+ *
+ * seconds. To about one percent, the best w is (J. T. Daly, "A higher order estimate of
+ * the optimum checkpoint interval for restart dumps", 2006, eq. 37)
+ *
+ *   sqrt(2 c M) (1 + sqrt(c / 2M) / 3 + (c / 2M) / 9) - c   if c < 2M, else M.
+ *
+ * Known to be wrong where failures come in bursts, where checkpoints are written
+ * asynchronously during training, and where spare nodes shorten only some restarts.
  */
 #include "halley/estimate.h"
 
@@ -33,7 +37,8 @@ void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
     const double mtbf = failures->npu_mtbf_s / n_npus;
     const double restart = failures->restart_s, checkpoint = failures->checkpoint_s;
     out->mtbf_s = mtbf;
-    /* A checkpoint that costs nothing is always written: only restarts are lost. */
+    /* A checkpoint that costs nothing is written all the time: only restarts lose
+     * time. */
     out->interval_s = checkpoint > 0 ? best_interval(mtbf, checkpoint) : 0;
     const double cycle = expm1((out->interval_s + checkpoint) / mtbf);
     out->share = checkpoint > 0 ? out->interval_s / (mtbf * exp(restart / mtbf) * cycle)

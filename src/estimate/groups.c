@@ -1,12 +1,19 @@
 /*
- * Ranks and groups of a plan. A rank is a number of four digits, one for each way the
- * work is cut, the innermost first: tp, cp, dp, pp in Megatron and by default, or in any
- * other order. A tensor-parallel group shares cp, dp and pp; a context group tp, dp and
- * pp; a data group tp and pp, context ranks included, as they hold the same weights. Of a
- * data group, `fsdp` neighbours share the weights (with zero-group: the optimizer), and
- * those at the same place of their shard group reduce with each other (hybrid shard). For
- * experts the ranks of a stage are cut anew: etp innermost, then ep, then the copies of
- * the same experts, of which again as many share the weights as the shard degree leaves.
+ * Ranks and groups of a plan.
+ *
+ * A rank is a mixed-radix number of four digits, one per parallel dimension. The default
+ * order is Megatron's (tp, cp, dp, pp, innermost first); any other order is possible.
+ *
+ * The members of a tensor-parallel group have the same cp, dp and pp. The members of a
+ * context-parallel group have the same tp, dp and pp. The members of a data-parallel
+ * group have the same tp and pp: it includes the context-parallel ranks, which hold the
+ * same weights. Within a data-parallel group, `fsdp` neighbours shard the weights (with
+ * zero-group: the optimizer states). Ranks with the same index in their shard groups
+ * reduce with each other (hybrid shard).
+ *
+ * For experts, the ranks of a stage are divided differently: etp innermost, then ep, then
+ * the copies of the same experts. The shard degree determines how many of these copies
+ * shard the weights of an expert.
  */
 #include "estimate/groups.h"
 
@@ -25,9 +32,9 @@ static const workload_group kinds[] = {
     WORKLOAD_TP,    WORKLOAD_CP, WORKLOAD_EP,  WORKLOAD_DP,    WORKLOAD_FSDP,
     WORKLOAD_OUTER, WORKLOAD_XP, WORKLOAD_ETP, WORKLOAD_XFSDP, WORKLOAD_XOUTER};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
-enum { MOST_PLACES = 512 }; /* of groups on nodes that are looked at */
+enum { MOST_PLACES = 512 }; /* of groups on nodes that are examined */
 
-/* The digits of a rank: which axis stands where, and how far it counts. */
+/* The digits of a rank: the order of the axes, and the size of each. */
 typedef struct digits {
     uint8_t axis[N_AXES]; /* innermost first */
     uint32_t n[N_AXES];   /* by axis */
@@ -37,14 +44,15 @@ static digits digits_of(const halley_plan *plan)
 {
     digits d = {.n = {plan->tp, plan->cp, plan->dp, plan->pp}};
     const char *name = workload_order_names[plan->rank_order];
-    for (size_t i = 0; i < N_AXES; i++) { /* "tp-cp-dp-pp": their first letters tell */
+    for (size_t i = 0; i < N_AXES; i++) { /* "tp-cp-dp-pp": by first letter */
         const char first = name[3 * i];
         d.axis[i] = first == 't' ? TP : first == 'c' ? CP : first == 'd' ? DP : PP;
     }
     return d;
 }
 
-/* The digits of `mask` from the number that they alone make; the others stay. */
+/* Split `value`, a number made of the digits in `mask` only, into these digits. The other
+ * digits do not change. */
 static void split_digits(uint32_t at[N_AXES], const digits *d, uint32_t value,
                          unsigned mask)
 {
@@ -58,7 +66,7 @@ static void split_digits(uint32_t at[N_AXES], const digits *d, uint32_t value,
     }
 }
 
-/* And back. */
+/* The inverse: the number made of the digits in `mask`. */
 static uint32_t join_digits(const digits *d, const uint32_t at[N_AXES], unsigned mask)
 {
     assert(mask < 1u << N_AXES);
@@ -102,7 +110,7 @@ uint32_t plan_shards(const halley_plan *plan)
     return n ? n : 1;
 }
 
-/* Do some neighbours share weights or optimizer apart from the whole data group? */
+/* True if a part of the data-parallel group shards weights or optimizer states. */
 static bool is_sharded(const halley_plan *plan)
 {
     return plan->fsdp > 0 || (plan->zero > 0 && plan->zero_group > 0);
@@ -113,19 +121,19 @@ static uint32_t etp_of(const halley_plan *plan)
     return plan->etp > 0 ? plan->etp : 1;
 }
 
-/* Ranks that hold all experts once. */
+/* The number of ranks that hold all experts once. */
 static uint32_t expert_ranks(const halley_plan *plan)
 {
     return plan->ep * etp_of(plan);
 }
 
-/* Copies of an expert. */
+/* The number of copies of an expert. */
 static uint32_t expert_copies(const halley_plan *plan)
 {
     return plan->has_experts ? stage_ranks(plan) / expert_ranks(plan) : 1;
 }
 
-/* Of them, those that share its weights. */
+/* The number of these copies that shard the expert's weights. */
 static uint32_t expert_shards(const halley_plan *plan)
 {
     const uint32_t copies = expert_copies(plan);
@@ -199,8 +207,9 @@ static uint32_t smallest_piece(uint32_t room, uint32_t run, uint32_t n_groups)
     return least;
 }
 
-/* How many of the ranks that differ only in `mask` share a node: digits inside the node
- * count whole, the one that crosses its border in part. */
+/* How many of the ranks that differ only in the digits of `mask` are in one node. Digits
+ * inside the node count fully, and the digit that crosses the node boundary counts
+ * partly. */
 static uint32_t count_together(const digits *d, unsigned mask, uint32_t per_node,
                                uint32_t all)
 {
@@ -334,7 +343,7 @@ halley_status halley_estimate_fill_nodes(halley_cluster *cluster, const halley_p
     return npus == cluster->nodes.npus ? HALLEY_OK : hw_count_fill(cluster, npus, err);
 }
 
-/* Which of the groups of its kind in its stage a rank is in, from 0. */
+/* The index, from 0, of a rank's group among the groups of its kind in its stage. */
 static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
                                const digits *d, const uint32_t at[N_AXES])
 {
@@ -369,8 +378,8 @@ static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
     return 0;
 }
 
-/* Groups of a kind in one stage; a data group is not used where some of its ranks share,
- * nor the copies of an expert as a whole. */
+/* The number of groups of a kind in one stage. If only a part of a data-parallel group
+ * shards, neither the whole group nor the group of all copies of an expert is used. */
 static uint32_t per_stage(const halley_plan *plan, workload_group kind)
 {
     assert(kind < WORKLOAD_N_GROUPS);
@@ -430,7 +439,7 @@ uint32_t plan_group_count(const halley_plan *plan)
     return n;
 }
 
-/* The ranks of one stage in order, those of the group kept. */
+/* The ranks of one stage in order, filtered to the members of one group. */
 static uint32_t members_of(uint32_t *members, const halley_plan *plan,
                            workload_group kind, uint32_t stage, uint32_t index)
 {

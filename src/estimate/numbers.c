@@ -1,6 +1,6 @@
 /*
- * The numbers that people compare, from an estimate. Goodput multiplies time and money of
- * a run: interruptions cost rent and energy as training does.
+ * The derived numbers that people compare, computed from an estimate. Time and cost of a
+ * run include goodput: interruptions cost rent and energy just as training does.
  */
 #include "halley/numbers.h"
 
@@ -11,7 +11,7 @@
 
 static const double seconds_per_day = 86400;
 
-/* Model FLOPs of a step with all of the attention matrix counted. */
+/* Model FLOPs of a step when the full attention matrix is counted. */
 static double count_full_flops(const halley_model *model, const halley_plan *plan,
                                double flops)
 {

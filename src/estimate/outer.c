@@ -1,19 +1,22 @@
 /*
- * Memory beyond the NPU, energy and money.
+ * Offload to outer memory tiers, energy and cost.
  *
- * A memory that NPUs share serves them one after the other: its bandwidth is divided by
- * those that use it.
+ * NPUs that share a memory tier use it one after the other: its bandwidth is divided by
+ * the number of its users.
  *
- * By class: optimizer states and gradients are read and written once a step, in the open;
- * weights are fetched for both passes of every micro-batch and activations written and
- * read once each, behind nine tenths of the passes: they use neither the compute units
- * nor the network. In proportion (COMET): all traffic
- * sees one effective bandwidth, total / (local / local bandwidth + outer / outer
- * bandwidth); estimate/price.c slows its memory by that.
+ * Offload by class: optimizer states and gradients are read and written once per step,
+ * and this time is exposed. Weights are fetched for both passes of every micro-batch, and
+ * activations are written once and read once. These transfers overlap with up to nine
+ * tenths of the passes, because they use neither the compute units nor the network.
  *
- * Energy: NPUs x (idle + utilisation (1 - idle)) x power x node factor x PUE. Money:
- * capital over its life, or rent, and energy. Utilisation is the share of the step that
- * computes. NPUs of the last node that the plan does not use are paid for and idle.
+ * Offload that is spread proportionally over all classes (COMET): all traffic has one
+ * effective bandwidth, total / (local / local bandwidth + outer / outer bandwidth).
+ * estimate/price.c slows its memory down accordingly.
+ *
+ * Energy: NPUs x (idle + utilisation (1 - idle)) x power x node factor x PUE. Cost: the
+ * capital cost over its lifetime, or rent, plus energy. Utilisation is the fraction of
+ * the step that computes. NPUs of the last node that the plan does not use are paid for
+ * and idle.
  */
 #include "estimate/outer.h"
 
@@ -37,7 +40,7 @@ static double compute_s(const halley_estimate *e)
            e->part_s[HALLEY_PART_RECOMPUTE];
 }
 
-/* The passes of a step: compute, messages and waits for the host. */
+/* The time of all passes of a step: compute, messages and waits for the host. */
 static double passes_s(const halley_estimate *e)
 {
     double sum = compute_s(e) + e->part_s[HALLEY_PART_HOST];
@@ -59,7 +62,8 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
     const double *outer = e->outer_bytes;
     const double open =
         2 * byte_s * (outer[HALLEY_MEMORY_OPTIMIZER] + outer[HALLEY_MEMORY_GRADIENTS]);
-    /* Activations of a step: those in flight, times how often they are replaced. */
+    /* Activations of a step: those in flight, times the number of times they are
+     * replaced. */
     const double flights = plan->pp < micro_batches ? micro_batches / plan->pp : 1;
     const double behind = 2 * byte_s *
                           (outer[HALLEY_MEMORY_WEIGHTS] * micro_batches +

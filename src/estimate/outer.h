@@ -1,15 +1,15 @@
-/* estimate/outer.h - memory beyond the NPU, and what a step costs. */
+/* estimate/outer.h - offload to outer memory tiers, and the energy and cost of a step. */
 #ifndef ESTIMATE_OUTER_H
 #define ESTIMATE_OUTER_H
 
 #include "halley/estimate.h"
 
-/* Share of the footprint beyond local memory. */
+/* The fraction of the memory footprint that is beyond local memory. */
 double estimate_outer_share(const halley_estimate *e);
-/* Fill the offload part of a step from what was moved out. */
+/* Fill in the offload time of a step from the offloaded bytes. */
 void estimate_offload(halley_estimate *e, const halley_plan *plan,
                       const halley_cluster *cluster, double micro_batches);
-/* Fill energy and cost of a step. */
+/* Fill in the energy and cost of a step. */
 void estimate_money(halley_estimate *e, const halley_plan *plan,
                     const halley_cluster *cluster);
 

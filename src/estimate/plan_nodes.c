@@ -1,11 +1,11 @@
 /*
- * Nodes of a role's trace: their attributes as ASTRA-sim and Chakra have them.
+ * Writes the nodes of a role's trace, with the attributes that ASTRA-sim and Chakra use.
  *
- * A collective carries the bytes that take its priced time on an idle network. Where the
- * price is the closed form of its bytes these are the bytes; where the stack makes it
- * slower (a factor of the library) or hides a share of it, they are more or fewer. A
- * message between stages has its own bytes, and what the stack adds is a node after it.
- * So a simulation in which nothing contends takes what the estimate says.
+ * A collective carries as many bytes as take its priced time on an idle network. If the
+ * price is the closed form of its bytes, these are its bytes. They are more where the
+ * stack makes the collective slower (a factor of the library), and fewer where a part is
+ * hidden. A message between stages keeps its bytes, and the time that the stack adds is a
+ * node after it. A simulation without contention therefore takes the estimated time.
  */
 #include "estimate/plan_nodes.h"
 
@@ -35,7 +35,7 @@ static uint64_t open_plan_node(plan_nodes *w, uint32_t type, const char *name)
     return w->next_id++;
 }
 
-/* A further dependency of the node just made. */
+/* Add another dependency to the latest node. */
 static void add_dependency_on(plan_nodes *w, uint64_t id)
 {
     if (id != PLAN_NO_NODE)
@@ -59,7 +59,7 @@ void plan_await_late(plan_nodes *w, uint64_t id)
     w->failed |= id != PLAN_NO_NODE && !array_push(&w->late, id);
 }
 
-/* The node just made is the next of the chain. */
+/* Make the latest node the next node of the chain. */
 static uint64_t link_chain(plan_nodes *w, uint64_t id)
 {
     assert(id < w->next_id);
@@ -70,15 +70,16 @@ static uint64_t link_chain(plan_nodes *w, uint64_t id)
     return w->last = id;
 }
 
-/* Seconds of a message of that many bytes on an idle network. */
+/* Seconds of a message of this many bytes on an idle network. */
 static double time_alone(const plan_nodes *w, const plan_message *m, double bytes)
 {
     const coll_call call = price_call(w->c, m->kind, m->group, bytes);
     return price_call_time(w->c, m->group, &call);
 }
 
-/* The most bytes that take no longer than `m->seconds`; 0 = not even one. Times may jump
- * where the library changes its algorithm, so the bytes are never rounded up. */
+/* The largest number of bytes that take no longer than `m->seconds`; 0 = not even one.
+ * The time may jump where the library changes its algorithm, so bytes are never rounded
+ * up. */
 static double search_bytes(const plan_nodes *w, const plan_message *m)
 {
     double low = 1, high = fmax(m->bytes, 2);
@@ -99,13 +100,14 @@ static double search_bytes(const plan_nodes *w, const plan_message *m)
 }
 
 /*
- * Messages that go in many pieces have the latency of each in their time. Where that is
- * most of it (lines between data centres), as much time in bytes would be several times
- * what is sent, and load links that others use: the bytes stay what they are.
+ * The time of a message that is sent in many pieces includes the latency of each piece.
+ * On links between data centres, latency is most of that time. Bytes that take this time
+ * would be several times the real bytes and would overload links that others use. In this
+ * case the message keeps its real bytes.
  */
 static double limit_bytes(const plan_message *m, double bytes)
 {
-    static const double most = 4; /* far beyond short messages and library factors */
+    static const double most = 4; /* far above the effect of library factors */
     return bytes > most * m->bytes && m->bytes >= 1 ? m->bytes : bytes;
 }
 
@@ -132,7 +134,8 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
     };
     assert(m->kind <= COLL_ALL_TO_ALL && w->c->n[m->group] > 1);
     const uint64_t id = open_plan_node(w, HALLEY_NODE_COLL, m->name);
-    /* A trace counts what one rank puts into a gather, we what all get out. */
+    /* A trace counts the input of one rank to an all-gather; halley counts the full
+     * output. */
     if (m->kind == COLL_ALL_GATHER)
         bytes /= w->c->n[m->group];
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE,
@@ -146,8 +149,9 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
 
 enum { MOST_PIECES = 4 };
 
-/* Where the library changes its algorithm no size may take this long: then the message
- * goes in pieces. What is shorter than their latency is time of the rank alone. */
+/* If the library changes its algorithm, no size may take exactly this time. The message
+ * is then sent in pieces. Time shorter than the latency of a piece is added to the rank's
+ * next compute node. */
 void plan_message_chain(plan_nodes *w, const plan_message *m)
 {
     plan_message left = *m;
@@ -159,7 +163,7 @@ void plan_message_chain(plan_nodes *w, const plan_message *m)
         link_chain(w, add_collective(w, &left, bytes));
         w->alone_s += taken;
         left.seconds -= taken;
-        if (bytes == left.bytes) /* all of it: the rest is latency */
+        if (bytes == left.bytes) /* all bytes are sent: the remaining time is latency */
             break;
     }
     w->more_s += fmax(0, left.seconds);
@@ -189,7 +193,8 @@ static bool is_of_weights(workload_group group)
     return group >= WORKLOAD_DP && group != WORKLOAD_ETP;
 }
 
-/* What of the messages of a group fits next to `seconds` of compute; the rest stays. */
+/* Send the part of a group's messages that fits next to `seconds` of compute. The rest
+ * remains in the debt. */
 static double hide_group(plan_nodes *w, plan_debt *d, double seconds)
 {
     plan_message m = d->of;
@@ -217,7 +222,7 @@ static bool hides_far(const plan_nodes *w, int group)
            plan_uses_cards_only(w, (workload_group)group);
 }
 
-/* Groups inside nodes and groups that cross them use other links. */
+/* Groups inside nodes and groups that span nodes use different links. */
 void plan_hide_begin(plan_nodes *w, double seconds)
 {
     double left[2] = {seconds, seconds};
@@ -242,7 +247,7 @@ void plan_hide_end(plan_nodes *w)
     w->hiding.n = 0;
 }
 
-/* The duration and the work of the compute node just made. */
+/* Set the duration and the work of the latest compute node. */
 static void add_times(plan_nodes *w, double seconds, double flops, double bytes)
 {
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
@@ -312,7 +317,8 @@ uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
     return id;
 }
 
-/* Time after a node that keeps nothing busy: only what awaits it is later. */
+/* Add a delay after a node. It occupies no resource: it only delays nodes that depend on
+ * it. */
 static uint64_t add_delay(plan_nodes *w, const char *name, double seconds, uint64_t after)
 {
     assert(seconds > 0);

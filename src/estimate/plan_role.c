@@ -1,17 +1,19 @@
 /*
  * A training step of one pipeline stage as a Chakra graph.
  *
- * Passes follow the list of their stage (workload/schedule.h). Compute and the exposed
- * part of messages stand in a chain; what hides runs next to compute nodes of the chain
- * (plan_nodes.h). Sends are asynchronous, a receive is awaited before its pass; the share
- * of a hop that the sender waits is time of its next node. Gradients of a chunk are
- * reduced next to its last backward pass, weights gathered next to its first forward
- * pass, as far as the estimate hides them; the rest comes after the last pass. With fully
- * sharded weights the messages of a layer run next to its pass, and the next layer awaits
- * them. The update awaits everything and holds the rest of the step.
+ * Passes follow the schedule of their stage (workload/schedule.h). Compute and the
+ * exposed part of messages form a chain. Hidden messages run next to compute nodes of the
+ * chain (plan_nodes.h). Sends are asynchronous. A pass waits for its receive. The part of
+ * a hop during which the sender waits is added to the sender's next node.
  *
- * Every time is the estimate's (step.h). So a simulator in which nothing contends takes
- * what the estimate says, and one in which something does says what that costs.
+ * Gradients of a chunk are reduced next to its last backward pass. Weights are gathered
+ * next to its first forward pass. Both are hidden only as far as the estimate hides them;
+ * the rest comes after the last pass. With fully sharded weights, the messages of a layer
+ * run next to its pass, and the next layer waits for them. The update waits for
+ * everything and includes the rest of the step.
+ *
+ * Every time is the estimate's (step.h). A simulation without contention therefore takes
+ * the estimated time, and a simulation with contention shows what the contention costs.
  */
 #include "base/error.h"
 #include "estimate/plan_roles.h"
@@ -28,16 +30,16 @@ typedef struct writer {
     uint32_t stage;
     uint32_t n_layers; /* of this stage */
     step_reduction reduction;
-    double exposed;      /* of the time of its messages, after the last pass */
-    double params;       /* of the stage, that are reduced */
-    uint64_t ahead;      /* what is fetched for the next layer may start after this */
-    plan_passes *passes; /* collected; NULL = nobody asks */
+    double exposed;      /* fraction of its message time after the last pass */
+    double params;       /* parameters of the stage that are reduced */
+    uint64_t ahead;      /* fetches for the next layer may start after this node */
+    plan_passes *passes; /* collected passes; NULL = not needed */
 } writer;
 
 typedef struct chunk {
     workload_stage stage;
     stage_cost cost;
-    uint32_t n_again;                   /* the first of them are computed again */
+    uint32_t n_again;                   /* the first n_again layers are recomputed */
     uint32_t n_wide_first, n_wide_last; /* layers at its ends that stay in bf16 */
 } chunk;
 
@@ -80,11 +82,11 @@ static bool is_exposed(const halley_plan *plan)
     return plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP;
 }
 
-/* A pass of the schedule, and what leaves with it. */
+/* A pass of the schedule, and the messages that leave with it. */
 typedef struct pass_work {
     plan_pass kind;
-    bool first, last; /* of the chunk's micro-batches */
-    bool makes;       /* gradients of weights */
+    bool first, last; /* first or last of the chunk's micro-batches */
+    bool makes;       /* computes gradients of weights */
 } pass_work;
 
 static bool is_backward(const pass_work *p)
@@ -105,7 +107,7 @@ static pass_work make_work(const writer *w, const workload_pass *p)
                                 p->kind == WORKLOAD_PASS_WEIGHT};
 }
 
-/* What a pass over a layer moves to and from the outer tier, next to the chain. */
+/* Add the transfers of a layer's pass to and from the outer tier, next to the chain. */
 static void fetch_layer(writer *w, bool backward)
 {
     const double *outer = w->s->e.outer_bytes;
@@ -122,7 +124,8 @@ static void fetch_layer(writer *w, bool backward)
         (void)plan_memory(&w->n, true, "activations out", activations, w->n.last);
 }
 
-/* A layer's weights or gradients among those that share them, next to its pass. */
+/* Send a layer's weights or gradients among the ranks that shard them, next to its
+ * pass. */
 static void send_shards(writer *w, coll_kind kind, workload_group group, double bytes)
 {
     const price_context *c = &w->s->step.c;
@@ -140,8 +143,8 @@ static void send_shards(writer *w, coll_kind kind, workload_group group, double 
         plan_await(&w->n, plan_message_beside(&w->n, &m, w->ahead));
 }
 
-/* Weights that are sharded for every micro-batch: the messages of a layer, which the next
- * one awaits, and what they slow its compute down. */
+/* If weights are gathered in every micro-batch: add the messages of a layer, for which
+ * the next layer waits. drag_layer adds the time by which they slow down its compute. */
 static void share_layer(writer *w, const workload_layer *l, const pass_work *p)
 {
     const bool back = is_backward(p), gathers = !(back && w->plan->fsdp_keep);
@@ -178,7 +181,7 @@ static const workload_layer *get_layer(const writer *w, estimate_kind kind)
     return kind == ESTIMATE_DENSE || kind == ESTIMATE_DENSE_WIDE ? &p->dense : &p->moe;
 }
 
-/* Recompute the layers up to i that were not kept since the last one that was. */
+/* Recompute the layers up to i whose inputs were not kept, from the last one that was. */
 static void repeat_layers(writer *w, const chunk *c, uint32_t i)
 {
     const uint32_t every = w->plan->recompute_every > 1 ? w->plan->recompute_every : 1;
@@ -196,7 +199,7 @@ static void write_layer(writer *w, const chunk *c, uint32_t i, const pass_work *
     const uint64_t start = w->n.last;
     if (p->kind != PLAN_WEIGHT)
         fetch_layer(w, is_backward(p));
-    w->ahead = start; /* what the next layer needs may come while this one computes */
+    w->ahead = start; /* data for the next layer may arrive while this one computes */
     drag_layer(w, layer, p);
     if (is_backward(p) && i < c->n_again && w->plan->recompute)
         repeat_layers(w, c, i);
@@ -225,8 +228,8 @@ static bool is_far(const writer *w, workload_group group)
     return c->per_node[group] < c->n[group];
 }
 
-/* Nothing else of the step crosses nodes, so that a group with one rank in each has the
- * network between them to itself and need not wait for compute. */
+/* True if nothing else in the step crosses nodes. A group with one rank per node then has
+ * the network between nodes to itself and does not wait for compute. */
 static bool has_own_lane(const writer *w, workload_group group)
 {
     return w->plan->pp == 1 && plan_uses_cards_only(&w->n, group) &&
@@ -243,7 +246,7 @@ static plan_message make_part(const step_message *m, double share)
                           .seconds = m->all_s * share};
 }
 
-/* The messages of a step's gradients or weights, a share of their time each. */
+/* Hide the messages of a step's gradients or weights, a fraction `share` of each. */
 static void hide_messages(writer *w, const step_reduction *r, bool gathers, double share)
 {
     for (uint32_t i = 0; i < r->n; i++) {
@@ -267,7 +270,7 @@ static void expose_messages(writer *w, const step_reduction *r, bool gathers,
             continue;
         const uint64_t before = w->n.last;
         plan_message_chain(&w->n, &m);
-        if (!gathers && w->n.last != before) /* the update uses each of them */
+        if (!gathers && w->n.last != before) /* the update uses all of them */
             plan_await_late(&w->n, w->n.last);
     }
 }
@@ -280,28 +283,28 @@ static double sum_messages(const step_reduction *r, bool gathers, bool reduces)
     return sum;
 }
 
-/* ZeRO 2 without sharded weights: gradients leave after every micro-batch. */
+/* With ZeRO 2 and unsharded weights, gradients are reduced after every micro-batch. */
 static bool reduces_each(const halley_plan *plan)
 {
     return plan->zero == 2 && !plan->fsdp;
 }
 
-/* What has found no compute to hide behind runs on, and the update awaits it. */
+/* Messages that found no compute to hide them continue, and the update waits for them. */
 static void send_debts(writer *w)
 {
     for (int g = WORKLOAD_DP; g < WORKLOAD_N_GROUPS; g++)
         plan_debts_send(&w->n, (workload_group)g);
 }
 
-/* Of the gradients that leave after a micro-batch, each behind its own backward pass: the
- * share of their time that does not hide. */
+/* For gradients that are reduced after every micro-batch, each next to its own backward
+ * pass: the fraction of their time that is exposed. */
 static double shown_each(const step_reduction *r, const chunk *c)
 {
     const double all = sum_messages(r, false, true);
     return all > 0 ? fmin(1, c->cost.reduced_s / all) : 0;
 }
 
-/* Gathers and reductions that run next to a pass. */
+/* Start the gathers and reductions that run next to a pass. */
 static void begin_messages(writer *w, const chunk *c, const pass_work *p)
 {
     const double hidden = 1 - w->exposed;
@@ -318,7 +321,7 @@ static void begin_messages(writer *w, const chunk *c, const pass_work *p)
     }
 }
 
-/* Those that follow it. */
+/* Add the messages that follow a pass. */
 static void end_messages(writer *w, const chunk *c, const pass_work *p)
 {
     if (!p->makes)
@@ -342,11 +345,11 @@ static void add_up_gradients(writer *w, const chunk *c)
                            k[HALLEY_K_MICRO] / parts);
 }
 
-/* The other end of a message: `step` places along the flow of a micro-batch. */
+/* The other end of a message: `places` places further along the path of a micro-batch. */
 typedef struct other_end {
     uint32_t place, hop; /* hop: between stages `hop` and the next one */
     const char *peer;
-    bool same; /* stage: nothing is sent */
+    bool same; /* the same stage: nothing is sent */
 } other_end;
 
 static other_end find_other_end(const writer *w, const workload_pass *p, int places)
@@ -364,14 +367,16 @@ static other_end find_other_end(const writer *w, const workload_pass *p, int pla
                        .same = to == from};
 }
 
-/* Tags tell micro-batch, the place that produced the tensor, and direction apart. */
+/* A tag encodes the micro-batch, the place that produced the tensor, and the
+ * direction. */
 static uint32_t make_tag(const writer *w, const workload_pass *p, uint32_t producer)
 {
     const uint32_t places = workload_schedule_places(&w->s->schedule);
     return 2 * (p->micro_batch * places + producer) + (p->kind != WORKLOAD_PASS_FORWARD);
 }
 
-/* Whether a pass has a neighbour in that direction of the flow. */
+/* True if a pass receives its input from another place (if the last argument is true), or
+ * sends its result to one (if it is false). */
 static bool has_neighbour(const writer *w, const workload_pass *p, bool behind)
 {
     const workload_schedule *s = &w->s->schedule;
@@ -407,7 +412,7 @@ static void send_output(writer *w, const workload_pass *p)
                   w->s->hop_bytes);
 }
 
-/* How long the sender of a pass's result waits. */
+/* How long the sender of a pass's result is blocked. */
 static double blocked_time(const writer *w, const workload_pass *p)
 {
     if (!has_neighbour(w, p, false))
@@ -452,7 +457,8 @@ static void run_pass(writer *w, const workload_pass *p)
     note_pass(w, p, first_id);
 }
 
-/* One pass of the list, or two that run as one: both inputs first, both results last. */
+/* Write one pass of the schedule, or two that run as one: both inputs first, then both
+ * results. */
 static uint32_t write_pass(writer *w, const workload_pass *p)
 {
     const uint32_t n = p->joint ? 2 : 1;
@@ -468,7 +474,7 @@ static uint32_t write_pass(writer *w, const workload_pass *p)
     return n;
 }
 
-/* Everything that runs next to the chain comes to its end. */
+/* Wait for everything that runs next to the chain. */
 static void await_rest(writer *w)
 {
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
@@ -479,8 +485,8 @@ static void await_rest(writer *w)
     w->n.late.n = 0;
 }
 
-/* The update, after all reductions, with the rest of the step; then the weights that no
- * pass hides. */
+/* Write the update, after all reductions, with the rest of the step. Then gather the
+ * weights that no pass hides. */
 static void write_update(writer *w)
 {
     const halley_estimate *e = &w->s->e;
@@ -502,7 +508,7 @@ static void write_update(writer *w)
     plan_flush(&w->n, "wait");
 }
 
-/* All passes of the stage; false when memory ran out. */
+/* Write all passes of the stage. Returns false if memory ran out. */
 static bool write_passes(writer *w)
 {
     const workload_schedule *s = &w->s->schedule;
@@ -516,14 +522,14 @@ static bool write_passes(writer *w)
     return true;
 }
 
-/* What the stage reduces, and how much of it hides. */
+/* Find what the stage reduces, and how much of it is hidden. */
 static void set_reduction(writer *w)
 {
     const step *s = &w->s->step;
     const workload_stage st = workload_stage_make(s->c.model, w->plan, w->stage);
     stage_cost cost = step_stage_make(s, &st);
     if (workload_schedule_is_bidirectional(w->s->schedule.kind)) {
-        cost.forward_s *= 0.5; /* half of the micro-batches take each of two chunks */
+        cost.forward_s *= 0.5; /* half of the micro-batches per chunk */
         cost.backward_s *= 0.5;
     }
     w->n_layers = st.n_dense + st.n_moe;

@@ -1,4 +1,5 @@
-/* The roles of a plan and the rules of its ranks (estimate/groups.c), as a template. */
+/* Makes a template of a plan: its roles, and the rules for its ranks
+ * (estimate/groups.c). */
 #include "estimate/plan_roles.h"
 
 #include "base/error.h"
@@ -14,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With one stage there is no pipeline: micro-batches one after the other. */
+/* With one stage there is no pipeline: micro-batches run one after the other. */
 static void set_schedule(plan_scene *s)
 {
-    if (s->plan.pp == 1) { /* chunks of the only stage are one */
+    if (s->plan.pp == 1) { /* the chunks of a single stage are merged */
         s->plan.virtual_stages = 1;
         s->plan.schedule = HALLEY_SCHEDULE_1F1B;
     }
@@ -33,8 +34,8 @@ static double boundary_bytes(const plan_scene *s)
                : bytes;
 }
 
-/* Messages between each stage and the next: what of their priced time is not the idle
- * network's goes next to them, as time of the receiver. */
+/* Messages between each stage and the next. Priced time beyond that of an idle network is
+ * added as delay at the receiver. */
 static void set_hops(plan_scene *s)
 {
     s->hop_bytes = boundary_bytes(s);
@@ -64,7 +65,7 @@ static halley_status make_scene(plan_scene *s, const halley_model *model,
 
 enum { TP, CP, DP, PP, N_AXES };
 
-/* Where each axis of the plan is in the template, in the order of its ranks. */
+/* The position of each axis of the plan in the template, in the plan's rank order. */
 static halley_status add_axes(trace_template *t, uint32_t at[N_AXES],
                               const halley_plan *plan, halley_error *err)
 {

@@ -8,25 +8,25 @@
 #include "trace/core/template.h"
 #include "workload/schedule.h"
 
-/* What the roles of a plan share. */
+/* The data that the roles of a plan share. */
 typedef struct plan_scene {
     halley_plan plan; /* with one stage: without virtual stages */
-    halley_stack own; /* of the model's kind */
+    halley_stack own; /* the stack for this kind of model */
     halley_estimate e;
     estimate_layers layers;
     step step;
     plan_scripts scripts;
     workload_schedule schedule;
-    double hop_bytes; /* of a message between two stages */
-    /* From stage i to the next: its priced time, and what of it the stack adds to that of
-     * an idle network. */
+    double hop_bytes; /* size of a message between two stages */
+    /* From stage i to the next: the priced time, and the part of it that the stack adds
+     * to the time on an idle network. */
     double hop_s[HALLEY_MAX_STAGES], hop_late_s[HALLEY_MAX_STAGES];
 } plan_scene;
 
 typedef ARRAY(halley_plan_pass) plan_passes;
 
-/* The trace of a stage, and (passes not NULL) which nodes its passes are. On success *out
- * is the caller's. */
+/* Write the trace of a stage. If `passes` is not NULL, record which nodes its passes
+ * consist of. On success the caller owns *out. */
 halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint32_t stage,
                               plan_passes *passes, halley_error *err);
 

@@ -1,14 +1,14 @@
 /*
- * A pass over a layer as a list of operators and messages with their times. The exposed
- * time of a layer's messages is the estimate's (price_layer.c), shared among them by
- * their whole time.
+ * A pass over a layer as a list of operators and messages with their times. The estimate
+ * determines the exposed time of a layer's messages (price_layer.c). It is divided among
+ * the messages in proportion to their full time.
  */
 #include "estimate/plan_script.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* What scripts of one kind of layer are made of. */
+/* The inputs for the scripts of one kind of layer. */
 typedef struct maker {
     price_context c;
     const workload_layer *layer;
@@ -57,7 +57,7 @@ static plan_item make_compute(const maker *m, const workload_op *op, plan_pass p
     return i;
 }
 
-/* Of the time of a group's messages in this pass, the exposed share. */
+/* The exposed fraction of the time of a group's messages in this pass. */
 static double exposed_share(const maker *m, workload_group group, plan_pass pass)
 {
     const bool back = pass >= PLAN_BACKWARD;
@@ -93,7 +93,8 @@ static plan_item make_message(const maker *m, const workload_op *op, plan_pass p
     return i;
 }
 
-/* A fraction of a message is one more, shorter by that much. */
+/* A fractional number of messages ends with a message that is shorter by that
+ * fraction. */
 static bool add_messages(plan_script *to, const maker *m, const workload_op *op,
                          plan_pass pass)
 {
@@ -127,7 +128,7 @@ static void set_host(plan_script *to, const maker *m, plan_pass pass)
     }
 }
 
-/* Operators in order, backward in reverse. */
+/* The operators in order, for backward passes in reverse order. */
 static bool make_script(plan_script *to, const maker *m, plan_pass pass)
 {
     const uint32_t n = m->layer->n;
@@ -204,7 +205,7 @@ static bool talks_far(const plan_nodes *to, const plan_item *item)
     return is_exposed_message(item) && to->c->per_node[g] < to->c->n[g];
 }
 
-/* Seconds of compute from an item on until the chain talks. */
+/* Seconds of compute from item i until the chain sends a message. */
 static double measure_stretch(const plan_script *script, size_t i)
 {
     double sum = 0;
@@ -213,7 +214,7 @@ static double measure_stretch(const plan_script *script, size_t i)
     return sum;
 }
 
-/* Seconds until it talks to other nodes. */
+/* Seconds from item i until the chain sends a message to other nodes. */
 static double measure_far(const plan_nodes *to, const plan_script *script, size_t i)
 {
     double sum = 0;
@@ -224,7 +225,7 @@ static double measure_far(const plan_nodes *to, const plan_script *script, size_
     return sum;
 }
 
-/* Hidden messages start with a stretch; whether one has begun. */
+/* Hidden messages start at the beginning of a stretch; these flags are set inside one. */
 typedef struct stretches {
     bool any, far;
 } stretches;

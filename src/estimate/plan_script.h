@@ -1,11 +1,12 @@
-/* estimate/plan_script.h - what a pass over a layer does, priced once and repeated. */
+/* estimate/plan_script.h - the contents of a pass over a layer, priced once and
+ * repeated. */
 #ifndef ESTIMATE_PLAN_SCRIPT_H
 #define ESTIMATE_PLAN_SCRIPT_H
 
 #include "estimate/plan_nodes.h"
 #include "estimate/step.h"
 
-/* INPUT and WEIGHT are the halves of a backward pass; AGAIN is recomputation. */
+/* INPUT and WEIGHT are the two halves of a backward pass. AGAIN is recomputation. */
 typedef enum plan_pass {
     PLAN_FORWARD,
     PLAN_AGAIN,
@@ -15,7 +16,7 @@ typedef enum plan_pass {
     PLAN_N_PASSES
 } plan_pass;
 
-/* An operator that computes, or a message of which a part is exposed. */
+/* An operator that computes, or a message that is partly exposed. */
 typedef struct plan_item {
     const char *name; /* static */
     bool is_message;
@@ -33,7 +34,7 @@ typedef struct plan_scripts {
     plan_script of[ESTIMATE_N_KINDS][PLAN_N_PASSES];
 } plan_scripts;
 
-/* False: no memory. */
+/* Returns false if memory ran out. */
 bool plan_scripts_init(plan_scripts *out, const step *s, const workload_parts *parts);
 void plan_scripts_fini(plan_scripts *scripts);
 

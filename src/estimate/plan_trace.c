@@ -1,4 +1,4 @@
-/* One rank of a plan's template. */
+/* The trace of one rank, from a plan's template. */
 #include "halley/plan_trace.h"
 
 #include "base/error.h"

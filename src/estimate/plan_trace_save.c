@@ -1,4 +1,5 @@
-/* All ranks of a plan as files, and the groups they name as ASTRA-sim reads them. */
+/* Saves the traces of all ranks of a plan as files, and their groups in ASTRA-sim's
+ * format. */
 #include "base/array.h"
 #include "base/file/file.h"
 #include "base/hash.h"
@@ -9,15 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the files go, and the counts of what was written. */
+/* Where the files go, and counts of the written data. */
 typedef struct saving {
     file_set *files;
     const char *prefix;
-    map64 seen; /* a hash of every different trace so far */
+    map64 seen; /* a hash of every distinct trace so far */
     halley_gen_summary sum;
 } saving;
 
-/* One file of the set: PREFIX.ENDING. */
+/* Write one file of the set: PREFIX.ENDING. */
 static halley_status put_file(const saving *to, const char *ending, str bytes,
                               halley_error *err)
 {

@@ -1,7 +1,8 @@
 /*
- * Prices of a plan on a cluster: what all operators and messages of one design share.
- * Products in training run at sustained clocks, in the plan's own type at the rates of
- * that type; groups know how many of their ranks each level of the network joins.
+ * Prices of a plan on a cluster: the data that all operators and messages of one design
+ * share. Matmuls run at the clocks that training sustains. Matmuls in the plan's own data
+ * type use the rates of that type. For every group, the context has the number of ranks
+ * that each level of the network connects.
  */
 #include "estimate/price.h"
 
@@ -13,7 +14,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Casts and products of 8-bit types by what one scale is for. */
+/* Costs of casts and matmuls in 8-bit types, by the granularity of the scales. */
 static void set_recipe(price_context *c)
 {
     const double *k = c->stack->k;
@@ -62,7 +63,8 @@ static void set_low(price_context *c)
     }
 }
 
-/* A share of all traffic goes to the outer tier: COMET's one effective bandwidth. */
+/* A fraction of all traffic goes to the outer tier: one effective bandwidth as in
+ * COMET. */
 static void spread_to_tier(price_context *c, double share, const halley_tier *tier)
 {
     assert(share >= 0 && share <= 1);
@@ -76,8 +78,7 @@ static void spread_to_tier(price_context *c, double share, const halley_tier *ti
     c->low.memory_s *= slower;
 }
 
-/* Ranks of every group that each level of the network joins. */
-/* Ranks in a block of `npus` NPUs of the network. */
+/* The number of ranks in a block of `npus` NPUs of the network. */
 static uint32_t count_ranks(const price_context *c, uint32_t npus)
 {
     const uint32_t each = c->cluster->nodes.npus;
@@ -85,6 +86,7 @@ static uint32_t count_ranks(const price_context *c, uint32_t npus)
     return npus % each == 0 ? npus / each * c->ranks_per_node : npus;
 }
 
+/* The number of ranks of every group that each level of the network connects. */
 static void set_levels(price_context *c)
 {
     const halley_cluster *cluster = c->cluster;
@@ -114,12 +116,14 @@ static void set_levels(price_context *c)
 }
 
 /*
- * What a group has of the levels that it crosses, per member that sends. The NPUs of a
- * block share its way up: `Bps` each, if all of them send through it at once. Rings and
- * trees go from node to node, and leave a block of m members with one stream for each of
- * the `per_node` members of a node: m / per_node nodes have the way up to themselves. Of
- * an all-to-all, only what goes to members in other blocks crosses. Steps are as long as
- * those of the outermost level. The simulator puts the same streams on links one by one.
+ * The bandwidth of a group on the levels that it crosses, per member that sends. The NPUs
+ * of a block share its uplink: each has `Bps` if all of them send through it at once.
+ *
+ * Rings and trees go from node to node. They leave a block of m members with one stream
+ * for each of the `per_node` members of a node. These streams have the uplink bandwidth
+ * of m / per_node nodes to themselves. In an all-to-all, only data for members in other
+ * blocks crosses the uplink. Steps are as long as those of the outermost level. The
+ * simulator puts the same streams on individual links.
  */
 static void set_crossings(price_context *c)
 {
@@ -141,7 +145,7 @@ static void set_crossings(price_context *c)
     }
 }
 
-/* DualPipe lends 20 of 132 multiprocessors to its messages, hidden or not. */
+/* DualPipe reserves 20 of 132 multiprocessors for its messages, whether hidden or not. */
 static double lent_units(const halley_plan *plan)
 {
     const bool lends =
@@ -219,7 +223,8 @@ double price_coll(const price_context *c, coll_kind kind, workload_group group,
     return call.per_node < call.n ? t * price_library(c, HALLEY_K_NETWORK) : t;
 }
 
-/* The lowest level at which two ranks share a block: 0 the node; n_outer the top. */
+/* The lowest level at which two ranks are in the same block: 0 = the node, n_outer = the
+ * top. */
 static uint32_t shared_level(const price_context *c, uint32_t a, uint32_t b)
 {
     const halley_cluster *cluster = c->cluster;
@@ -259,7 +264,7 @@ double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b)
     return price_stages_level(c, a, b) > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
 }
 
-/* What passes through a rank of a ring of n. */
+/* Bytes that pass through one rank of a ring of n ranks. */
 static double through_rank(double n, double bytes)
 {
     return n > 1 ? (n - 1) / n * bytes : 0;
@@ -310,7 +315,8 @@ static bool hides_traffic(const halley_plan *plan, uint32_t bit)
     return !plan->no_overlap && !(plan->expose & bit);
 }
 
-/* Dispatch runs under the compute of another micro-batch where the schedule has one. */
+/* Expert dispatch overlaps with the compute of another micro-batch if the schedule has
+ * one. */
 static double hidden_dispatch(const price_context *c)
 {
     const halley_plan *plan = c->plan;
@@ -329,7 +335,8 @@ double price_exposed(const price_context *c, workload_group group)
     switch (group) {
     case WORKLOAD_TP:
     case WORKLOAD_ETP:
-        /* Only split tokens can be sent while others are multiplied. */
+        /* Overlap needs sequence parallelism: some tokens are sent while others are
+         * computed. */
         if (group == WORKLOAD_ETP ||
             (!plan->sequence_parallel && c->cluster->npu.round_to <= 1))
             return 1;

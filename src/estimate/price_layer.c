@@ -1,17 +1,20 @@
 /*
- * The time of a layer. Messages get the share that compute does not hide. Host and NPU
- * overlap inside a phase, not per kernel, so the floor is applied to the forward and
- * backward pass of a layer as a whole: t = (npu^6 + host^6)^(1/6). In a layer with
- * experts the host waits for messages anyway: the floor is under the compute alone, and
- * exposed messages come after it. Without a capacity the host must also learn how many
- * tokens each expert got, which nothing hides unless the whole step is captured.
+ * The time of a layer. Only the part of a message that compute does not hide counts. Host
+ * and NPU overlap within a phase, not per kernel. The host's floor is therefore applied
+ * to the forward and backward pass of a layer as a whole: t = (npu^6 + host^6)^(1/6).
+ *
+ * In a layer with experts the host waits for messages anyway. The floor then applies to
+ * compute alone, and exposed messages are added after it. Without a capacity limit, the
+ * host must also learn how many tokens each expert received. Nothing hides this time
+ * unless the whole step is captured in a graph.
  */
 #include "estimate/price.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* The largest number of nodes that copies of a token go to. */
+/* The expected number of distinct nodes that copies of a token go to. Routing that is
+ * limited to groups of experts limits it. */
 static double distinct_nodes(const halley_model *model, double nodes)
 {
     const double anywhere = nodes * (1 - pow(1 - 1 / nodes, model->top_k));
@@ -21,7 +24,8 @@ static double distinct_nodes(const halley_model *model, double nodes)
     return fmin(anywhere, fmax(1, limited));
 }
 
-/* Bytes to other nodes, when the copies for one node travel once. */
+/* The fraction of the bytes that go to other nodes when each node receives one copy
+ * only. */
 static double sent_once(const price_context *c, const workload_op *op)
 {
     const double nodes = (double)c->n[op->group] / c->per_node[op->group];
@@ -40,7 +44,7 @@ static double dispatcher_factor(const price_context *c)
     return across ? factor * price_library(c, HALLEY_K_EP_NETWORK) : factor;
 }
 
-/* What the stack's collectives take against the table, by group. */
+/* The factor of the stack's collectives over the time in the table, by group. */
 static double find_slowness(const price_context *c, workload_group group)
 {
     assert(group < WORKLOAD_N_GROUPS);
@@ -65,7 +69,7 @@ double price_message_time(const price_context *c, const workload_op *op)
     const uint32_t n = c->n[op->group], g = c->per_node[op->group];
     coll_call call = price_call(c, kinds[op->coll], op->group, op->bytes_f);
     const bool turns = op->coll == WORKLOAD_EXCHANGE && c->cluster->nodes.up.torus;
-    if (turns) { /* to the neighbour, n - 1 times, is how a plain ring gathers */
+    if (turns) { /* n - 1 sends to the neighbour equal a plain ring all-gather */
         call.kind = COLL_ALL_GATHER;
         call.bytes *= n;
     }
@@ -77,14 +81,14 @@ double price_message_time(const price_context *c, const workload_op *op)
     return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;
 }
 
-/* One layer while it is added up. */
+/* The sums of one layer. */
 typedef struct layer_sums {
     double npu_f, npu_b, again;    /* compute */
-    double comm_f, comm_b, comm_r; /* exposed messages but those of experts */
-    double expert_f, expert_b;     /* of experts, hidden or not */
-    double turn_f, turn_b;         /* of keys and values in turn, the same */
-    double tensor_f, tensor_b;     /* of tensor-parallel ranks, the same */
-    bool repeats;                  /* messages are repeated, too */
+    double comm_f, comm_b, comm_r; /* exposed messages except those of experts */
+    double expert_f, expert_b;     /* messages of experts, hidden or not */
+    double turn_f, turn_b;         /* keys and values around the ring, hidden or not */
+    double tensor_f, tensor_b;     /* messages of tensor-parallel ranks, hidden or not */
+    bool repeats;                  /* messages are repeated in recomputation */
 } layer_sums;
 
 static void add_exposed(price_layer *out, layer_sums *sum, workload_group group, double f,
@@ -101,7 +105,7 @@ static void add_exposed(price_layer *out, layer_sums *sum, workload_group group,
     sum->comm_r += r;
 }
 
-/* Messages use their links whether they are hidden or not. */
+/* Messages occupy their links whether they are hidden or not. */
 static void add_link_time(price_layer *out, const layer_sums *sum, workload_group group,
                           double f, double b)
 {
@@ -156,7 +160,7 @@ static void add_compute(price_layer *out, layer_sums *sum, const price_context *
     sum->again += again;
 }
 
-/* The share of the host's time that captured graphs leave. */
+/* The fraction of the host's time that remains with captured graphs. */
 static double left_by_graphs(const price_context *c, bool moe)
 {
     const double *k = c->stack->k;
@@ -185,7 +189,7 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
     double f = k[HALLEY_K_HOST_MOE];
     if (plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
         f *= k[HALLEY_K_HOST_DISPATCH];
-    const double moe = l->moe ? l->moe_share : 0; /* hybrids: a layer is a mean */
+    const double moe = l->moe ? l->moe_share : 0; /* hybrids: an average layer */
     const double b = moe * f * 1.5 + (1 - moe) * k[HALLEY_K_HOST_B];
     f = moe * f + (1 - moe) * k[HALLEY_K_HOST_F];
     if (plan->tp > 1)
@@ -193,7 +197,7 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
     if (plan->unfused_attention &&
         fmod(plan->micro_batch * (double)c->model->heads / plan->tp, 4) != 0)
         f += k[HALLEY_K_HOST_ODD];
-    /* A compiler issues whole steps to a TPU; experts cost its host nothing. */
+    /* On a TPU, a compiler issues whole steps: experts cost no host time. */
     const bool compiled = c->cluster->npu.type == HALLEY_NPU_TPU && l->moe;
     const double left = compiled ? 0 : left_by_graphs(c, l->moe) * c->host;
     const bool waits =
@@ -205,17 +209,18 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
                            waits ? k[HALLEY_K_HOST_WAIT] * c->cluster->host_factor : 0};
 }
 
-/* Of the compute between the messages of tensor-parallel ranks, what can hide them. */
+/* The fraction of compute between the messages of tensor-parallel ranks that can hide
+ * them. */
 static const double tensor_cover = 0.9;
 
-/* The compute of one pass that messages can hide behind. */
+/* The compute of one pass that can hide messages. */
 typedef struct cover {
     double npu, attention; /* seconds of compute, and of it attention */
-    double wait;           /* that the NPU waits for its host; 0 = nothing hides there */
-    double pass;           /* seconds of another micro-batch, without its messages */
+    double wait; /* seconds the NPU waits for its host; 0 = nothing hides there */
+    double pass; /* seconds of a pass of another micro-batch, without its messages */
 } cover;
 
-/* Messages of one pass, all of them, then the exposed rest. */
+/* The messages of one pass: first their full time, later the exposed rest. */
 typedef struct messages {
     double expert, turn, tensor;
 } messages;
@@ -229,12 +234,12 @@ static double hide(double *message, double exposed_share, double behind)
 }
 
 /*
- * Compute hides messages, as far as there is as much of it. Attention hides keys and
- * values that go round. Nine tenths of a layer hide the messages of its tensor-parallel
- * ranks. These two follow each other, so what hides one is not there for the other, or a
- * faster device would expose the same second twice and be slower. A pass of another
- * micro-batch hides those of experts. It is as long as its compute and its own exposed
- * messages.
+ * Compute hides messages up to its own duration. Attention hides the keys and values that
+ * go around the ring. Nine tenths of a layer's compute hide the messages of its
+ * tensor-parallel ranks. These two follow each other, so the same compute cannot hide
+ * both. Otherwise a faster device would expose the same second twice and be slower. A
+ * pass of another micro-batch hides messages of experts. This pass lasts as long as its
+ * compute and its own exposed messages.
  */
 static messages expose_pass(const price_context *c, messages all, const cover *by)
 {
@@ -247,7 +252,8 @@ static messages expose_pass(const price_context *c, messages all, const cover *b
     return m;
 }
 
-/* In layers with experts the time that the NPU waits for its host hides messages, too. */
+/* In layers with experts, the time that the NPU waits for its host also hides
+ * messages. */
 static void expose_hidden(price_layer *out, layer_sums *sum, const price_context *c,
                           const host_time *h, bool moe)
 {
@@ -267,7 +273,7 @@ static void expose_hidden(price_layer *out, layer_sums *sum, const price_context
     add_exposed(out, sum, WORKLOAD_CP, f.turn, b.turn);
 }
 
-/* Host time under a layer without experts, messages included. */
+/* Apply the host's floor to a layer without experts, including its messages. */
 static void floor_dense(price_layer *p, const layer_sums *sum, const host_time *h)
 {
     const double f = sum->npu_f + sum->comm_f, b = sum->npu_b + sum->comm_b;
@@ -292,11 +298,11 @@ static void add_host(price_layer *p, const layer_sums *sum, const workload_layer
         floor_experts(p, sum, h);
     else
         floor_dense(p, sum, h);
-    /* A third of what the host issues backward is for weight gradients. */
+    /* A third of the host's backward work is for weight gradients. */
     const double weight = price_side_by_side(p->weight_s, h->b / 3);
     p->host_w_s = p->weight_s > 0 ? weight - p->weight_s : 0;
     p->weight_s += p->host_w_s;
-    /* Differences of equal sums may be a rounding error below zero. */
+    /* The difference of equal sums may be below zero by a rounding error. */
     const double forward = p->forward_s - sum->npu_f - sum->comm_f;
     const double plain = p->plain_b_s - sum->npu_b - sum->comm_b;
     const double backward =

@@ -1,6 +1,6 @@
 /*
- * The time of one operator: forward, backward (input and weight gradients), and what
- * recomputation repeats of it. Products in training run at sustained clocks.
+ * The time of one operator: forward, backward (gradients of inputs and weights), and the
+ * part that recomputation repeats. Matmuls run at the clocks that training sustains.
  */
 #include "estimate/extend.h"
 #include "estimate/price.h"
@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Factor for sizes the tensor units do not like. */
+/* The factor for sizes that are badly aligned for the tensor units. */
 static double compute_misalignment(const halley_npu *npu, const workload_op *op)
 {
     if (npu->round_to > 1)
@@ -30,12 +30,12 @@ static double head_misaligned(const halley_npu *npu, double dim)
 
 typedef struct op_time {
     double f, b; /* seconds */
-    double w;    /* of b: weight gradients */
+    double w;    /* the part of b for weight gradients */
     double cast_f, cast_b;
 } op_time;
 
-/* A convolution as a product: the matrix m x k is never written, its input is read once
- * for all places of the window. */
+/* A convolution as an implicit matmul: the m x k matrix is never written, and its input
+ * is read once for all positions of the window. */
 static cost_gemm make_convolution(const cost_gemm *g, const workload_op *op)
 {
     cost_gemm own = *g;
@@ -44,8 +44,8 @@ static cost_gemm make_convolution(const cost_gemm *g, const workload_op *op)
     return own;
 }
 
-/* Factors of a stack and of a family are means over shapes and devices; none of them
- * makes a matmul faster than the peak of its units. */
+/* Factors of a stack and of a family are averages over shapes and devices. No factor may
+ * make a matmul faster than the peak of its units. */
 static double scaled_gemm(const cost_gemm *g, double factor, double m, double n, double k,
                           double groups)
 {
@@ -94,7 +94,7 @@ static op_time batched_time(const price_context *c, const workload_op *op)
     };
 }
 
-/* Share of peak for a head size, between the measured ones. */
+/* The fraction of peak for a head size, interpolated between measured sizes. */
 static double attention_share(const halley_npu *npu, double dim)
 {
     assert(dim > 0);
@@ -106,7 +106,7 @@ static double attention_share(const halley_npu *npu, double dim)
     return npu->attention_share[i] * (1 - w) + npu->attention_share[i + 1] * w;
 }
 
-/* Attention runs in 16 bits, or in fp32 where all of the training does. */
+/* Attention runs in 16 bits, or in fp32 if all training does. */
 static double find_attention_peak(const price_context *c)
 {
     const halley_npu *npu = &c->cluster->npu;
@@ -138,7 +138,7 @@ static op_time flash_time(const price_context *c, const workload_op *op)
         factor *= k[HALLEY_K_FP8_ATTENTION];
     if (c->model->sinks)
         factor *= k[HALLEY_K_SINKS];
-    const double least = op->flops / find_fastest_peak(c); /* no factor beats the units */
+    const double least = op->flops / find_fastest_peak(c); /* no factor beats the peak */
     return (op_time){
         .f = fmax(factor * op->flops / rate, least) + op->bytes_f * c->stream_s,
         .b = 2.5 * fmax(factor * op->flops / (rate * npu->attention_backward), least) +
@@ -155,17 +155,17 @@ static op_time stream_time(const price_context *c, const workload_op *op)
                      .b = factor * op->bytes_b * c->stream_s};
 }
 
-/* FLOP/s off the matmul units. The fp32 peak is that of the vector units where the device
- * has both; devices that state none, or that of their matmul units, get a share of the
- * 16-bit peak: an eighth (MI300X) to a sixteenth (A100, H100) on those that state both.
- */
+/* FLOP/s outside the matmul units. If a device states an fp32 peak, it is used up to an
+ * eighth of the 16-bit peak, because it may be that of the matmul units. Otherwise a
+ * sixteenth of the 16-bit peak is used. On devices that state both peaks, the ratio is an
+ * eighth (MI300X) to a sixteenth (A100, H100). */
 static double find_vector_peak(const halley_npu *npu)
 {
     const double wide = halley_npu_wide_peak(npu), own = npu->peak_flops[HALLEY_FP32];
     return own > 0 ? fmin(own, wide / 8) : wide / 16;
 }
 
-/* A roofline: arithmetic or bytes, what takes longer. */
+/* A roofline: the longer of arithmetic and memory traffic. */
 static op_time vector_time(const price_context *c, const workload_op *op)
 {
     const double rate = find_vector_peak(&c->cluster->npu);

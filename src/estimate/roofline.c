@@ -1,11 +1,12 @@
 /*
- * The operators of a layer on the roofline (Williams et al. 2009; COMET, figure 4): how
- * many FLOP each does for a byte of memory traffic, and how fast that makes it. Traffic
- * of a product as COMET has it: compulsory when a panel of an operand fits on the chip,
- * else one operand is streamed again (cost_gemm_traffic); of fused attention its inputs
- * and its output. Times are the estimator's own, so that points lie below the roof by
- * what real kernels lose. Operators without products have no intensity and run at the
- * bandwidth of memory; they count in the layer as a whole.
+ * The operators of a layer on the roofline (Williams et al. 2009; COMET, figure 4): the
+ * FLOPs of each per byte of memory traffic, and the speed that results.
+ *
+ * The traffic of a matmul is COMET's: compulsory if a panel of an operand fits on the
+ * chip, else one operand is streamed again (cost_gemm_traffic). The traffic of fused
+ * attention is its inputs and its output. Times are those of the estimator, so points lie
+ * below the roof by what real kernels lose. Operators without matmuls have no intensity
+ * and run at memory bandwidth. They count only in the row of the whole layer.
  */
 #include "cost/gemm.h"
 #include "estimate/price.h"

@@ -1,4 +1,5 @@
-/* estimate/run.h - an estimate that may stop early, and many that share their layers. */
+/* estimate/run.h - estimates that may stop early, and many estimates that share
+ * layers. */
 #ifndef ESTIMATE_RUN_H
 #define ESTIMATE_RUN_H
 
@@ -12,13 +13,13 @@ typedef enum estimate_which {
     ESTIMATE_FITS
 } estimate_which;
 
-/* halley_estimate_run with the schedule in closed form; of others than these, false and
- * only the memory fields. */
+/* Like halley_estimate_run, with the schedule in closed form. For designs outside
+ * `which`, it returns false and sets only the memory fields. */
 bool estimate_run(halley_estimate *out, const halley_model *model,
                   const halley_plan *plan, const halley_cluster *cluster,
                   const halley_stack *stack, estimate_which which);
 
-/* Kinds of layers; those in bf16 have the operators of the first two. */
+/* Kinds of layers. Layers kept in bf16 have the operators of the first two kinds. */
 typedef enum estimate_kind {
     ESTIMATE_DENSE,
     ESTIMATE_EXPERTS,
@@ -30,9 +31,10 @@ typedef enum estimate_kind {
 } estimate_kind;
 
 /*
- * The operators of a design's layers, and their prices once they are asked for. Designs
- * share them that differ only in interleaving, schedule, uneven stages, ZeRO and fsdp,
- * offloaded classes, and in which layers are recomputed.
+ * The operators of a design's layers, and their prices, which are computed on first use.
+ * Designs share them if they differ only in the pipeline (interleaving, schedule, uneven
+ * stages), in sharding (ZeRO, fsdp), in offloaded classes, or in which layers are
+ * recomputed.
  */
 typedef struct estimate_layers {
     workload_parts parts;
@@ -46,7 +48,8 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_model *model, const halley_plan *plan,
                        const halley_cluster *cluster, const halley_stack *stack,
                        estimate_which which);
-/* halley_estimate_run, the schedule pass by pass, of a design with these layers. */
+/* Like halley_estimate_run, for a design with these layers. Walks the schedule pass by
+ * pass. */
 void estimate_run_walked(halley_estimate *out, estimate_layers *layers,
                          const halley_model *model, const halley_plan *plan,
                          const halley_cluster *cluster, const halley_stack *stack);

@@ -1,16 +1,21 @@
 /*
- * Plan search: every combination that divides, memory first and time only for what fits.
- * Combinations of tp, pp, cp and ep are the tasks; each keeps its own best few in order,
- * and the lists are merged in the order of the tasks, so that threads change nothing.
- * Ties go to the plan that comes first. Designs are ranked with the schedule in closed
- * form; those within its worst error of the best, and at least 200, are then estimated
- * pass by pass, and the best of these are found. What differs only in interleaving,
- * schedule, recomputed layers, sharding or offload shares the operators of its layers and
- * their prices, which is what makes millions of plans quick.
+ * Plan search: tries every combination of parallel degrees that divide evenly. Memory
+ * comes first; only plans that fit are timed.
  *
- * Does any plan fit at all? That is asked of the smallest designs of each cut. What they
- * leave out only adds memory: more sequences at a time, more chunks, fewer recomputed
- * layers, less sharding. All designs of a cut are tried once one of the smallest fits.
+ * Each combination of tp, pp, cp and ep (a cut) is a task. Each task keeps its own best
+ * designs in order. The lists are merged in the order of the tasks, so the result does
+ * not depend on the number of threads. Ties go to the plan that comes first.
+ *
+ * Designs are ranked with the closed form of the schedule. Those within its worst error
+ * of the best, and at least 200, are then estimated pass by pass. The result is the best
+ * of these. Designs that differ only in interleaving, schedule, recomputed layers,
+ * sharding or offload share the operators of their layers and the prices. This makes it
+ * possible to search millions of plans quickly.
+ *
+ * To find out whether any plan fits, the search first tries the smallest designs of each
+ * cut. Everything they leave out adds memory: more sequences at a time, more chunks,
+ * fewer recomputed layers, less sharding. If one of the smallest designs of a cut fits,
+ * all designs of the cut are tried.
  */
 #include "halley/search.h"
 
@@ -48,9 +53,9 @@ typedef struct searching {
     cut_array cuts;
     task_result *results;
     watcher watcher; /* counts cuts */
-    uint32_t n_kept; /* designs that every task keeps */
-    bool first;      /* one plan that fits is enough */
-    bool smallest;   /* only designs that no other one of the cut is smaller than */
+    uint32_t n_kept; /* number of designs that every task keeps */
+    bool first;      /* stop at the first plan that fits */
+    bool smallest;   /* try only the designs of a cut with the least memory */
 } searching;
 
 /* The next divisor of n above d, or 0. */
@@ -69,7 +74,8 @@ static bool is_fixed(const searching *s, halley_plan_key key)
     return s->o.fixed >> key & 1;
 }
 
-/* May a key have this value, when the plan of the options has that one? */
+/* True if a key may have this value, given the value `wanted` in the plan of the
+ * options. */
 static bool is_allowed_value(const searching *s, halley_plan_key key, uint32_t value,
                              uint32_t wanted)
 {
@@ -122,7 +128,7 @@ static halley_status list_cuts(searching *s, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Plans that fit go before plans that may. */
+/* Plans that fit rank before plans that may fit. */
 static bool is_better(const halley_estimate *a, const halley_estimate *b)
 {
     return a->fits != b->fits ? a->fits : a->step_s < b->step_s;
@@ -144,13 +150,13 @@ static void keep_plan(task_result *r, uint32_t top, const halley_plan *plan,
     r->best[at].estimate = *e;
 }
 
-/* What the loops below hand down: the plan so far and its layers. */
+/* The state that the loops below pass down: the current plan and its layers. */
 typedef struct trying {
     searching *s;
     task_result *r;
     halley_plan p;
     estimate_layers *layers;
-    bool any; /* a variant of this cut and micro-batch fits; the best: */
+    bool any; /* a variant of this cut and micro-batch fits; the best one is: */
     halley_plan best;
     halley_estimate estimate;
 } trying;
@@ -188,7 +194,7 @@ static void try_offload(trying *t)
     t->p.offload = given;
 }
 
-/* ZeRO 0 to 2, weights shared by all, and by a part (hybrid shard). */
+/* Try ZeRO 0 to 2, weights sharded over all copies, and over a part (hybrid shard). */
 static void try_sharding(trying *t)
 {
     const searching *s = t->s;
@@ -215,7 +221,8 @@ static void try_sharding(trying *t)
     p->fsdp = 0;
 }
 
-/* Full recomputation: of every k-th input, or of some layers only. */
+/* Try full recomputation that keeps the input of every k-th layer, or of some layers
+ * only. */
 static void try_again(trying *t, uint32_t layers)
 {
     const searching *s = t->s;
@@ -278,7 +285,7 @@ static void try_recompute(trying *t)
     }
 }
 
-/* All variants of a cut, micro-batch and interleaving. */
+/* Try all variants of a cut, micro-batch and interleaving. */
 static void try_variants(trying *t)
 {
     const searching *s = t->s;
@@ -291,8 +298,8 @@ static void try_variants(trying *t)
     t->p = before;
 }
 
-/* One sequence at a time keeps least; a single micro-batch may need no gradients
- * (workload/states.c). */
+/* One sequence at a time needs the least activation memory. A single micro-batch may need
+ * no gradient memory (workload/states.c). */
 static bool may_be_smallest(const searching *s, uint32_t micro_batch, uint32_t local)
 {
     return !s->smallest || is_fixed(s, HALLEY_KEY_MICRO_BATCH) || micro_batch == 1 ||
@@ -324,7 +331,7 @@ static void try_micro_batches(trying *t)
     }
 }
 
-/* Orders of ranks that put the same groups into a node are one. */
+/* Rank orders that put the same groups into a node are equivalent. */
 static bool is_new_order(const searching *s, const halley_plan *p)
 {
     uint32_t n[WORKLOAD_N_GROUPS], mine[WORKLOAD_N_GROUPS], other[WORKLOAD_N_GROUPS];
@@ -375,7 +382,8 @@ static halley_status run_task(void *context, size_t i, uint32_t worker, halley_e
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* The closed form's worst error, and how many are estimated exactly at least. */
+/* The worst error of the closed form, and the minimum number of designs estimated
+ * exactly. */
 static const double form_error = 0.12;
 enum { MOST_KEPT = 24000, FEWEST_WALKED = 200 };
 
@@ -396,7 +404,7 @@ static int compare_contenders(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The designs near the best, in order; false when memory ran out. */
+/* List the designs near the best, in order. Returns false if memory ran out. */
 static bool list_contenders(contender_array *out, const searching *s)
 {
     size_t order = 0;
@@ -432,7 +440,7 @@ static halley_status walk_contender(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-/* The best of all tasks' lists, estimated pass by pass. */
+/* Merge the lists of all tasks and estimate the best designs pass by pass. */
 static halley_status merge_tasks(halley_search **out, searching *s, halley_error *err)
 {
     contender_array all = {0};
@@ -464,7 +472,7 @@ static halley_status merge_tasks(halley_search **out, searching *s, halley_error
     return HALLEY_OK;
 }
 
-/* As many of each task as memory for all of them allows. */
+/* The number of designs that each task keeps, limited by the memory for all tasks. */
 static uint32_t count_kept(const searching *s)
 {
     const size_t n = s->cuts.n > 0 ? MOST_KEPT / s->cuts.n : 0;
@@ -472,9 +480,9 @@ static uint32_t count_kept(const searching *s)
     return each > s->o.top ? each : s->o.top;
 }
 
-/* All designs of the cuts of which a small design fits or may fit, cut by cut until one
- * fits. All threads look at small designs; one at the rest, so that every run finds the
- * same plan. */
+/* All threads try the smallest designs of the cuts. Then one thread tries all designs of
+ * the cuts where a small one fits or may fit, cut by cut, until a design fits. Only one
+ * thread does this, so that every run finds the same plan. */
 static halley_status run_until_found(searching *s, halley_error *err)
 {
     s->smallest = true;

@@ -1,4 +1,4 @@
-/* estimate/step.h - a training step while it is added up; for the step_*.c files. */
+/* estimate/step.h - the sums of a training step, for the step_*.c files. */
 #ifndef ESTIMATE_STEP_H
 #define ESTIMATE_STEP_H
 
@@ -10,20 +10,21 @@
 typedef struct kind_cost {
     const price_layer *price;
     double weights, expert_weights, touched, frozen, frozen_experts;
-    /* With FSDP messages where they run every micro-batch; plain: not recomputed. */
+    /* Including FSDP messages if they run in every micro-batch; plain: without
+     * recomputation. */
     double forward_s, backward_s, plain_s;
-    double fsdp_f_s, fsdp_b_s, fsdp_plain_s; /* of them, exposed */
+    double fsdp_f_s, fsdp_b_s, fsdp_plain_s; /* the exposed part of them */
 } kind_cost;
 
 typedef struct step {
     price_context c;
     halley_estimate *out;
     kind_cost kinds[ESTIMATE_N_KINDS];
-    bool fsdp_each; /* weights are gathered every micro-batch */
+    bool fsdp_each; /* weights are gathered in every micro-batch */
     double micro_batches;
 } step;
 
-/* Layers of one kind in a stage; some are computed again. */
+/* The number of layers of one kind in a stage, and how many of them are recomputed. */
 typedef struct kind_count {
     double n, again;
 } kind_count;
@@ -32,11 +33,12 @@ typedef struct kind_count {
 typedef struct stage_cost {
     kind_count kinds[ESTIMATE_N_KINDS];
     double forward_s, backward_s; /* of one micro-batch */
-    double weight_s;              /* of the backward pass: weight gradients */
+    double weight_s;              /* the part of the backward pass for weight gradients */
     double weights, expert_weights, touched;
-    double trained, trained_experts; /* of the weights, those that get gradients */
-    double reduced_s; /* gradients that leave after every micro-batch, exposed */
-    double added;     /* parameters whose gradients a micro-batch adds up */
+    double trained, trained_experts; /* the part of the weights that has gradients */
+    double reduced_s; /* exposed time of gradients that are reduced after every
+                         micro-batch */
+    double added;     /* parameters whose gradients a micro-batch accumulates */
 } stage_cost;
 
 static inline double stage_time(const stage_cost *s)
@@ -44,7 +46,8 @@ static inline double stage_time(const stage_cost *s)
     return s->forward_s + s->backward_s;
 }
 
-/* The step of a design whose memory `out` has. `stack` is the one of the model's kind. */
+/* The step of a design. `out` has its memory. `stack` is the one for the kind of
+ * model. */
 void step_make(step *s, halley_estimate *out, estimate_layers *layers,
                const halley_model *model, const halley_plan *plan,
                const halley_cluster *cluster, const halley_stack *stack);
@@ -53,40 +56,40 @@ void step_price_kinds(step *s, estimate_layers *layers);
 
 stage_cost step_stage_make(const step *s, const workload_stage *stage);
 
-/* Passes, bubble, transfers and accumulation. `walk`: the schedule pass by pass, else in
- * closed form. Returns the stage with most parameters. */
+/* Add passes, bubble, transfers and gradient accumulation. `walk`: walk the schedule pass
+ * by pass, else use its closed form. Returns the stage with the most parameters. */
 stage_cost step_add_pipeline(step *s, bool walk);
-/* Seconds that the gradients of a stage, or a chunk, take in the open after a micro-batch
- * where they leave after each (ZeRO 2). */
+/* Exposed seconds of reducing the gradients of a stage or chunk after a micro-batch,
+ * where they are reduced after each one (ZeRO 2). */
 double step_reduced_each(const step *s, const stage_cost *st);
 /*
- * One collective of a step's gradients or weights: all its buckets. Traces are made of
- * them.
+ * One collective of a step's gradients or weights, with all its buckets. Traces are made
+ * from these.
  */
 typedef struct step_message {
     coll_kind kind;
     workload_group group;
     double bytes; /* as coll/time.h counts them, over all buckets */
-    double all_s; /* all buckets, one after the other */
+    double all_s; /* time of all buckets, one after the other */
     bool gathers; /* weights, after the update or before the first pass */
 } step_message;
 
-/* What a stage reduces and gathers beyond its passes. */
+/* The reductions and gathers of a stage outside its passes. */
 typedef struct step_reduction {
     uint32_t n;
     step_message messages[6];
     double reduce_s, last_s; /* gradients; the last bucket of them */
-    double gather_s;         /* weights back */
-    double hidden_s;         /* of the three, behind compute */
-    double exposed_s;        /* the others, with all that delays them */
+    double gather_s;         /* gathering the weights again */
+    double hidden_s;         /* the part of the three that compute hides */
+    double exposed_s;        /* the rest, including delays */
 } step_reduction;
 step_reduction step_reduction_make(const step *s, const stage_cost *st);
-/* Owner-wise ZeRO 1: whole tensors, rank after rank. */
+/* Extra time of owner-wise ZeRO 1, where ranks own whole tensors one after the other. */
 double step_owner_time(const step *s);
 void step_add_reduction(step *s, const stage_cost *st);
 void step_add_update(step *s, const stage_cost *st);
 
-/* The operators of a kind of layer; NULL when the model has none. */
+/* The operators of a kind of layer; NULL if the model has no such layer. */
 const workload_layer *step_find_layer(const workload_parts *parts, estimate_kind kind);
 
 #endif

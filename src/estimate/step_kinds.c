@@ -1,18 +1,19 @@
 /*
- * The kinds of layers of a model and what they cost. With fully sharded weights every
- * layer's gather runs beside the compute of its neighbour, one layer ahead:
+ * The kinds of layers of a model and their costs. With fully sharded weights, the gather
+ * of every layer runs concurrently with the compute of its neighbour, one layer ahead:
  *
  *   t = max(compute + drag min(messages, bytes / scale-up bandwidth), messages)
  *
- * Network cards do not disturb compute, bytes that move through the device do; on torus
- * networks all of the time does.
+ * Network cards do not slow down compute, but bytes that move through the device do. On
+ * torus networks, the full message time slows down compute.
  */
 #include "estimate/step.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Gathers and reductions of one layer or stage, beside or behind a pass. */
+/* The time of a pass with the gathers and reductions of one layer or stage next to it, or
+ * after it if nothing overlaps. */
 static double compute_beside(const step *s, double pass_s, double messages_s,
                              double bytes)
 {
@@ -67,7 +68,7 @@ static bool is_wide_kind(estimate_kind kind)
     return kind == ESTIMATE_DENSE_WIDE || kind == ESTIMATE_EXPERTS_WIDE;
 }
 
-/* Does the host issue its operators, and are its weights gathered layer by layer? */
+/* True if the host issues the kind's operators and its weights are gathered per layer. */
 static bool has_floor(const step *s, estimate_kind kind)
 {
     assert(kind < ESTIMATE_N_KINDS);
@@ -112,5 +113,5 @@ void step_price_kinds(step *s, estimate_layers *layers)
         set_kind(s, &s->kinds[i], price, layer, floor);
     }
     s->c.only_wide = false;
-    layers->priced = !s->c.plan->spread; /* else prices depend on the footprint */
+    layers->priced = !s->c.plan->spread; /* else prices depend on the memory footprint */
 }

@@ -1,14 +1,16 @@
 /*
- * Gradients to their owners, weights back, and the update; of the stage with most
- * parameters.
+ * Gradient reduction, weight gather and update, for the stage with the most parameters.
  *
- * Gradients leave in buckets of max(40 M, 1 M per rank) parameters, as in Megatron; each
- * pays the latency of its collective, and the last one has nothing left to hide behind.
- * By the stack's share, reduction hides behind the backward pass and the gather of
- * weights behind the forward pass, at most nine tenths of a pass together. ZeRO 2 holds
- * only its share of the gradients, so they leave after every micro-batch, each behind its
- * own backward pass. Where some ranks share (hybrid ZeRO, hybrid shard): reduce-scatter
- * among them, all-reduce of the shares across, gather.
+ * Gradients are reduced in buckets of max(40 M, 1 M per rank) parameters, as in Megatron.
+ * Each bucket has the latency of its collective, and no compute hides the last one. A
+ * fraction given by the stack is hidden: the backward pass hides reduction, and the
+ * forward pass hides the gather of weights. Together they hide at most nine tenths of a
+ * pass.
+ *
+ * ZeRO 2 stores only a shard of the gradients. They are therefore reduced after every
+ * micro-batch, each hidden by its own backward pass. If only some ranks shard (hybrid
+ * ZeRO, hybrid shard): reduce-scatter among them, all-reduce of the shards across, then
+ * gather.
  */
 #include "estimate/groups.h"
 #include "estimate/step.h"
@@ -31,7 +33,7 @@ static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
     assert(params >= 0);
     const double ranks = s->c.n[group];
     const double size = fmax(bucket_params, bucket_params_per_rank * ranks);
-    /* Compilers (TPU), and other models than transformers, reduce as it comes. */
+    /* Compilers (TPU), and models other than transformers, do not use these buckets. */
     const bool whole = s->c.model->kind != HALLEY_TRANSFORMER ||
                        s->c.cluster->npu.type == HALLEY_NPU_TPU;
     const double n = whole ? 1 : fmax(1, ceil(params / size));
@@ -39,7 +41,8 @@ static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
     return (bucketed){n * one, whole ? 0 : one};
 }
 
-/* Groups of one set of weights: all that hold it, those that share it, and the others. */
+/* Groups of one set of weights: all ranks that hold it, a shard group, and the ranks with
+ * the same shard. */
 typedef struct owners {
     workload_group all, shard, outer;
 } owners;
@@ -56,7 +59,7 @@ static bucketed list_message(step_reduction *r, const step *s, coll_kind kind,
     return t;
 }
 
-/* Weights back, in one piece or bucket by bucket. */
+/* Gather the weights, in one piece or bucket by bucket. */
 static double list_gather(step_reduction *r, const step *s, workload_group group,
                           double params)
 {
@@ -68,11 +71,11 @@ static double list_gather(step_reduction *r, const step *s, workload_group group
     return whole;
 }
 
-/* What one set of weights needs: before the update every micro-batch or once, after it
- * once. */
+/* The messages of one set of weights: before the update in every micro-batch or once, and
+ * after it once. */
 typedef struct reduction {
     double reduce_s, last_s; /* gradients; the last bucket of them */
-    double gather_s;         /* weights back */
+    double gather_s;         /* gathering the weights again */
 } reduction;
 
 static reduction reduce_weights(step_reduction *to, const step *s, double params,
@@ -95,8 +98,8 @@ static reduction reduce_weights(step_reduction *to, const step *s, double params
     }
     if (s->c.n[who.outer] < 2)
         return r;
-    /* Those with the same share add theirs up, bucket after bucket, while others are
-     * still scattered inside. */
+    /* Ranks with the same shard all-reduce it, bucket after bucket, while other buckets
+     * are still reduce-scattered inside the shard groups. */
     const bucketed across =
         list_message(to, s, COLL_ALL_REDUCE, who.outer, params / s->c.n[who.shard], gb);
     const double first = fmin(r.last_s, across.last_s);
@@ -121,8 +124,8 @@ static step_reduction reduce_stage(const step *s, const stage_cost *st)
 }
 
 /*
- * Links with queues: what hides from compute does not hide from the messages of the
- * layers on the same links. Behind a pass of which a share talks, that share shows.
+ * On links with queues, messages that compute hides still contend with the messages of
+ * the layers on the same links. The fraction of the pass with such messages is exposed.
  */
 static double compute_delay(const step *s, const stage_cost *st, double hidden)
 {
@@ -145,8 +148,8 @@ static double compute_delay(const step *s, const stage_cost *st, double hidden)
     return fmin(hidden, most) * talks / stage_time(st);
 }
 
-/* Whether messages of a layer's group and of the data group use the same links: network
- * cards, or the links inside nodes. */
+/* True if messages of a layer's group and of the data-parallel group use the same links:
+ * network cards, or the links inside nodes. */
 static bool share_links(const price_context *c, workload_group group)
 {
     const bool far = c->per_node[group] < c->n[group];
@@ -156,8 +159,9 @@ static bool share_links(const price_context *c, workload_group group)
     return far == data_far || (data_far && c->per_node[WORKLOAD_DP] > 1);
 }
 
-/* Of a pass, the time in which its own messages, hidden or not, use the links of the data
- * group. What is left carries gradients; it never grows when compute gets faster. */
+/* The time of a pass in which its own messages, hidden or not, use the links of the
+ * data-parallel group. The rest of the pass can carry gradients. This rest never grows
+ * when compute gets faster. */
 static double shared_time(const step *s, const stage_cost *st, bool backward)
 {
     static const workload_group groups[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP,
@@ -184,8 +188,9 @@ double step_reduced_each(const step *s, const stage_cost *st)
     return r.reduce_s - fmin((1 - shown) * r.reduce_s, behind);
 }
 
-/* Of what could hide, as much as there is compute to hide it behind. Where some ranks
- * share, gathers are fast and inside, and what crosses has the backward pass alone. */
+/* The part of the hideable time for which there is enough compute. If only some ranks
+ * shard, gathers are fast and stay inside nodes. Messages that cross nodes then overlap
+ * with the backward pass only. */
 static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
                           double gathered_s)
 {
@@ -226,8 +231,9 @@ void step_add_reduction(step *s, const stage_cost *st)
     s->out->part_s[HALLEY_PART_DP] += r.exposed_s + step_owner_time(s);
 }
 
-/* Ranks among which the optimizer's work on some weights is shared. With two streams the
- * rank at the other end of the pipeline holds the same weights. */
+/* The number of ranks among which the optimizer's work on some weights is divided. With
+ * two streams (DualPipe) the rank at the other end of the pipeline holds the same
+ * weights. */
 static double update_shards(const step *s, workload_group all, workload_group shard)
 {
     const halley_plan *plan = s->c.plan;

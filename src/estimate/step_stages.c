@@ -1,11 +1,12 @@
 /*
  * Stages and the schedule that runs them.
  *
- * A pass of a micro-batch through a stage is the sum of its layers and, backward, the
- * accumulation of gradients and what a micro-batch costs beyond its layers. The schedule
- * makes a step of the passes: exactly, pass by pass (workload/schedule_walk.c), or in
- * closed form for searches. What it takes beyond the passes of the slowest stage is the
- * bubble; what it takes longer with messages between stages than without are transfers.
+ * The time of a pass of a micro-batch through a stage is the sum of its layers. A
+ * backward pass also includes gradient accumulation and the cost of a micro-batch beyond
+ * its layers. The schedule determines the step from the passes: exactly, pass by pass
+ * (workload/schedule_walk.c), or in closed form for searches. Its time beyond the passes
+ * of the slowest stage is the bubble. Transfers are the time that it takes longer with
+ * messages between stages than without.
  */
 #include "base/array.h"
 #include "estimate/step.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Layers at the two ends of the model that stay in bf16. */
+/* The number of layers at the two ends of the model that stay in bf16. */
 static double count_wide(const step *s, const workload_stage *st)
 {
     const uint32_t n = s->c.plan->bf16_layers;
@@ -25,7 +26,7 @@ static double count_wide(const step *s, const workload_stage *st)
     return fmin(here, st->n_dense + st->n_moe);
 }
 
-/* Move layers of a stage to the kind that stays in bf16, those without experts first. */
+/* Move layers of a stage to the bf16 kinds, those without experts first. */
 static void set_wide(stage_cost *c, double wide)
 {
     assert(wide >= 0);
@@ -43,7 +44,7 @@ static void set_wide(stage_cost *c, double wide)
     }
 }
 
-/* Does a stage hold a head with weights of its own? */
+/* True if a stage holds a head with its own weights. */
 static bool owns_head(const step *s, const workload_stage *st)
 {
     return !(s->c.model->tied && st->first);
@@ -79,7 +80,7 @@ stage_cost step_stage_make(const step *s, const workload_stage *st)
     return c;
 }
 
-/* Gradients are added up, and what a micro-batch costs beyond its layers. */
+/* The time to accumulate gradients, and the cost of a micro-batch beyond its layers. */
 static double accumulation_time(const step *s, const stage_cost *c)
 {
     return s->c.stack->k[HALLEY_K_ACCUMULATE] * c->added * s->c.stream_s;
@@ -99,12 +100,12 @@ static double sum_passes(const workload_pass_times *p)
     return p->forward_s + p->input_s + p->weight_s;
 }
 
-/* What the stages of a plan take: a micro-batch through each of them. */
+/* The stages of a plan: the cost of one micro-batch in each of them. */
 typedef struct stage_list {
     workload_schedule schedule;
     workload_pass_times stages[HALLEY_MAX_STAGES];
     double hops_s[HALLEY_MAX_STAGES];
-    stage_cost slow, full; /* the slowest, and that with most parameters */
+    stage_cost slow, full; /* the slowest stage, and the one with the most parameters */
     uint32_t slow_stage;
 } stage_list;
 
@@ -135,7 +136,7 @@ static void list_hops(step *s, stage_list *l)
     double bytes = tokens * s->c.model->hidden * 2;
     if (plan->sequence_parallel || s->c.stack->scatter_stages)
         bytes /= plan->tp;
-    double level_s[COLL_MAX_LEVELS + 1]; /* once per level: negative = not yet */
+    double level_s[COLL_MAX_LEVELS + 1]; /* per level; negative = not computed yet */
     for (uint32_t i = 0; i <= COLL_MAX_LEVELS; i++)
         level_s[i] = -1;
     for (uint32_t i = 0; i < plan->pp; i++) {
@@ -157,7 +158,7 @@ static void list_stages(step *s, stage_list *l)
         next = workload_stage_next(s->c.model, plan, i, &times);
         const workload_stage st = workload_stage_make(s->c.model, plan, i);
         stage_cost c = step_stage_make(s, &st);
-        if (two_ways) /* half of the micro-batches take each of its two chunks */
+        if (two_ways) /* each of its two chunks handles half of the micro-batches */
             scale_stage(&c, 0.5);
         const workload_pass_times one = pass_times(s, &c, 1);
         for (uint32_t j = i; j < next; j++)
@@ -208,7 +209,7 @@ static void list_stage_chunks(workload_pass_times *passes, const step *s,
     }
 }
 
-/* The passes of every chunk, for the walk; NULL when memory ran out. */
+/* The passes of every chunk, for the walk; NULL if memory ran out. */
 static workload_pass_times *list_chunks(const step *s, const stage_list *l)
 {
     const uint32_t n = l->schedule.chunks, p = l->schedule.stages;
@@ -216,13 +217,13 @@ static workload_pass_times *list_chunks(const step *s, const stage_list *l)
     for (uint32_t i = 0, next, times; i < p && passes != NULL; i = next) {
         next = workload_stage_next(s->c.model, s->c.plan, i, &times);
         list_stage_chunks(passes + (size_t)i * n, s, &l->schedule, i);
-        for (uint32_t j = i + 1; j < next; j++) /* alike, chunk by chunk */
+        for (uint32_t j = i + 1; j < next; j++) /* equal stages, chunk by chunk */
             memcpy(passes + (size_t)j * n, passes + (size_t)i * n, n * sizeof *passes);
     }
     return passes;
 }
 
-/* With and without messages between stages; false when it cannot be walked. */
+/* The time with and without messages between stages; false if it cannot be walked. */
 static bool walk_stages(const step *s, const stage_list *l, double blocked,
                         double *with_s, double *without_s)
 {
@@ -260,7 +261,8 @@ static void add_schedule(step *s, const stage_list *l, bool walk)
     part[HALLEY_PART_PP] = with_s - without_s;
 }
 
-/* Time of one kind of a stage's layers into the parts of the step, `times` over. */
+/* Add the time of one kind of layer in a stage to the parts of the step, `times`
+ * times. */
 static void add_parts(step *s, const kind_count *of, const kind_cost *k, double times)
 {
     assert(times >= 0);
@@ -288,7 +290,7 @@ static void add_parts(step *s, const kind_count *of, const kind_cost *k, double 
         n * k->fsdp_f_s + again * k->fsdp_b_s + plain * k->fsdp_plain_s;
 }
 
-/* FLOPs that are computed again, against all of the forward pass. */
+/* Recomputed FLOPs relative to the whole forward pass. */
 static double count_again(const step *s, const stage_cost *c)
 {
     double all = 0, again = 0;
@@ -310,13 +312,13 @@ stage_cost step_add_pipeline(step *s, bool walk)
         if (l.slow.kinds[i].n > 0)
             add_parts(s, &l.slow.kinds[i], &s->kinds[i], m);
     s->out->slow_stage = l.slow_stage;
-    s->out->hfu = count_again(s, &l.slow); /* made a share of the peak at the end */
+    s->out->hfu = count_again(s, &l.slow); /* becomes a fraction of the peak */
     part[HALLEY_PART_ACCUMULATE] = m * accumulation_time(s, &l.slow);
     part[HALLEY_PART_DP] += m * l.slow.reduced_s;
     part[HALLEY_PART_OTHER] += m * s->c.stack->k[HALLEY_K_MICRO];
     if (s->c.plan->pp > 1)
         add_schedule(s, &l, walk);
     else
-        s->out->schedule_walked = true; /* nothing waits for another stage */
+        s->out->schedule_walked = true; /* no stage waits for another one */
     return l.full;
 }

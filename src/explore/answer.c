@@ -1,11 +1,12 @@
 /*
- * Questions about the optimum.
+ * Answers to questions about the optimum.
  *
- * Elasticity: d ln objective / d ln parameter at the best design, by a central difference
- * of one percent for continuous parameters, between the neighbouring values for whole
- * numbers. Swing: all else held, the axis from end to end; with `plan: best` the plan is
- * chosen again for each value. Break-even: the first change of sign of the difference of
- * two designs over 64 logarithmic steps, then bisection; whole numbers are tried in turn.
+ * Elasticity is d ln objective / d ln parameter at the best design. It is a central
+ * difference of one percent for continuous parameters, and the difference between
+ * neighbouring values for whole numbers. The swing is the range of the objective along
+ * one axis with all else fixed. With `plan: best` the plan is chosen again for each
+ * value. Break-even is the first change of sign of the difference of two designs, found
+ * by 64 logarithmic steps and then bisection. Whole numbers are tried one by one.
  */
 #include "explore/answer.h"
 
@@ -18,7 +19,7 @@
 
 enum { MOST_SWING = 65, SCAN = 64, HALVINGS = 60 };
 
-/* The objective with one digit changed; NaN when refused. */
+/* The objective with one digit changed; NaN if the design is refused. */
 static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axis,
                          uint32_t digit)
 {
@@ -185,7 +186,8 @@ static halley_status estimate_baseline(halley_exploration *e, explore_worker *w,
     return explore_bars_find(&e->baseline.error_bar, bars, w, err);
 }
 
-/* How far the design is ahead (> 0) with the parameter at x; NaN when neither runs. */
+/* How far the design is ahead (> 0) with the parameter at x; NaN if neither design
+ * runs. */
 static double measure_lead(explore_worker *w, const explore_question *q, double x)
 {
     assert(q->n_of + q->n_beats > 0 || q->of == NULL);
@@ -200,10 +202,10 @@ static double measure_lead(explore_worker *w, const explore_question *q, double 
     return w->study->goals[0].seen.maximize ? -d : d;
 }
 
-/* What a scan of the range found. */
+/* The result of scanning the range. */
 typedef struct scan {
-    double first;     /* the first value that is one */
-    bool always_both; /* wherever one design is feasible the other is, too */
+    double first;     /* the first value that is not NaN */
+    bool always_both; /* wherever one design is feasible, the other is feasible, too */
     double low, high; /* around the first change of sign */
     bool changes;
 } scan;
@@ -235,7 +237,7 @@ static scan scan_question(explore_worker *w, const explore_question *q)
     return s;
 }
 
-/* The least value from which on the sign has changed. */
+/* The least value at which the sign has changed. */
 static double narrow_crossing(explore_worker *w, const explore_question *q, double low,
                               double high, bool rises)
 {

@@ -4,7 +4,7 @@
 
 #include "explore/bars.h"
 
-/* Fill in what is asked in addition to the best designs. */
+/* Fill in everything that is requested in addition to the best designs. */
 halley_status explore_answer(halley_exploration *e, const halley_study *s,
                              explore_worker *w, explore_bars *bars, halley_error *err);
 

@@ -1,4 +1,4 @@
-/* Error bars depend on the class of a design, the accelerator and the software only. */
+/* Error bars depend only on the class of a design, the accelerator and the software. */
 #include "explore/bars.h"
 
 #include "base/hash.h"

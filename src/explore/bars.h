@@ -1,4 +1,4 @@
-/* explore/bars.h - error bars of many designs, each class of them looked up once. */
+/* explore/bars.h - error bars of many designs; each class is looked up once. */
 #ifndef EXPLORE_BARS_H
 #define EXPLORE_BARS_H
 
@@ -15,7 +15,7 @@ typedef struct explore_bars {
     } at[EXPLORE_MAX_BARS];
 } explore_bars;
 
-/* Of the design that the worker tried last. */
+/* The error bar of the design that the worker tried last. */
 halley_status explore_bars_find(halley_error_bar *out, explore_bars *bars,
                                 const explore_worker *w, halley_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * Reductions. All are order-independent (least by value, then by number), so that blocks
- * may be evaluated by any thread or machine.
+ * Reductions over designs. All are independent of the order (least by value, then by
+ * number), so blocks may be evaluated by any thread or machine.
  */
 #include "explore/collect.h"
 
@@ -120,7 +120,7 @@ void explore_sums_clear(explore_sums *sums, const halley_study *s)
     }
 }
 
-/* Keep the better of two; NaN is no value. */
+/* Keep the better of two values; NaN counts as no value. */
 static void keep_better(double *best, uint64_t *best_id, double value, uint64_t id,
                         bool maximize)
 {
@@ -200,7 +200,7 @@ static bool dominates_row(const halley_study *s, const explore_row *a,
             return false;
         better = better || x != y;
     }
-    return better || a->id <= b->id; /* a design that comes twice is listed once */
+    return better || a->id <= b->id; /* a design that occurs twice is listed once */
 }
 
 bool explore_front_add(explore_rows *front, const halley_study *s, const explore_row *row)
@@ -227,8 +227,8 @@ static int compare_rows(const void *a, const void *b, void *context)
     return explore_better(context, a, b) ? -1 : explore_better(context, b, a);
 }
 
-/* A design under another number: rows of one objective are sorted by number, so the one
- * with the least is there first. */
+/* True if the same design is listed under another number. Rows of equal objective are
+ * sorted by number, so the one with the least number comes first. */
 static bool is_there(const explore_rows *rows, size_t n, const explore_row *row)
 {
     while (n > 0 && rows->at[n - 1].objective[0] == row->objective[0]) {

@@ -1,10 +1,15 @@
 /*
- * Continuous search by NLopt, a third of the samples each: DIRECT (Jones et al. 1993,
- * locally biased) over the whole box; controlled random search (Price 1983; Kaelo and Ali
- * 2006), which finds optima at the edge of what a budget allows, where DIRECT is lost;
- * Subplex (Rowan 1990) from the best point. Axes are walked by position; a position is
- * rounded to the nearest value, of which a continuous range has 4097. A refused design is
- * worse than all others.
+ * Continuous search by NLopt. Each of three methods gets a third of the samples:
+ *
+ * - DIRECT (Jones et al. 1993, locally biased) over the whole box.
+ *
+ * - Controlled random search (Price 1983; Kaelo and Ali 2006). It finds optima at the
+ * edge of what a budget allows, where DIRECT fails.
+ *
+ * - Subplex (Rowan 1990) from the best point.
+ *
+ * Coordinates are positions along the axes. A position is rounded to the nearest value; a
+ * continuous range has 4097 values. A refused design is worse than all others.
  */
 #include "explore/search.h"
 

@@ -1,8 +1,8 @@
 /*
  * Evolutionary search for several objectives and mixed axes: NSGA-II (Deb et al. 2002).
- * Parents by tournament, each digit from one of two parents, mutation to a neighbouring
- * value or any; the next generation is the best by non-domination, then by distance to
- * neighbours. Designs that are refused lose to all others.
+ * Parents are chosen by tournament. Each digit comes from one of two parents and may
+ * mutate to a neighbouring value or to any value. The next generation is the best by
+ * non-domination, then by distance to neighbours. Refused designs lose to all others.
  */
 #include "explore/search.h"
 
@@ -46,7 +46,7 @@ static bool beats_being(const halley_study *s, const being *a, const being *b)
     return better;
 }
 
-/* Rank 0 is beaten by none, rank 1 only by rank 0, ... */
+/* Rank 0 is dominated by none, rank 1 only by rank 0, and so on. */
 static void rank_all(const evolution *e, uint32_t n)
 {
     assert(n > 0);
@@ -151,8 +151,8 @@ static void breed_child(evolution *e, being *child)
     mutate_being(e, child);
 }
 
-/* n new ones after the first `from`, each never seen before; fewer when none is found.
- */
+/* Make n new individuals after the first `from`, each never seen before; fewer if no more
+ * are found. */
 static halley_status make_beings(evolution *e, uint32_t *n, uint32_t from, bool children,
                                  halley_error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * The processes of one run. Rank 0 may be silent for as long as it writes or simulates,
- * but when it was killed and MPI keeps the job alive, the others must not wait for ever.
- * So a thread of rank 0 sends a heartbeat to each rank now and then, and a rank that
- * receives none for a long time takes rank 0 for dead. A rank that does not receive its
- * heartbeats gets no more of them.
+ * The processes of one run. Rank 0 may be silent while it writes or simulates. But if it
+ * was killed and MPI keeps the job alive, the others must not wait for ever. So a thread
+ * of rank 0 regularly sends a heartbeat to each rank. A rank that receives none for a
+ * long time assumes that rank 0 is dead. A rank that does not receive its heartbeats gets
+ * no more of them.
  */
 #include "explore/job.h"
 
@@ -31,7 +31,7 @@ struct halley_job {
     mpi_request *sent; /* by rank: the last heartbeat */
 };
 
-/* Seconds without a heartbeat after which rank 0 is taken for dead. */
+/* Seconds without a heartbeat after which rank 0 is assumed dead. */
 static double read_patience(void)
 {
     double s = 0;
@@ -129,7 +129,7 @@ bool explore_job_is_lost(struct halley_job *p)
     return clock_s() - p->heard_s > p->patience_s;
 }
 
-/* A heartbeat that was sent and not received stays MPI's: its buffer is static. */
+/* MPI still owns a heartbeat that was sent but not received; its buffer is static. */
 void explore_job_free(struct halley_job *p)
 {
     if (!p)

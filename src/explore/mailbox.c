@@ -1,8 +1,8 @@
 /*
- * Non-blocking messages over MPI. A rank can die at any moment, also with a message
- * announced but not yet read from its memory: a blocking receive or send would then wait
- * for ever. So messages move in the background and are tested now and then; one that
- * never arrives delays nobody and costs only its memory.
+ * Non-blocking messages over MPI. A rank can die at any moment, also when a message is
+ * announced but not yet read from its memory. A blocking receive or send would then wait
+ * for ever. So messages move in the background and are tested regularly. A message that
+ * never arrives delays no rank and costs only its memory.
  */
 #include "explore/mailbox.h"
 
@@ -73,7 +73,8 @@ bool explore_mailbox_send(explore_mailbox *box, explore_message *m, int to, int 
     return true;
 }
 
-/* Begin to receive everything announced, after what is being received already. */
+/* Start to receive all announced messages, after those that are already being
+ * received. */
 static bool accept_all(explore_mailbox *box, int tag)
 {
     explore_message **end = &box->in;

@@ -1,8 +1,8 @@
 /*
  * Metrics are rows of one table: the word in files, the key in JSON, CSV and stores,
- * title, unit. Cost of a token is that of a step
- * (capital over its life, and energy; estimate/outer.c) over its tokens. Capital counts
- * NPUs, nodes and network as the cluster prices them.
+ * title, unit. The cost of a token is that of a step over its tokens. The cost of a step
+ * is capital over its life and energy (estimate/outer.c). Capital includes NPUs, nodes
+ * and network at the cluster's prices.
  */
 #include "explore/metric.h"
 
@@ -54,7 +54,7 @@ static const metric_row rows[HALLEY_METRIC_PART] = {
                                   UNITS_MONEY},
 };
 
-/* "time.tp" and "memory.weights", made once from the estimator's own names. */
+/* "time.tp" and "memory.weights", following the estimator's names. */
 static const char *const part_keys[HALLEY_N_PARTS] = {
     "time.forward",    "time.backward",  "time.recompute", "time.tp",      "time.cp",
     "time.ep",         "time.pp",        "time.dp",        "time.bubble",  "time.host",
@@ -63,7 +63,7 @@ static const char *const class_keys[HALLEY_N_MEMORY] = {
     "memory.weights", "memory.gradients", "memory.optimizer", "memory.activations",
     "memory.logits",  "memory.gathered",  "memory.buffers",   "memory.context"};
 
-/* Keys of parts and classes where they are columns; in JSON a dot is an object. */
+/* Keys of parts and classes as columns; in JSON a dot is an object. */
 static const char *const part_columns[HALLEY_N_PARTS] = {
     [HALLEY_PART_FORWARD] = "forward_s",
     [HALLEY_PART_BACKWARD] = "backward_s",
@@ -140,7 +140,7 @@ explore_dims explore_metric_dims(uint32_t metric)
                                : explore_metric_unit(metric));
 }
 
-/* Money of one token is tiny: shown for a million of them. */
+/* The cost of one token is tiny, so it is shown for a million tokens. */
 const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value)
 {
     assert(size > 0 && metric < HALLEY_N_METRICS);
@@ -200,7 +200,7 @@ static double compute_time(const halley_estimate *e)
            e->part_s[HALLEY_PART_RECOMPUTE];
 }
 
-/* The whole run, as halley_numbers_run has it. */
+/* The whole run, as in halley_numbers_run. */
 static void add_training(double out[HALLEY_N_METRICS], const halley_estimate *e,
                          double run, double step)
 {
@@ -244,7 +244,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
         out[HALLEY_METRIC_CLASS + i] = e->memory_bytes[i];
 }
 
-/* The largest part other than compute, with the dimension of the network it crosses. */
+/* The largest part other than compute, with the network dimension that it crosses. */
 static int largest_other(const halley_estimate *e)
 {
     assert(e->step_s > 0);

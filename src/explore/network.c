@@ -1,4 +1,4 @@
-/* explore/network.c - the networks of a study, made on demand and kept. */
+/* explore/network.c - the networks of a study, built on demand and cached. */
 #include "explore/network.h"
 
 #include "base/array.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One network, or why there is none. */
+/* One network, or why it cannot be built. */
 typedef struct known_network {
     const halley_cluster *origin;
     uint32_t n_npus;
@@ -103,7 +103,7 @@ static const known_network *get_network(explore_networks *n, const explore_desig
             break;
         if (is_network_of(n->list.at[id], d, n_npus))
             return n->list.at[id];
-        key = hash_u64(key + 1); /* taken by another one */
+        key = hash_u64(key + 1); /* the key is used by another network */
     }
     known_network *k = make_network(d, n_npus);
     if (k == NULL)
@@ -116,7 +116,7 @@ static const known_network *get_network(explore_networks *n, const explore_desig
     return map64_set(&n->by_key, key, (uint32_t)n->list.n - 1) ? k : NULL;
 }
 
-/* What belongs to the network; devices, cost and failures stay the design's own. */
+/* Copy what belongs to the network; the design keeps its devices, cost and failures. */
 static void take_network(halley_cluster *to, const halley_cluster *from)
 {
     to->network = from->network;

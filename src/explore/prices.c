@@ -1,4 +1,4 @@
-/* What money was counted with, in words: a report without its prices cannot be judged. */
+/* The prices that were used, in words: cost figures cannot be judged without them. */
 #include "base/number/number.h"
 #include "base/number/units.h"
 #include "explore/study/study.h"
@@ -18,7 +18,7 @@ typedef struct price_words {
     size_t n, size;
 } price_words;
 
-/* Four digits; from 1,000 on whole, with separators: 12,000. */
+/* Four digits; from 1,000 on whole numbers with separators: 12,000. */
 static void print_price(char to[NUMBER_TEXT + 8], double value)
 {
     if (value < 999.95 || value > 1e15) {
@@ -36,7 +36,7 @@ static void print_price(char to[NUMBER_TEXT + 8], double value)
     to[k] = '\0';
 }
 
-/* "; " and the words; what has no price is left out. */
+/* Append "; " and the words; items without a price are left out. */
 static void add_price(price_words *w, double value, const char *before, const char *after)
 {
     if (!(value > 0) || w->n >= w->size)
@@ -71,7 +71,7 @@ static void print_prices(char *to, size_t size, const halley_cluster *c)
     add_price(&w, cost->pue, "PUE ", "");
 }
 
-/* A cluster of this name that comes before the i-th? */
+/* True if an earlier cluster has the name of the i-th. */
 static bool is_repeated(const halley_study *s, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -87,7 +87,8 @@ bool halley_study_prices(halley_study_price *out, const halley_study *study, uin
     for (size_t k = 0; k < study->loader.clusters.n; k++) {
         if (is_repeated(study, k) || n++ != i)
             continue;
-        /* The only one is that of the base design, with what the study sets in it. */
+        /* If there is only one cluster, use that of the base design, with the values that
+         * the study sets. */
         const halley_cluster *const c = study->loader.clusters.n == 1
                                             ? &study->base.cluster
                                             : study->loader.clusters.at[k];

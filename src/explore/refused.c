@@ -1,7 +1,7 @@
 /*
- * A system that no feasible design has is named with its reason: all else as in the best
- * design, its plan chosen again where the study chooses it, what is it refused for, and
- * if it is memory, by how little does it miss?
+ * Explain why no feasible design has some value of an axis. Everything else is as in the
+ * best design, and the plan is chosen again if the study chooses it. The answer is the
+ * reason of the refusal and, if that is memory, the least excess.
  */
 #include "explore/refused.h"
 
@@ -13,8 +13,8 @@
 
 enum { MOST_VALUES = 64, MOST_PLANS = 1 << 16 };
 
-/* Try all plans of the design; false when one of them is feasible: the search did not
- * look at it. */
+/* Try all plans of the design. Returns false if one of them is feasible, which means that
+ * the search did not evaluate it. */
 static bool explain_refusal(halley_refused_value *out, explore_worker *w, uint64_t id)
 {
     const uint64_t inner = w->study->inner_size <= MOST_PLANS ? w->study->inner_size : 1;

@@ -1,4 +1,4 @@
-/* explore/refused.h - why nothing is feasible with some values of an axis. */
+/* explore/refused.h - why no design is feasible with some values of an axis. */
 #ifndef EXPLORE_REFUSED_H
 #define EXPLORE_REFUSED_H
 

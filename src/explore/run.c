@@ -1,11 +1,11 @@
 /*
- * Running a study. Designs are evaluated in blocks on all cores; a wave of blocks is
- * merged and, by a thread of its own, stored while the next is evaluated. What is kept in
- * memory is the best rows, the Pareto front and sums by axis, not the designs.
+ * Run a study. Designs are evaluated in blocks on all cores. A wave of blocks is merged,
+ * and a separate thread stores it while the next wave is evaluated. Only the best rows,
+ * the Pareto front and sums by axis are kept in memory, not the designs.
  *
- * Where each outer design has very many plans to choose from, it is evaluated in pieces,
- * so that a wave, which is what a kill loses, is short also then. The best of the pieces
- * so far is carried from wave to wave, and the store knows its number.
+ * If each outer design has very many plans to choose from, it is evaluated in pieces. So
+ * waves stay short, and a kill loses at most the waves in progress. The best of the
+ * pieces so far is carried from wave to wave, and the store records its number.
  */
 #include "base/array.h"
 #include "base/clock.h"
@@ -28,7 +28,8 @@
 #include <string.h>
 
 static const double most_exhaustive = 2e10;
-static const double check_most_s = 0.1; /* of a resumed store, after each wave */
+static const double check_most_s = 0.1; /* time for checking a resumed store after each
+                                           wave */
 enum { BETWEEN = 128 };
 
 static void block_fini(explore_block *b)
@@ -130,7 +131,7 @@ static bool in_pieces(const explore_run *r)
     return !r->ids && r->n_pieces > 1;
 }
 
-/* Plans of one outer design, by number. */
+/* A range of plans of one outer design. */
 typedef struct part {
     uint64_t first, n;
 } part;
@@ -191,7 +192,7 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
     return count_designs(r, b, &counted) ? HALLEY_OK : watcher_error(&r->look, err);
 }
 
-/* A block of one piece: its best row is kept once the outer design is done. */
+/* Merge a block of one piece: its best row is kept once the outer design is complete. */
 static halley_status merge_piece(explore_run *r, explore_block *b, uint64_t piece,
                                  halley_error *err)
 {
@@ -260,7 +261,8 @@ halley_status explore_run_flush(explore_run *r, halley_error *err)
     return r->write_status;
 }
 
-/* Hand the finished wave to the storing thread; the other one is free by then. */
+/* Pass the finished wave to the storing thread, which has finished the previous one by
+ * then. */
 static halley_status hand_over(explore_run *r, uint32_t n_blocks, halley_error *err)
 {
     assert(n_blocks > 0 && n_blocks <= EXPLORE_WAVE);
@@ -287,8 +289,8 @@ uint64_t explore_run_wave_size(const explore_run *r)
     return r->per_block * EXPLORE_WAVE;
 }
 
-/* What a kill loses is the wave in the making and the one that is being written: when
- * they take long the next are smaller. No result depends on it. */
+/* A kill loses the wave that is being evaluated and the one that is being written. If
+ * waves take long, the next ones are smaller. Results do not depend on this. */
 static void pace_waves(explore_run *r, uint32_t n_blocks, double taken_s)
 {
     assert(taken_s >= 0);
@@ -319,7 +321,7 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
         TRY(merge_block(r, &r->blocks[r->wave][i], err));
     }
     if (n_failures != mem_failure_count())
-        return error_nomem(err); /* a design may lack something: the wave is not kept */
+        return error_nomem(err); /* a design may be incomplete: discard the wave */
     r->reached.next = ids ? r->reached.next + n : first + n;
     TRY(hand_over(r, n_blocks, err));
     pace_waves(r, n_blocks, clock_s() - start);
@@ -346,7 +348,7 @@ static void take_answer(explore_answered *out, const explore_row *row)
     memcpy(out->objective, row->objective, sizeof out->objective);
 }
 
-/* Rows of the wave just merged stand in the order of the designs asked for. */
+/* Rows of the wave that was just merged are in the order of the requested designs. */
 static void match_answers(explore_answered *out, const explore_run *r,
                           const uint64_t *ids, uint64_t n)
 {
@@ -404,7 +406,7 @@ static bool take_stored(void *context, const explore_row *stored)
 static halley_status load_state(explore_run *r, const char *path, halley_error *err)
 {
     str state;
-    const uint64_t n_outer = r->reached.next / r->n_pieces; /* that are done */
+    const uint64_t n_outer = r->reached.next / r->n_pieces; /* complete ones */
     TRY(explore_store_state(&state, r->store, err));
     const uint64_t n_failures = mem_failure_count();
     if ((state.n > 0) != (r->reached.next > 0) ||
@@ -450,7 +452,7 @@ static halley_status run_all(explore_run *r, halley_error *err)
     return explore_run_waves(r, NULL, (uint64_t)s->size / s->inner_size, err);
 }
 
-/* Rows as candidates: each is evaluated once more, for its plan and its words. */
+/* Turn rows into candidates. Each is evaluated again to get its plan and its texts. */
 static halley_status list_candidates(halley_candidate **out, uint32_t *n_out,
                                      const explore_rows *rows, explore_worker *w,
                                      explore_bars *bars, halley_error *err)
@@ -479,7 +481,8 @@ static int by_first_objective(const void *a, const void *b, void *context)
 static halley_status copy_sums(halley_exploration *e, explore_run *r, halley_error *err)
 {
     assert(r->study->n_axes <= HALLEY_MAX_AXES);
-    /* The block of memory changes hands; exploration_free frees it by its first part. */
+    /* The exploration takes over the block of memory; exploration_free frees it by its
+     * first part. */
     e->n_axes = r->study->n_axes;
     memcpy(e->marginals, r->sums.marginals, sizeof e->marginals);
     e->n_heats = r->sums.n_heats;
@@ -494,7 +497,8 @@ static halley_status copy_sums(halley_exploration *e, explore_run *r, halley_err
 
 enum { MOST_SLICE = 24 };
 
-/* Peak, on-chip memory, bandwidth of local memory: what a roofline is made of. */
+/* True for parameters that define a roofline: peak, on-chip memory, bandwidth of local
+ * memory. */
 static bool moves_roof(const explore_axis *a)
 {
     const param_kind kind = a->refs[0].param->kind;
@@ -556,7 +560,7 @@ static int most_first(const void *a, const void *b)
     return strcmp(x->reason, y->reason);
 }
 
-/* The defaults of the best design. */
+/* List the defaults that the best design uses. */
 static void list_assumed(halley_exploration *e, explore_worker *w)
 {
     explore_row row;
@@ -703,7 +707,7 @@ halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *st
                             .n_designs = study->size,
                             .n_to_evaluate = halley_study_looked_at(study)};
     TRY(explore_run_new(&r, study, threads, 1, err));
-    /* An even sample, in steps that share no factor with the axes. */
+    /* An even sample, with a step that has no common factor with the axes. */
     uint64_t n = 200000 / study->inner_size;
     n = n < 1 ? 1 : n > explore_run_wave_size(r) ? explore_run_wave_size(r) : n;
     n = n > n_outer ? n_outer : n;

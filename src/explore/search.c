@@ -1,11 +1,11 @@
 /*
- * Searches for spaces too large to try each design. All work on the digits of outer
- * designs (with `plan: best` each represents its best plan), all are repeatable from the
- * seed, and none looks at a design twice.
+ * Searches for spaces that are too large to try each design. All work on the digits of
+ * outer designs (with `plan: best`, each represents its best plan). All are reproducible
+ * from the seed, and none evaluates a design twice.
  *
- * Random draws; Latin hypercube (McKay et al. 1979) draws so that every axis is covered
- * evenly. A run that stopped goes on by drawing again what was done without evaluating
- * it. The evolutionary search is in evolve.c, the continuous one in descend.c.
+ * Random search draws designs independently. Latin hypercube sampling (McKay et al. 1979)
+ * covers every axis evenly. A resumed run repeats the earlier draws without evaluating
+ * them. The evolutionary search is in evolve.c, the continuous one in descend.c.
  */
 #include "explore/search.h"
 
@@ -20,7 +20,8 @@ static uint64_t outer_size(const halley_study *s)
     return (uint64_t)s->size / s->inner_size;
 }
 
-/* A space no larger than the sample is tried as a whole: then the answer is exact. */
+/* A space that is not larger than the sample is tried as a whole, so the answer is
+ * exact. */
 bool explore_search_is_exhaustive(const halley_study *s)
 {
     return s->search.method == EXPLORE_EXHAUSTIVE || s->search.samples >= outer_size(s);
@@ -79,7 +80,7 @@ static void shuffle_list(uint32_t *list, uint32_t n, rng *random)
     }
 }
 
-/* One axis after the other adds its digit to every sample's number. */
+/* One axis after the other adds its digit to the number of every sample. */
 static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
                        const halley_study *s)
 {

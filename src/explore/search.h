@@ -1,4 +1,4 @@
-/* explore/search.h - what the searches share. */
+/* explore/search.h - functions that the searches share. */
 #ifndef EXPLORE_SEARCH_H
 #define EXPLORE_SEARCH_H
 
@@ -6,24 +6,22 @@
 #include "base/rng.h"
 #include "explore/run.h"
 
-/* Does the run of this study try every design, in the order of their numbers? */
+/* True if the run of this study tries every design, in the order of their numbers. */
 bool explore_search_is_exhaustive(const halley_study *s);
 void explore_draw(uint32_t *digits, const halley_study *s, rng *random);
 /* The number of an outer design; its first plan is that times inner_size. */
 uint64_t explore_outer_id(const halley_study *s, const uint32_t *digits);
-/* Not in `seen` yet? *memory becomes false when there was no room to remember it. */
+/* True if `id` is not in `seen` yet. *memory becomes false if it could not be added. */
 bool explore_first_time(map64 *seen, uint64_t id, bool *memory);
 
-/* One answer of a search that goes by answers. */
+/* One answer, for searches that choose designs by earlier answers. */
 typedef struct explore_answered {
     bool feasible;
     double objective[HALLEY_MAX_OBJECTIVES];
 } explore_answered;
 
-/*
- * Evaluate outer designs, none twice; what a resumed store knows is taken from it. n at
- * most a wave.
- */
+/* Evaluate outer designs, none twice; results in a resumed store are reused. n is at most
+ * a wave. */
 halley_status explore_ask(explore_answered *out, explore_run *r, const uint64_t *ids,
                           uint64_t n, halley_error *err);
 

@@ -1,11 +1,13 @@
 /*
- * Settling. A search ranks designs by the closed form of their schedule, which is at most
- * 12 % off (workload/schedule_form.c). What it reports is evaluated pass by pass, as
- * `halley estimate` does: every design within 12 % of the best by the first objective, at
- * least 200 and at most EXPLORE_MOST_NEAR of them, the front, and the designs behind
- * marginals and heat maps. With `plan: best` the plan of the best designs is chosen
- * again, among those that the closed form ranks first. Rows that a constraint on results
- * refuses when they are exact are dropped from the lists.
+ * Settling. A search ranks designs by the closed form of their schedule, whose error is
+ * at most 12 % (workload/schedule_form.c). Reported designs are evaluated pass by pass,
+ * as `halley estimate` does. These are all designs within 12 % of the best by the first
+ * objective, but at least 200 and at most EXPLORE_MOST_NEAR. The front and the designs in
+ * marginals and heat maps are settled as well.
+ *
+ * With `plan: best`, the plan of the best designs is chosen again, among those that the
+ * closed form ranks first. Rows whose exact results violate a constraint are removed from
+ * the lists.
  */
 #include "explore/settle.h"
 
@@ -18,9 +20,10 @@
 
 enum {
     FEWEST_NEAR = 200,
-    MOST_PLANS = 1 << 16,       /* chosen again for a design */
-    MOST_TRIED = 2000000,       /* plans tried again in all */
-    MOST_MARGINAL_VALUES = 2500 /* of an axis whose marginals are made exact */
+    MOST_PLANS = 1 << 16,       /* most plans of a design for which the plan is chosen
+                                   again */
+    MOST_TRIED = 2000000,       /* total number of plans that are tried again */
+    MOST_MARGINAL_VALUES = 2500 /* largest axis whose marginals are made exact */
 };
 
 typedef struct settle_task {
@@ -32,7 +35,7 @@ typedef struct settle_task {
 
 typedef struct settling {
     explore_run *r;
-    ARRAY(settle_task) tasks; /* by id, those that do not choose a plan first */
+    ARRAY(settle_task) tasks; /* by id; those that do not choose a plan come first */
 } settling;
 
 static bool add_task(settling *s, uint64_t id, bool replans)
@@ -69,7 +72,7 @@ static void drop_repeats(settling *s)
     s->tasks.n = n;
 }
 
-/* Of the best by the closed form, those that may be the best. */
+/* The number of rows, best first by the closed form, that may be the best. */
 static size_t count_near(const explore_run *r)
 {
     const explore_rows *best = &r->best.rows;
@@ -81,7 +84,7 @@ static size_t count_near(const explore_run *r)
     return n;
 }
 
-/* Is the i-th of the best to choose its plan again? */
+/* True if the i-th best design chooses its plan again. */
 static bool is_replanned(const halley_study *s, size_t i)
 {
     return s->inner_size > 1 && s->inner_size <= MOST_PLANS &&
@@ -137,11 +140,11 @@ static halley_status run_settle_task(void *context, size_t i, uint32_t worker,
     t->ok = t->replans
                 ? explore_worker_best_exact(w, &t->row, t->id - t->id % inner, inner)
                 : explore_worker_best_exact(w, &t->row, t->id, 1);
-    /* Without memory there is no walk. */
+    /* Without memory the schedule is not walked. */
     return t->ok && !t->row.walked ? error_nomem(err) : HALLEY_OK;
 }
 
-/* The lists, of settled rows. */
+/* Build the lists from the settled rows. */
 static halley_status take_lists(settling *s, size_t n_near, halley_error *err)
 {
     explore_run *r = s->r;
@@ -201,7 +204,7 @@ static void take_sums(settling *s)
             explore_sums_improve(&r->sums, r->study, &s->tasks.at[i].row);
 }
 
-/* Is the row of this design in the store replaced by another task's? */
+/* True if another task's row replaces the row of this design in the store. */
 static bool is_overruled(const settling *s, const settle_task *t)
 {
     const settle_task *other = t->replans ? NULL : find_task(s, t->id, true);

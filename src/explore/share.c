@@ -1,14 +1,16 @@
 /*
- * Many machines, over MPI. Rank 0 hands out blocks of a wave and evaluates some itself
- * between looks at its mail; every other rank has two blocks to do, so that it
- * never waits for that. A block comes back as one message with its rows, front, sums and
- * reasons, and goes into its place in the wave: the result is that of one process.
+ * A run on many machines, over MPI. Rank 0 hands out the blocks of a wave and evaluates
+ * some itself between checks of its mailbox. Every other rank has two blocks queued, so
+ * that it never waits for rank 0. A block returns as one message with its rows, front,
+ * sums and reasons, and is put into its place in the wave. The result is that of one
+ * process.
  *
- * A rank that is silent long after it should have answered is taken for dead: its blocks
- * are done again, and should it answer after all, that is dropped and it gets work again.
- * This needs an MPI that lets the job live (mpirun --enable-recovery); others end
- * the job with the rank, the store holds what was committed, and --resume goes on.
- * No call waits inside MPI for another rank, since that rank may be the dead one.
+ * A rank that is silent long after it should have answered is assumed dead, and its
+ * blocks are evaluated again. If it answers after all, the answer is dropped and the rank
+ * gets work again. This needs an MPI that keeps the job alive (mpirun --enable-recovery).
+ * Other MPIs end the job with the rank; the store then holds what was committed, and
+ * --resume continues. No call waits inside MPI for another rank, because that rank may be
+ * dead.
  */
 #include "explore/share.h"
 
@@ -27,16 +29,16 @@
 
 enum { AHEAD = 2 };
 
-/* Silence after which a rank is given up: that many seconds, and that many times the
- * longest block. */
+/* Silence after which a rank is assumed dead: the larger of that many seconds and that
+ * many times the longest block. */
 static const double patience_s = 3, patience_blocks = 20;
 
-/* What is sent to do; n ids follow in the same message when has_ids. n = 0: stop. */
+/* Work for a rank; n ids follow in the same message if has_ids. n = 0: stop. */
 typedef struct order {
     uint64_t wave, block, first, n, has_ids;
 } order;
 
-/* What comes back; rows, front and sums follow in the same message. */
+/* The answer; rows, front and sums follow in the same message. */
 typedef struct done {
     uint64_t wave, block, n_rows, n_front, n_feasible, n_evaluated;
     double took_s;
@@ -65,7 +67,7 @@ static halley_status start_mpi(halley_explore_opts *o, halley_error *err)
     return explore_job_new(&o->job, mpi, o->rank, o->n_ranks, threads, err);
 }
 
-/* One process of srun or mpirun needs no MPI, and may be without the plug-in. */
+/* A single process of srun or mpirun needs no MPI, and the plug-in may be missing. */
 halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
 {
     o->rank = 0;
@@ -73,7 +75,8 @@ halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
     return mpi_count_started() > 1 ? start_mpi(o, err) : HALLEY_OK;
 }
 
-/* One word to all other ranks, whether they receive it or not; it stays where it is. */
+/* Send one word to all other ranks, whether they receive it or not; the word must stay
+ * valid. */
 static void send_to_all(const mpi_plugin *mpi, const void *word, int n, int tag,
                         uint32_t n_ranks)
 {
@@ -85,16 +88,16 @@ static void send_to_all(const mpi_plugin *mpi, const void *word, int n, int tag,
     }
 }
 
-/* Has rank 0 said that nobody should wait for a dead rank any longer, or is it dead
- * itself? */
+/* True if rank 0 has said that no rank should wait for a dead rank any longer, or if rank
+ * 0 itself is dead. */
 static bool must_leave(struct halley_job *job)
 {
     return explore_job_mpi(job)->probe(0, TAG_LEAVE) || explore_job_is_lost(job);
 }
 
-/* MPI_Finalize waits for all ranks, and a dead one never comes: see that all are here
- * first. The others wait for rank 0 however long it writes, rank 0 waits for them a
- * while. */
+/* MPI_Finalize waits for all ranks, and a dead rank never arrives. So check first that
+ * all are here. The others wait for rank 0 as long as it writes; rank 0 waits for them
+ * only for a while. */
 static bool all_are_here(const halley_explore_opts *o, const mpi_plugin *mpi)
 {
     assert(o->rank < o->n_ranks);
@@ -129,22 +132,22 @@ void halley_explore_leave(halley_explore_opts *o)
         mpi->stop();
 }
 
-/* What rank 0 knows of another rank. */
+/* What rank 0 knows about another rank. */
 typedef struct mate {
-    uint32_t n;       /* blocks it has to do ... */
+    uint32_t n;       /* number of blocks it has to evaluate ... */
     order has[AHEAD]; /* ... these */
-    bool silent;      /* taken for dead */
-    double heard_s;   /* when it last answered or, idle, was given work */
+    bool silent;      /* assumed dead */
+    double heard_s;   /* when it last answered, or got work while idle */
 } mate;
 
 struct explore_share {
     mate *mates; /* by rank */
     uint32_t n_ranks;
-    uint64_t wave; /* distinguishes the answers of this one from late ones */
+    uint64_t wave; /* distinguishes answers of this wave from late ones */
     uint32_t n_blocks, next, n_done;
     bool is_done[EXPLORE_WAVE];
-    uint32_t again[EXPLORE_WAVE], n_again; /* taken back */
-    double longest_s;                      /* block */
+    uint32_t again[EXPLORE_WAVE], n_again; /* blocks to evaluate again */
+    double longest_s;                      /* time of the longest block */
     explore_mailbox mail;
 };
 
@@ -220,7 +223,7 @@ static bool send_order(explore_run *r, uint32_t to, const order *o)
     return explore_mailbox_send(&r->share->mail, l, (int)to, TAG_WORK);
 }
 
-/* Fill the rank's desk. */
+/* Send blocks until the rank has AHEAD of them. */
 static void send_orders(explore_run *r, uint32_t to)
 {
     assert(to < r->n_ranks);
@@ -239,7 +242,7 @@ static void send_orders(explore_run *r, uint32_t to)
     }
 }
 
-/* A block from the mail, into its place. */
+/* Put a received block into its place. */
 static halley_status unpack_block(explore_run *r, const done *d, halley_error *err)
 {
     explore_block *b = &r->blocks[r->wave][d->block];
@@ -287,14 +290,14 @@ static halley_status receive_block(explore_run *r, int from, const done *d,
     if (d->took_s > h->longest_s)
         h->longest_s = d->took_s;
     if (d->wave != h->wave || h->is_done[d->block])
-        return HALLEY_OK; /* too late: it was done again */
+        return HALLEY_OK; /* too late: it was evaluated again */
     h->is_done[d->block] = true;
     h->n_done++;
     watcher_add(&r->look, d->n_evaluated);
     return unpack_block(r, d, err);
 }
 
-/* *any: something came. */
+/* Process all received messages. *any is true if there was one. */
 static halley_status read_mail(explore_run *r, bool *any, halley_error *err)
 {
     explore_mailbox *mail = &r->share->mail;
@@ -316,8 +319,8 @@ static halley_status read_mail(explore_run *r, bool *any, halley_error *err)
     }
 }
 
-/* In the middle of a block of its own rank 0 reads its mail, too: some blocks take ten
- * times as long as others, and nobody shall wait for that. */
+/* Rank 0 also checks its mailbox while it evaluates a block. Some blocks take ten times
+ * as long as others, and no rank should wait for that. */
 static halley_status read_between(explore_run *r, halley_error *err)
 {
     bool any;
@@ -376,8 +379,8 @@ halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error
     return HALLEY_OK;
 }
 
-/* The answer is on its way when the next block is begun; false when memory ran out or
- * nothing can be sent. */
+/* Send an answer. It is in transit while the next block is evaluated. False if memory ran
+ * out or nothing can be sent. */
 static bool send_done(explore_run *r, explore_mailbox *mail, done *d)
 {
     const explore_block *b = &r->blocks[0][0];
@@ -403,7 +406,7 @@ static bool send_done(explore_run *r, explore_mailbox *mail, done *d)
     return explore_mailbox_send(mail, l, 0, TAG_DONE);
 }
 
-/* Asks now and then instead of waiting inside MPI, which would keep a core busy. */
+/* Polls at intervals instead of waiting inside MPI, which would keep a core busy. */
 static halley_status wait_for_order(explore_run *r, explore_mailbox *mail,
                                     explore_message **l, halley_error *err)
 {
@@ -464,7 +467,8 @@ halley_status explore_share_work(explore_run *r, halley_error *err)
     return status;
 }
 
-/* After a failure others may still be sending: they can stop only when that is taken. */
+/* After a failure others may still be sending; they can stop only when their messages are
+ * received. */
 static void drain_mail(explore_run *r)
 {
     struct explore_share *h = r->share;

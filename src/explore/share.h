@@ -6,12 +6,12 @@
 
 /* Rank 0: evaluate the blocks of this wave together with the others. */
 halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error *err);
-/* The others: evaluate blocks until rank 0 says stop. */
+/* Other ranks: evaluate blocks until rank 0 says stop. */
 halley_status explore_share_work(explore_run *r, halley_error *err);
-/* Rank 0: let the others go. Nothing to do when alone. `r` may be NULL: nothing was
- * evaluated. */
+/* Rank 0: release the other ranks. Does nothing if there are none. `r` may be NULL if
+ * nothing was evaluated. */
 void explore_share_stop(explore_run *r, const halley_explore_opts *o);
-/* What a run knows of the others; NULL is allowed. */
+/* What a run knows about the other ranks; NULL is allowed. */
 struct explore_share;
 void explore_share_free(struct explore_share *share);
 

@@ -1,4 +1,4 @@
-/* explore/state.c - what a run keeps of the designs that it has seen, as bytes. */
+/* explore/state.c - serialize what a run keeps of the designs that it has evaluated. */
 #include "explore/state.h"
 
 #include "explore/search.h"
@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Read on a machine with another order of bytes it is another number. */
+/* Reads as another number on a machine with another byte order. */
 static const uint64_t state_mark = UINT64_C(0x3165746174732e68);
 
 bool explore_state_suffices(const halley_study *s)
@@ -41,7 +41,7 @@ void explore_state_save(strbuf *out, const explore_run *r)
     save_bytes(out, r->sums.memory, explore_sums_bytes(&r->sums, r->study));
 }
 
-/* The next n bytes; false when there are fewer. */
+/* Read the next n bytes; false if there are fewer. */
 static bool load_bytes(void *to, str *from, size_t n)
 {
     if (from->n < n)

@@ -1,10 +1,10 @@
 /*
- * Verification: the roles of a plan (estimate/plan_roles.c) on the simulator, message by
- * message, against the estimate of the same plan. The network is the cluster's. Both
- * prices and the factor by which ranks wait for each other are shared; what contends, and
- * how stages wait for each other, is simulated. A plan with more than
- * MOST_RANKS ranks is simulated with fewer data-parallel replicas, each with the same
- * work, and both figures are of that smaller run.
+ * Verification: simulate the roles of a plan (estimate/plan_roles.c) message by message,
+ * and compare with the estimate of the same plan. The network is the cluster's.
+ * Simulation and estimate share the prices and the factor by which ranks wait for each
+ * other. Contention, and how stages wait for each other, is simulated. A plan with more
+ * than MOST_RANKS ranks is simulated with fewer data-parallel replicas, each with the
+ * same work. Both figures then refer to that smaller run.
  */
 #include "explore/verify.h"
 
@@ -29,7 +29,7 @@ static uint32_t ranks_of(const halley_plan *p)
     return p->tp * p->cp * p->pp * p->dp;
 }
 
-/* Fewer replicas, each with the batch it had. */
+/* Use fewer replicas, each with its original batch. */
 static bool shrink_design(explore_design *d)
 {
     assert(d->plan.dp > 0);
@@ -49,7 +49,7 @@ static bool shrink_design(explore_design *d)
     return true;
 }
 
-/* The design's cluster with as many NPUs as the plan has ranks. */
+/* The design's cluster with one NPU per rank of the plan. */
 static halley_status make_cluster(halley_cluster **out, const explore_design *d,
                                   halley_error *err)
 {
@@ -66,7 +66,8 @@ static halley_status make_cluster(halley_cluster **out, const explore_design *d,
     return status;
 }
 
-/* The time of the plan's programs, without the waiting of ranks for each other. */
+/* The time of the plan's programs, without the factor by which ranks wait for each
+ * other. */
 static halley_status simulate_design(double *out_s, const explore_design *d,
                                      const halley_watch *watch, halley_error *err)
 {
@@ -138,11 +139,11 @@ typedef struct verify_job {
     halley_exploration *e;
     explore_worker *workers;   /* by thread */
     const halley_watch *watch; /* the caller's; NULL = none */
-    pthread_mutex_t lock;      /* looks come one at a time */
+    pthread_mutex_t lock;      /* one call of `look` at a time */
     uint32_t n, n_done;
 } verify_job;
 
-/* What one of several simulations reports is a design of many. */
+/* Report progress of one of several simulations as designs of the whole. */
 static bool look_at_designs(void *context, const halley_progress *progress)
 {
     verify_job *j = context;
@@ -166,7 +167,7 @@ static halley_status verify_task(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-/* Simulations share nothing, so their number at a time changes no result. */
+/* Simulations share nothing, so running several at a time changes no result. */
 static halley_status verify_all(verify_job *j, const explore_worker *w, uint32_t threads,
                                 halley_error *err)
 {

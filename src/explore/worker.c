@@ -1,10 +1,10 @@
 /*
- * Moving through the space like an odometer: only the axes from the first changed digit
- * on are set again. Some changes set everything anew, from the base: whole things, fixed
- * values, all other axes. Those are changes of whole things (a cluster, a model), which
- * overwrite what was set inside them; of rows of tied parameters of which not all set the
- * same ones; and of what scales others with it (peak, width, heads), since a design must
- * not depend on the way to it, not even in the last digit.
+ * Move through the space like an odometer: only the axes from the first changed digit on
+ * are set again. Some changes set the whole design again, starting from the base: whole
+ * objects, fixed values, all other axes. There are three such changes. Whole objects (a
+ * cluster, a model) overwrite values that were set inside them. Rows of tied parameters
+ * may not all set the same ones. Some parameters scale others (peak, width, heads). A
+ * design must not depend on the designs before it, not even in the last digit.
  */
 #include "explore/worker.h"
 
@@ -38,7 +38,7 @@ void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t design
     r->at[i].seen.designs += designs;
 }
 
-/* "tensor parallelism 7 does not divide ..." is one reason, whatever the numbers. */
+/* "tensor parallelism 7 does not divide ..." is one reason, whatever the number. */
 static void refuse_text(explore_worker *w, const char *sentence)
 {
     assert(sentence[0] != '\0');
@@ -147,7 +147,7 @@ static bool fill_degree(explore_worker *w)
     return true;
 }
 
-/* Tiers without capacity or bandwidth are not there. */
+/* Remove tiers without capacity or bandwidth. */
 static void tidy_tiers(halley_npu *npu)
 {
     uint32_t n = npu->n_tiers ? 1 : 0;
@@ -198,7 +198,7 @@ static bool meets_conditions(explore_worker *w, const double *metrics)
     return true;
 }
 
-/* The network that the design's keys and number of NPUs make. */
+/* Set the network that follows from the design's keys and number of NPUs. */
 static bool set_network(explore_worker *w)
 {
     explore_design *d = &w->design;
@@ -233,13 +233,13 @@ static bool check_design(explore_worker *w)
     if (!set_network(w))
         return false;
     if (halley_plan_check_npu(&d->plan, &d->cluster.npu, &err) != HALLEY_OK) {
-        explore_reasons_add(&w->reasons, err.text, 1); /* digits belong to the name */
+        explore_reasons_add(&w->reasons, err.text, 1); /* digits are part of the name */
         return false;
     }
     return true;
 }
 
-/* Estimate the design; false when it does not fit and has to. */
+/* Estimate the design; false if it does not fit but must. */
 static bool price_design(explore_worker *w)
 {
     const explore_design *d = &w->design;
@@ -251,7 +251,7 @@ static bool price_design(explore_worker *w)
     return !must_fit || w->estimate.fits;
 }
 
-/* What the fullest memory of a design lacks. */
+/* How many bytes the fullest memory of a design lacks. */
 static double find_excess(const halley_estimate *e)
 {
     const double local = e->peak_bytes - (1 - e->headroom) * e->capacity_bytes;
@@ -372,7 +372,7 @@ static void add_to_shortlist(shortlist *to, const halley_study *s, const explore
     to->at[at] = *row;
 }
 
-/* The row once more, pass by pass. */
+/* Evaluate the row again, pass by pass. */
 static bool try_exactly(explore_worker *w, explore_row *row, uint64_t id)
 {
     w->exact = true;
@@ -429,7 +429,7 @@ static bool sets_parameter(const explore_fixed *list, uint32_t n, const explore_
     return false;
 }
 
-/* One plan of the inner axes that the list does not set itself. */
+/* Try one plan of the inner axes that the list does not set. */
 static bool try_fixed_plan(explore_worker *w, explore_row *row, const explore_fixed *list,
                            uint32_t n, uint64_t inner, bool *skip)
 {

@@ -1,4 +1,4 @@
-/* explore/worker.h - one thread's place in the space: move to a design, try it. */
+/* explore/worker.h - one thread's position in the space: move to a design, try it. */
 #ifndef EXPLORE_WORKER_H
 #define EXPLORE_WORKER_H
 
@@ -14,7 +14,7 @@ typedef struct explore_reasons {
     } at[EXPLORE_MAX_REASONS];
 } explore_reasons;
 
-/* Add `designs` under a reason; beyond EXPLORE_MAX_REASONS they go to the last. */
+/* Add `designs` to a reason; beyond EXPLORE_MAX_REASONS they are added to the last. */
 void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t designs);
 
 /* A feasible design. */
@@ -23,22 +23,24 @@ typedef struct explore_row {
     uint64_t key; /* explore_design_key */
     double objective[HALLEY_MAX_OBJECTIVES];
     double metrics[HALLEY_N_METRICS];
-    bool walked;  /* its schedule pass by pass, or without one; else in closed form */
-    bool settled; /* evaluated a second time, exactly (explore/settle.h) */
+    bool walked;  /* its schedule was evaluated pass by pass, or it has none; else in
+                     closed form */
+    bool settled; /* evaluated again, exactly (explore/settle.h) */
 } explore_row;
 
 typedef struct explore_worker {
     const halley_study *study;
     explore_design raw;    /* as the axes set it */
-    explore_design design; /* with what follows, checked: after a try */
+    explore_design design; /* after a try: checked, with the values that follow */
     halley_estimate estimate;
     uint32_t digits[HALLEY_MAX_AXES];
     bool placed;
-    bool relaxed; /* constraints are not asked, only arithmetic */
-    bool no_fill; /* the degree that fills the NPUs was given */
-    bool exact;   /* walk schedules pass by pass; else their closed form ranks designs */
+    bool relaxed; /* do not check constraints, only arithmetic */
+    bool no_fill; /* the degree that fills the NPUs was set */
+    bool exact;   /* evaluate schedules pass by pass; else by their closed form */
     explore_reasons reasons;
-    double over_bytes; /* by how much memory refused the last try; 0: it did not */
+    double over_bytes; /* memory that the last try lacked; 0: it was not refused for
+                          memory */
 } explore_worker;
 
 void explore_worker_init(explore_worker *w, const halley_study *study);
@@ -46,30 +48,32 @@ void explore_worker_init(explore_worker *w, const halley_study *study);
 void explore_digits(uint32_t *digits, const halley_study *study, uint64_t id);
 uint64_t explore_id(const halley_study *study, const uint32_t *digits);
 void explore_worker_move(explore_worker *w, uint64_t id);
-/* Set what follows, check, estimate. False: refused, and counted. */
+/* Set dependent values, check, estimate. Returns false if refused; the refusal is
+ * counted. */
 bool explore_worker_try(explore_worker *w, explore_row *row);
-/* The best of n plans of an outer design, from number `first` on. Also how many of them
- * are feasible, added to *n_feasible. */
+/* The best of n plans of an outer design, from number `first` on. Adds the number of
+ * feasible ones to *n_feasible. */
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
                          uint64_t first, uint64_t n);
 
-/* The same with schedules pass by pass for the plans that the closed form ranks first. */
+/* The same, but evaluates schedules pass by pass for the plans that the closed form ranks
+ * first. */
 bool explore_worker_best_exact(explore_worker *w, explore_row *row, uint64_t first,
                                uint64_t n);
 
-/* Start from the study's base with these values, axes left alone. */
+/* Start from the study's base with these values; the axes are not set. */
 void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t n);
-/* The same for a whole design, then try; the plan is searched where it is `best`. */
+/* The same for a whole design, then try it; the plan is searched if it is `best`. */
 bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
                               const explore_fixed *list, uint32_t n,
                               const explore_ref *turned, double to);
-/* What a try found, for people. */
+/* The result of a try, for reports. */
 void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
                             const explore_row *row);
 
-/* Can an objective be that of the best, given the error of the closed form? */
+/* True if the design may be the best, given the error of the closed form. */
 bool explore_is_near(const halley_study *s, double objective, double best);
-/* Is a better than b? By the first objective, then by number. */
+/* True if a is better than b, by the first objective, then by number. */
 bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b);
 
 #endif

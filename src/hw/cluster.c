@@ -1,4 +1,4 @@
-/* hw/cluster.c - making, asking and freeing a cluster. */
+/* hw/cluster.c - makes, queries and frees a cluster. */
 #include "hw/cluster.h"
 
 #include "base/str.h"
@@ -81,7 +81,7 @@ halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
     c->name = "as recorded";
     c->n_npus = n_npus;
     c->n_dims = 1;
-    /* Nothing is sent; the network only has to be one. */
+    /* Nothing is sent, but there must be a network. */
     c->dims[0] = (cluster_dim){
         .topology = CLUSTER_SWITCH, .name = "", .n = n_npus, .bw_Bps = 1e12};
     c->system = (cluster_system){.splits = 1,
@@ -136,7 +136,7 @@ void halley_cluster_free(halley_cluster *cluster)
     free(cluster);
 }
 
-/* A sentence that lives as long as the cluster; NULL when memory ran out. */
+/* Keep a sentence as long as the cluster lives; NULL if memory ran out. */
 static const char *keep_sentence(halley_cluster *c, const char *format, va_list args)
 {
     char text[512];

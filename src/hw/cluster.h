@@ -1,12 +1,14 @@
 /*
  * hw/cluster.h - the one description of hardware, as the engines see it: plain numbers in
- * base units. Presets, our own files and ASTRA-sim's files all become this struct.
+ * base units. Presets, halley's own files and ASTRA-sim's files all become this struct.
  *
- * The network is described in one of two ways, and the other view is made from it by
- * code: levels      nodes.up and outer[], from the node outwards: what the closed forms
- * use; dimensions  dims[]: what the simulator builds its network from. To add a key: a
- * row in the table of its part (hw/read_*.c), its meaning here, a line in hw/save.c if
- * saving must keep it, and a case in tests/unit/hw/test_hw.c.
+ * The network is described in one of two ways. Code derives the other view from it:
+ *
+ *   levels      nodes.up and outer[], from the node outwards: the closed forms use these
+ *   dimensions  dims[]: the simulator builds its network from these
+ *
+ * To add a key: add a row to the table of its part (hw/read_*.c), its meaning here, and a
+ * case in tests/unit/hw/test_hw.c. If saving must keep it, add a line in hw/save.c.
  */
 #ifndef HW_CLUSTER_H
 #define HW_CLUSTER_H
@@ -39,13 +41,14 @@ extern const char *const cluster_topology_names[CLUSTER_N_TOPOLOGIES + 1];
 
 typedef struct cluster_dim {
     cluster_topology topology;
-    const char *name;  /* "" when it has none */
+    const char *name;  /* "" if it has none */
     uint32_t n;        /* NPUs along it */
     double bw_Bps;     /* of one link */
     double latency_ns; /* of one hop */
-    /* A switch that takes part: bit c = it does collective c (cluster_coll) itself. */
+    /* A switch that takes part in collectives: bit c = it executes collective c
+     * (cluster_coll). */
     uint32_t in_network;
-    double in_network_ns;  /* of its processing */
+    double in_network_ns;  /* its processing time */
     double in_network_Bps; /* its throughput; 0 = no limit */
 } cluster_dim;
 
@@ -54,21 +57,22 @@ typedef enum cluster_algo {
     CLUSTER_ALGO_DIRECT,
     CLUSTER_ALGO_HALVING_DOUBLING,
     CLUSTER_ALGO_TREE,      /* double binary tree */
-    CLUSTER_ALGO_IN_SWITCH, /* the switch reduces and multicasts; not for lists */
-    CLUSTER_ALGO_ROOTED, /* a tree with a root, of the listed one's shape; not either */
-    CLUSTER_ALGO_CUSTOM, /* a trace; not either */
-    CLUSTER_ALGO_BUNDLE, /* what the library would do, as one flow; not either */
+    CLUSTER_ALGO_IN_SWITCH, /* the switch reduces and multicasts; not allowed in lists */
+    CLUSTER_ALGO_ROOTED, /* a rooted tree shaped like the listed algorithm; not in lists
+                          */
+    CLUSTER_ALGO_CUSTOM, /* a trace; not allowed in lists */
+    CLUSTER_ALGO_BUNDLE, /* the library's algorithm as one flow; not allowed in lists */
     CLUSTER_N_ALGOS
 } cluster_algo;
 
 /* How a collective crosses one dimension. */
 typedef struct cluster_impl {
     cluster_algo algo;
-    bool flat;       /* one logical dimension over all NPUs; ends the list */
+    bool flat;       /* one logical dimension over all NPUs; the list ends with it */
     uint32_t window; /* direct: messages at a time; 0 = all */
 } cluster_impl;
 
-/* The four collectives that have algorithms of their own. */
+/* The four collectives that have their own algorithms. */
 typedef enum cluster_coll {
     CLUSTER_ALL_REDUCE,
     CLUSTER_ALL_GATHER,
@@ -78,10 +82,10 @@ typedef enum cluster_coll {
 } cluster_coll;
 
 typedef struct cluster_coll_impl {
-    uint32_t n;        /* entries of the list, to the first flat one; 0 = not given */
-    uint32_t n_listed; /* all entries; ASTRA-sim's rules ask whether there is just one */
+    uint32_t n;        /* entries of the list, up to the first flat one; 0 = not given */
+    uint32_t n_listed; /* all entries; ASTRA-sim's rules differ if there is only one */
     cluster_impl dims[CLUSTER_MAX_DIMS];
-    const char *custom; /* prefix of traces that are the algorithm, or NULL */
+    const char *custom; /* prefix of the traces that define the algorithm, or NULL */
 } cluster_coll_impl;
 
 /* A trace prefix for one node, instead of the collective's own algorithm. */
@@ -98,11 +102,11 @@ typedef struct cluster_bus {
     int64_t reduction_delay; /* ns per 100 bytes */
 } cluster_bus;
 
-/* Classes of kernels that communication disturbs. */
+/* Classes of kernels that communication slows down. */
 typedef enum cluster_kernel {
     CLUSTER_KERNEL_MATMUL,
     CLUSTER_KERNEL_ATTENTION,
-    CLUSTER_KERNEL_MEMORY, /* bound by memory */
+    CLUSTER_KERNEL_MEMORY, /* memory-bound */
     CLUSTER_N_KERNELS
 } cluster_kernel;
 
@@ -112,27 +116,26 @@ typedef struct cluster_system {
     uint32_t queues;            /* per dimension */
     uint64_t endpoint_ns;       /* before every step of a collective */
     uint64_t group_endpoint_ns; /* the same for groups smaller than the world */
-    bool hierarchical; /* all-reduce as RS up, AR, AG down; else AR in every dim */
+    bool hierarchical; /* all-reduce as RS up, AR, AG down; else AR in every dimension */
     bool no_optimization, no_policy; /* not given, and there is no default */
-    bool themis;      /* chunks take the dimensions by load, smallest chunk first */
+    bool themis;      /* chunks choose dimensions by load, smallest chunk first */
     uint32_t streams; /* compute nodes at a time; 0 = 1 */
-    bool one_channel; /* all communication of an NPU one after the other */
+    bool one_channel; /* an NPU's communication is serialized */
     bool rendezvous;
-    bool steps; /* collectives message by message, also where the network could carry them
-                 * as a whole */
+    bool steps; /* simulate collectives message by message, even where the network could
+                   carry each as a whole */
     bool roofline, replay_only;
-    bool modelled;     /* native rules: compute times by cost/, not as recorded */
+    bool modelled;     /* native rules: compute times from cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
-    const char
-        *memory_trace; /* ASTRA-sim: prefix of what it writes of it; NULL = usual */
-    bool trace_nodes;  /* ASTRA-sim: its log tells of every node */
-    bool reads_ns;     /* durations in ns are read under ASTRA-sim's rules, too */
-    double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
-    double *late_s;    /* by NPU: when it begins; NULL = all at once */
-    double interference[CLUSTER_N_KERNELS]; /* kernels beside communication: 1 + it */
-    /* Collectives beside kernels of their members: 1 - it of their rate alone. */
+    const char *memory_trace; /* ASTRA-sim: prefix of its memory trace; NULL = default */
+    bool trace_nodes;         /* ASTRA-sim: its log contains every node */
+    bool reads_ns;            /* read durations in ns under ASTRA-sim's rules, too */
+    double *slow;   /* by NPU: factor on its compute times; NULL = 1 everywhere */
+    double *late_s; /* by NPU: its start time; NULL = all start at 0 */
+    double interference[CLUSTER_N_KERNELS]; /* factor 1 + it during messages */
+    /* Collectives during kernels of their members run at 1 - it of their full rate. */
     double network_interference[CLUSTER_N_KERNELS];
-    double jitter;     /* standard deviation of a factor of every compute time */
+    double jitter;     /* standard deviation of a random factor on every compute time */
     uint64_t seed;     /* of the jitter */
     double peak_flops; /* 0 = not given */
     double mem_Bps;    /* local memory; 0 = not given */
@@ -155,12 +158,12 @@ typedef struct cluster_memory {
     uint64_t latency_ns;
     double bytes_per_ns;
     uint32_t npus_per_node;
-    /* hierarchical: bytes_per_ns is that of one of n_groups memories */
+    /* hierarchical: bytes_per_ns is the rate of one of n_groups memories */
     uint32_t n_groups;
     double node_bytes_per_ns; /* from the pool's switches into a node */
     double npu_bytes_per_ns;  /* from the node's switch into an NPU */
     uint64_t piece_bytes;
-    bool in_switch; /* loads are gathered and stores reduced in the node's switch */
+    bool in_switch; /* the node's switch gathers loads and reduces stores */
 } cluster_memory;
 
 /* A set of ranks that communicate among themselves, in the order of the file. */
@@ -170,7 +173,7 @@ typedef struct cluster_group {
     uint32_t *ranks;
 } cluster_group;
 
-/* How the NPUs of a node are wired; words of nodes.shape. Tori come last. */
+/* The topology inside a node, as named in nodes.shape. Tori come last. */
 typedef enum hw_node_shape {
     HW_SHAPE_SWITCH,
     HW_SHAPE_FULL,
@@ -182,37 +185,37 @@ typedef enum hw_node_shape {
 } hw_node_shape;
 extern const char *const hw_shapes[];
 
-/* Nodes: what is built, bought and connected as one. */
+/* Nodes: the units that are built, bought and connected. */
 typedef struct hw_nodes {
     uint32_t npus; /* NPUs in one scale-up domain */
     hw_node_shape shape;
-    uint32_t host;  /* NPUs that are bought together; 0 = npus */
+    uint32_t host;  /* NPUs bought together; 0 = npus */
     uint32_t nics;  /* network cards per node; 0 = not given */
     uint32_t rack;  /* nodes per rack; 0 = not given */
-    double power_w; /* nameplate of a node; 0 = not given */
-    halley_link up; /* inside a node; its library constants */
+    double power_w; /* nameplate power of a node; 0 = not given */
+    halley_link up; /* link inside a node, with its library constants */
 } hw_nodes;
 
 /* A level of the network beyond the node. */
 typedef struct hw_outer {
-    const char *name;        /* "" when it has none */
-    uint32_t npus;           /* NPUs under one block of it; 0 = all */
-    double oversubscription; /* of the tiers below; 1 = none */
+    const char *name;        /* "" if it has none */
+    uint32_t npus;           /* NPUs below one block of this level; 0 = all */
+    double oversubscription; /* of the tiers below; 1 = not oversubscribed */
     halley_fabric fabric;    /* bandwidth per NPU after oversubscription, steps, share */
-    struct {                 /* as a file with tiers has it */
+    struct {                 /* as stated in a file with tiers */
         double link_Bps, latency_s, oversubscription;
     } tier;
 } hw_outer;
 
-/* Which description of the network the file gave. */
+/* Which description of the network the file contains. */
 typedef enum hw_network_kind {
     HW_NETWORK_DIMS,   /* a list of dimensions */
     HW_NETWORK_FABRIC, /* one level between nodes */
-    HW_NETWORK_TIERS,  /* a fat tree by its tiers */
+    HW_NETWORK_TIERS,  /* a fat tree, described by its tiers */
     HW_NETWORK_GRAPH,  /* any other generator */
 } hw_network_kind;
 
-/* How routes are chosen, beyond `routing`. */
+/* Route selection beyond `routing`. */
 typedef struct hw_wiring {
     bool routing_given, no_pxn, split_ties, weighted, polarised;
     uint64_t seed;
@@ -226,8 +229,8 @@ typedef struct hw_kind_run {
 /* Words of network.routing, "spray" first. */
 extern const char *const hw_routings[];
 
-/* The network model that a file chooses; ASTRA-sim's `unaware` and `aware` are the first
- * two under its rules. */
+/* The network model that a file selects. Under ASTRA-sim's rules, `unaware` and `aware`
+ * are the first two. */
 typedef enum hw_network_model {
     HW_MODEL_FREE,  /* no contention */
     HW_MODEL_QUEUE, /* queues on every link */
@@ -239,18 +242,18 @@ enum { HW_MAX_OUTER = CLUSTER_MAX_DIMS - 1, HW_MOST_NPUS = 100000000 };
 typedef struct hw_measured hw_measured;
 struct halley_cluster {
     arena memory;
-    const halley_cluster *origin; /* what it was loaded as; shared by its copies */
-    const char *name;             /* "" when it has none */
-    uint32_t n_npus;              /* 0: not said yet (a preset without a count) */
+    const halley_cluster *origin; /* the cluster as loaded; its copies share this */
+    const char *name;             /* "" if it has none */
+    uint32_t n_npus;              /* 0: not known yet (a preset without a count) */
 
-    const hw_measured *measured; /* collectives as measured; NULL = none */
+    const hw_measured *measured; /* measured times of collectives; NULL = none */
 
     /* Device kinds. Most clusters have one, which is `npu`. */
     halley_npu npu;          /* kind 0; n_tiers and peaks may be 0: not described */
     uint32_t n_kinds;        /* 0 or 1: only `npu` */
     halley_npu *other_kinds; /* kinds 1 ... n_kinds - 1 */
     uint32_t n_kind_runs;
-    hw_kind_run *kind_runs; /* by ascending node; empty when there is one kind */
+    hw_kind_run *kind_runs; /* by ascending node; empty if there is only one kind */
 
     /* Levels. */
     hw_nodes nodes;
@@ -260,30 +263,30 @@ struct halley_cluster {
     uint32_t routing; /* word of hw_routings */
     hw_wiring wiring;
     const char *graph_text; /* HW_NETWORK_GRAPH: the part `network` of the file */
-    bool graph_joins_nodes; /* it joins nodes with a link of their own inside */
-    const halley_topology_ops *generator; /* of a program's own; NULL = by graph_text */
-    bool has_events;            /* links of the network change while a simulation runs */
+    bool graph_joins_nodes; /* it connects nodes that have their own link inside */
+    const halley_topology_ops *generator; /* by a program; NULL = by graph_text */
+    bool has_events;            /* links of the network change during a simulation */
     halley_fabric graph_fabric; /* its library constants; bandwidth by level */
-    bool plain;                 /* library: plain, bandwidth and latency only */
-    /* Switches and cables of a network whose topology is known, for n_npus; 0 = not known
+    bool plain;                 /* library: plain, only bandwidth and latency */
+    /* Switches and cables of a network with a known topology, for n_npus; 0 = not known
      * or without a price. */
     double network_usd, network_w;
-    double host_factor; /* time of the host's part of a step against the reference host */
+    double host_factor; /* host time of a step relative to the reference host */
     halley_cost cost;
     halley_failures failures;
-    hw_outer outer[HW_MAX_OUTER]; /* last of what hw_cluster_assign copies in part */
+    hw_outer outer[HW_MAX_OUTER]; /* last of the members that hw_cluster_assign copies */
 
     /* Simulator. */
     bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
     hw_network_model model;
-    uint32_t n_dims; /* 0: there is no such structure; hw_structure_check says why */
+    uint32_t n_dims; /* 0: no such structure; hw_structure_check reports why */
     cluster_dim dims[CLUSTER_MAX_DIMS];
     cluster_system system;
     cluster_memory remote;
-    bool remote_given; /* by the file, and not as the second memory of the NPU */
+    bool remote_given; /* the file describes it, but not as the NPU's second memory */
     uint32_t n_groups;
     cluster_group *groups; /* by ascending id */
-    const char *idle;      /* sentence about nodes that are partly idle; NULL = none is */
+    const char *idle;      /* a note about partly idle nodes; NULL = there are none */
     ARRAY(const char *) warnings;
     ARRAY(const char *) notes;
 };
@@ -296,9 +299,9 @@ static inline const halley_fabric *hw_outer_fabric(const halley_cluster *c)
 }
 
 /*
- * *to = *from, for a sweep that changes levels, devices and cost of shallow copies and
- * nothing of the simulator's part: between copies of one cluster only the former are
- * copied, a third of the bytes. *to must be zeroed or a shallow copy.
+ * *to = *from, for sweeps over shallow copies. Such sweeps change levels, devices and
+ * cost, but not the simulator's part. Between copies of one cluster, only the former are
+ * copied: a third of the bytes. *to must be zeroed or a shallow copy.
  */
 static inline void hw_cluster_assign(halley_cluster *to, const halley_cluster *from)
 {
@@ -307,15 +310,16 @@ static inline void hw_cluster_assign(halley_cluster *to, const halley_cluster *f
     memcpy(to, from, to->origin == from->origin ? levels : sizeof *to);
 }
 
-/* An empty cluster; NULL when memory ran out. */
+/* An empty cluster; NULL if memory ran out. */
 halley_cluster *cluster_new(void);
-/* A copy that lends the original's texts and tables, without groups, stragglers and
- * notes; its dimensions follow changed levels. NULL when memory ran out. */
+/* A copy that borrows the original's texts and tables, without groups, stragglers and
+ * notes. Its dimensions follow changed levels. NULL if memory ran out. */
 halley_cluster *hw_cluster_copy(const halley_cluster *c);
-/* An algorithm by its name in our files ("direct-4", "flat-ring"), and the other way. */
+/* Parse the name of an algorithm in halley's files ("direct-4", "flat-ring"), or print
+ * it. */
 bool cluster_impl_parse(cluster_impl *out, str text);
 void cluster_impl_print(strbuf *to, const cluster_impl *impl);
-/* Remember a sentence; when memory runs out it is lost. */
+/* Keep a warning; it is lost if memory runs out. */
 void cluster_warn(halley_cluster *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void hw_note(halley_cluster *c, const char *format, ...)

@@ -7,13 +7,13 @@
 extern const halley_cost hw_cost_default;
 extern const halley_failures hw_failures_default;
 
-/* Price of the whole nodes that n NPUs need, with their share of the network; 0 when they
- * are rented. */
+/* Price of the whole nodes that n NPUs need, with their share of the network; 0 if
+ * rented. */
 double hw_cost_capital(const halley_cluster *c, double n_npus);
-/* W of the whole nodes that n NPUs need, by their plates, with the building, and of the
- * network's switches and transceivers where their power is known. */
+/* Nameplate power (W) of the whole nodes that n NPUs need, including the building.
+ * Includes switches and transceivers of the network if their power is known. */
 double hw_power_nameplate(const halley_cluster *c, double n_npus);
-/* W on average when the NPUs compute for a share `busy` of the time. */
+/* Average power (W) if the NPUs compute for a fraction `busy` of the time. */
 double hw_power_average(const halley_cluster *c, double n_npus, double busy);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * hw/count.c - how many. N NPUs fill nodes of the stated size from the first on; the last
- * node may be partly idle, is paid for as a whole, and a note says so. The dimensions of
- * a cluster that is described by levels are made here: a switch inside the node and one
- * for each level outside, at the bandwidth that large messages reach. A step through a
- * switch is two hops, so that a hop has half of the step's latency.
+ * hw/count.c - sets the number of NPUs. N NPUs fill nodes of the stated size, starting
+ * with the first. The last node may be partly idle. It is paid for as a whole, and a note
+ * reports this.
+ *
+ * For a cluster described by levels, the dimensions are made here. They are a switch
+ * inside the node and one for each level outside, at the bandwidth that large messages
+ * reach. A step through a switch is two hops, so a hop has half of the step's latency.
  */
 #include "hw/count.h"
 
@@ -73,7 +75,7 @@ static uint32_t largest_divisor(uint32_t n, uint32_t most)
     return d;
 }
 
-/* Leaves n_dims 0 where whole nodes cannot express the number. */
+/* Leaves n_dims 0 if whole nodes cannot express the number. */
 static void make_dims(halley_cluster *c, uint32_t n, hw_count_how how)
 {
     const halley_link *up = &c->nodes.up;
@@ -107,8 +109,8 @@ void hw_lists_cut(halley_cluster *c)
     }
 }
 
-/* Dimensions of a file: switches can have fewer or more ports, the outermost gives way.
- */
+/* Dimensions from a file: switches may have fewer or more ports. The outermost dimension
+ * adapts. */
 static halley_status resize_dims(halley_cluster *c, uint32_t n, halley_error *err)
 {
     uint32_t left = n;
@@ -137,7 +139,7 @@ static halley_status resize_dims(halley_cluster *c, uint32_t n, halley_error *er
     return HALLEY_OK;
 }
 
-/* What names ranks must still name some. */
+/* A cluster whose file names ranks cannot change its size. */
 static halley_status check_ranks(halley_cluster *c, uint32_t n, halley_error *err)
 {
     if (c->system.slow != NULL || c->system.late_s != NULL || c->n_groups > 0)

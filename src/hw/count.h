@@ -1,5 +1,4 @@
-/* hw/count.h - a number of NPUs of a cluster: whole nodes, and the simulator's network.
- */
+/* hw/count.h - sets the number of NPUs: whole nodes, and the simulator's network. */
 #ifndef HW_COUNT_H
 #define HW_COUNT_H
 
@@ -11,13 +10,13 @@ typedef enum hw_count_how {
 } hw_count_how;
 
 /*
- * Cut or fill the cluster to n NPUs. They fill nodes from the first on; a note says when
- * the last one stays partly idle. A network that fixes its size refuses another n. Groups
- * and stragglers of ranks that are gone are an error.
+ * Shrink or grow the cluster to n NPUs. They fill nodes from the first on. A note reports
+ * if the last node is partly idle. It is an error to change the size of a network that
+ * fixes it, or of a cluster with groups or stragglers.
  */
 halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
                            halley_error *err);
-/* Lists of algorithms end with the dimensions that the network has. */
+/* Cut lists of algorithms to the number of dimensions of the network. */
 void hw_lists_cut(halley_cluster *c);
 
 /* Can NPUs of a node stay idle without another network? Inside a node there must be a
@@ -27,16 +26,16 @@ bool hw_nodes_may_idle(const halley_cluster *c);
  * needed. What is paid for stays as it was. */
 halley_status hw_count_fill(halley_cluster *c, uint32_t npus, halley_error *err);
 
-/* NPUs that are bought together: those of a host, or of a node. */
+/* The number of NPUs bought together: those of a host, or of a node. */
 uint32_t hw_count_together(const halley_cluster *c);
-/* NPUs that are paid for when `n` are used: whole hosts or nodes. */
+/* The number of NPUs paid for when `n` are used: whole hosts or nodes. */
 double hw_count_paid(const halley_cluster *c, double n);
 
-/* HALLEY_OK if dims[] can be simulated; else the sentence that says why not. */
+/* HALLEY_OK if dims[] can be simulated, else an error that says why not. */
 halley_status hw_structure_check(const halley_cluster *c, halley_error *err);
 
-/* "GPU" for GPUs, "chip" for TPUs, "accelerator" where it is not known or kinds are
- * mixed; lent. */
+/* "GPU" for GPUs, "chip" for TPUs, "accelerator" if the kind is unknown or kinds are
+ * mixed; not owned. */
 const char *hw_npu_word(const halley_cluster *c);
 
 #endif

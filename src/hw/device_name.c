@@ -1,8 +1,8 @@
 /*
- * Which preset a profiler's name of a device means: "NVIDIA H100 80GB HBM3" is
- * h100-sxm-80gb. The first word of the preset must be a word of the name; of several
- * presets the one with most words in the name is meant. Boards for PCIe slots and bridged
- * pairs say so in their names.
+ * Finds the preset for a profiler's name of a device: "NVIDIA H100 80GB HBM3" is
+ * h100-sxm-80gb. The first word of the preset must be a word of the name. If several
+ * presets match, the one with the most words in the name wins. PCIe boards and bridged
+ * pairs have these words in their names.
  */
 #include "halley/cluster.h"
 #include "hw/embedded.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Does the name hold the word, not as part of a longer one? */
+/* True if the name contains the word, not as part of a longer word. */
 static bool holds_whole_word(const char *name, const char *word, size_t n)
 {
     for (const char *p = name; (p = strcasestr(p, word)) != NULL; p++) {
@@ -25,7 +25,7 @@ static bool holds_whole_word(const char *name, const char *word, size_t n)
     return false;
 }
 
-/* How many words of the preset the name holds; 0 = not even the first. */
+/* How many words of the preset the name contains; 0 = not even the first. */
 static int count_common_words(const char *name, const char *preset)
 {
     int n_common = 0;

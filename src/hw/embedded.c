@@ -1,4 +1,4 @@
-/* Files compiled in: found by path, presets by folder and name. */
+/* Files compiled into the library. They are found by path, presets by folder and name. */
 #include "hw/embedded.h"
 
 #include "halley/cluster.h"
@@ -43,14 +43,14 @@ bool cluster_preset_name(char *to, size_t size, const char *folder, size_t i)
 
 enum { MAX_NAMES = 256, NAME_SIZE = 64, MOST_NEAR = 3, MOST_LISTED = 12 };
 
-/* Names of presets that a wrong one may mean. */
+/* Names of presets that a misspelled name may mean. */
 typedef struct near_names {
     char texts[MAX_NAMES][NAME_SIZE];
     const char *found[MAX_NAMES];
     size_t n, n_found;
 } near_names;
 
-/* "a100" of "dgx-a100": the whole of a part between dashes. */
+/* True if `part` is a whole part between dashes: "a100" of "dgx-a100". */
 static bool has_part(str name, str part)
 {
     str piece;
@@ -67,7 +67,7 @@ static void find_names(near_names *near, str wrong, bool (*fits)(str name, str w
             near->found[near->n_found++] = near->texts[i];
 }
 
-/* All names at the least distance, if that is near enough. */
+/* All names at the smallest edit distance, if that is small enough. */
 static void find_nearest_names(near_names *near, str wrong)
 {
     const char *names[MAX_NAMES];
@@ -82,7 +82,8 @@ static void find_nearest_names(near_names *near, str wrong)
             near->found[near->n_found++] = names[i];
 }
 
-/* Presets named by a part of their name or with a letter wrong; the surest way first. */
+/* Find presets by a part of their name or with a spelling mistake, the surest way
+ * first. */
 static void find_meant(near_names *near, const char *folder, str wrong)
 {
     while (near->n < MAX_NAMES &&
@@ -117,7 +118,7 @@ static void print_meant(char *to, size_t size, const near_names *near)
                                          : "?");
 }
 
-/* The folder of presets that has this name, or NULL. */
+/* The folder that contains a preset of this name, or NULL. */
 static const char *find_folder_of(const char *name)
 {
     static const char *const folders[] = {"models", "clusters", "npus",
@@ -128,7 +129,7 @@ static const char *find_folder_of(const char *name)
     return NULL;
 }
 
-/* What one preset of a folder is called, and how the folder's are named. */
+/* The words for one preset of a folder. */
 static const char *name_preset(const char *folder)
 {
     static const char *const names[][2] = {
@@ -140,7 +141,7 @@ static const char *name_preset(const char *folder)
     return "a preset";
 }
 
-/* A preset of another kind: a model given as a cluster, and the like. */
+/* The error for a preset of another kind, for example a model given as a cluster. */
 static halley_status refuse_kind(const char *folder, const char *name, const char *other,
                                  halley_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * hw/extend.c - what a program puts in the place of halley's own: costs, which travel
- * with the cluster's link on which every collective is timed, and the network's
- * generator.
+ * hw/extend.c - what a program may substitute for halley's own code: costs, and the
+ * network's generator. The costs are attached to the cluster's link, because every
+ * collective is timed with it.
  */
 #include "hw/extend.h"
 

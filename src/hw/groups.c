@@ -11,7 +11,7 @@ halley_status hw_groups_begin(halley_cluster *c, size_t n, halley_error *err)
     return c->groups == NULL ? error_nomem(err) : HALLEY_OK;
 }
 
-/* Rising and below n_npus: each once, which most groups are. */
+/* True if ranks ascend and are below n_npus, so that each occurs once. Most groups do. */
 static bool is_rising(const cluster_group *g, uint32_t n_npus)
 {
     for (uint32_t i = 1; i < g->n; i++)

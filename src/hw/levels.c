@@ -1,7 +1,7 @@
 /*
- * hw/levels.c - the levels view. Level 0 is the node; outer[i] is level i + 1. For
- * networks that are given as dimensions the levels are made from them; a dimension of
- * size 1 connects nothing and makes no level.
+ * hw/levels.c - the levels view. Level 0 is the node, and outer[i] is level i + 1. If a
+ * network is described by dimensions, the levels are made from these. A dimension of size
+ * 1 connects nothing and makes no level.
  */
 #include "hw/levels.h"
 
@@ -26,7 +26,7 @@ static halley_all_to_all all_to_all_over(cluster_topology topology)
     return HALLEY_A2A_IN_TURN;
 }
 
-/* Links that a step crosses: through a switch there are two. */
+/* The number of links that a step crosses: two through a switch. */
 static uint32_t links_of_step(const cluster_dim *dim)
 {
     return dim->topology == CLUSTER_SWITCH ? 2 : 1;
@@ -104,7 +104,7 @@ void hw_levels_order(halley_cluster *c)
         if (c->outer[i].fabric.bandwidth_Bps <
             c->outer[c->narrowest].fabric.bandwidth_Bps)
             c->narrowest = i;
-    if (c->n_outer == 0) /* nothing outside: never used, but there */
+    if (c->n_outer == 0) /* no outer level: never used, but must exist */
         c->outer[0] = (hw_outer){
             .name = "",
             .oversubscription = 1,

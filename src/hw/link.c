@@ -1,4 +1,4 @@
-/* Link and fabric files: what the collective library gets of the wires. */
+/* Reads link and fabric files: what the collective library achieves on the wires. */
 #include "hw/link.h"
 
 #include "hw/embedded.h"
@@ -87,7 +87,7 @@ typedef struct factor_text {
     double value;
 } factor_text;
 
-/* [{size: 4, value: 0.5}, ...] into a table by group size. */
+/* Read [{size: 4, value: 0.5}, ...] into a table by group size. */
 static halley_status read_factors(double out[17], const conf_file *file,
                                   const conf_node *list, halley_error *err)
 {

@@ -5,14 +5,14 @@
 #include "base/conf/conf.h"
 #include "halley/link.h"
 
-/* Share of a fabric's bandwidth that is reached, where a file does not say. */
+/* The reached fraction of a fabric's bandwidth, if a file does not state it. */
 #define HW_FABRIC_SHARE 0.9
 
 halley_status cluster_link_read(halley_link *out, const conf_file *file,
                                 const conf_node *map, halley_error *err);
 halley_status cluster_fabric_read(halley_fabric *out, const conf_file *file,
                                   const conf_node *map, halley_error *err);
-/* By preset name. */
+/* Load by preset name. */
 halley_status cluster_link_load(halley_link *out, const char *name, halley_error *err);
 halley_status cluster_fabric_load(halley_fabric *out, const char *name,
                                   halley_error *err);

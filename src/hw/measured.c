@@ -1,12 +1,15 @@
 /*
  * hw/measured.c - collectives as measured on a machine, the key `measured` of a cluster
- * file. A row is of one collective in groups of one size; its lines, by ascending size
- * from 0 on, are what a program's protocols look like from outside: time = latency + size
- * / bandwidth from a size on, where size is the larger buffer of one rank. A group whose
- * size was not measured takes the row of the nearest larger group, or else the largest,
- * scaled by the number of steps of a ring. The table answers in the place of the closed
- * forms, as an extension of the cluster does (halley/extend.h), in estimates and in
- * bundles of the flow model.
+ * file.
+ *
+ * A row describes one collective in groups of one size. Its lines are in ascending order
+ * of size, from 0 on. They describe what a program's protocols look like from outside:
+ * from a size on, time = latency + size / bandwidth. Here size is the larger buffer of
+ * one rank. If the size of a group was not measured, the row of the nearest larger group
+ * is used, else that of the largest. It is scaled by the number of steps of a ring.
+ *
+ * The table replaces the closed forms, as an extension of the cluster does
+ * (halley/extend.h), in estimates and in bundles of the flow model.
  */
 #include "hw/measured.h"
 
@@ -30,7 +33,7 @@ static double time_of(const hw_measured_row *row, double bytes)
     return row->lines[i].latency_s + bytes / row->lines[i].bw_Bps;
 }
 
-/* The same spread over hosts first, then the nearest size. */
+/* Prefer rows that are also inside one node (or also not), then the nearest size. */
 static uint64_t measure_distance(const hw_measured_row *row, uint32_t n,
                                  uint32_t per_node)
 {
@@ -76,7 +79,8 @@ static halley_status read_measured_line(hw_measured_line *out, const hw_reader *
     return HALLEY_OK;
 }
 
-/* A line must not give a negative time anywhere: it may cross 0 only before it begins. */
+/* A line must not give a negative time anywhere: it may cross 0 only before its first
+ * size. */
 static halley_status check_line_order(const hw_reader *r, const conf_node *list,
                                       const hw_measured_row *row, uint32_t i)
 {

@@ -5,8 +5,8 @@
 #include "halley/extend.h"
 #include "hw/schema.h"
 
-/* From a size on, time = latency + size / bandwidth. The latency may be below 0 where the
- * line begins late. */
+/* From a size on, time = latency + size / bandwidth. The latency may be negative if the
+ * line starts at a larger size. */
 typedef struct hw_measured_line {
     double from_bytes, latency_s, bw_Bps;
 } hw_measured_line;
@@ -20,12 +20,12 @@ typedef struct hw_measured_row {
 struct hw_measured {
     uint32_t n;
     const hw_measured_row *rows;
-    halley_extensions extensions; /* whose context this is */
+    halley_extensions extensions; /* its context is this struct */
 };
 
-/* NULL: the file has none. */
+/* NULL: the file has no such list. */
 halley_status hw_read_measured(const hw_reader *r, const conf_node *list);
-/* As in a file; nothing for NULL. */
+/* Print as in a file; prints nothing for NULL. */
 void hw_measured_print(strbuf *to, const hw_measured *m);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * hw/memory.c - memories: the tiers of an NPU, and the part `remote-memory`, which the
- * simulator's memory servers are made from. The second tier of the NPU is the remote
- * memory unless the file describes another one.
+ * hw/memory.c - memories: the tiers of an NPU, and the part `remote-memory`, from which
+ * the simulator makes its memory servers. The second tier of the NPU is the remote memory
+ * unless the file describes another one.
  */
 #include "hw/memory.h"
 

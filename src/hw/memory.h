@@ -6,7 +6,8 @@
 
 halley_status hw_tier_read(halley_tier *out, const conf_file *file, const conf_node *map,
                            halley_error *err);
-/* The second memory of an NPU: remote memory, if it says more than a tier holds. */
+/* Read the second memory of an NPU as remote memory, if it states more than a tier
+ * holds. */
 halley_status hw_remote_read_tier(const hw_reader *r, const conf_node *map);
 
 #endif

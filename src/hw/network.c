@@ -1,12 +1,13 @@
 /*
- * hw/network.c - from the description of a cluster to its graph, and routes over it.
+ * hw/network.c - makes the graph of a cluster from its description, and finds routes.
  *
- * What each description becomes:
- *   dimensions   the generator `dims`
- *   {fabric}     nodes of the stated shape; one switch for each rail
- *   tiers        nodes, joined by a fat tree of those tiers
- *   topology     nodes, joined by the generator; or the generator alone where the cluster
- *                has no link inside nodes
+ * The graph for each kind of description:
+ *
+ *   `dimensions`  the generator `dims`.
+ *   `{fabric}`    nodes of the stated shape, and one switch per rail.
+ *   `tiers`       nodes, connected by a fat tree of these tiers.
+ *   `topology`    nodes, connected by the generator; if the cluster has no link inside
+ *                 nodes, the generator alone.
  */
 #include "hw/network.h"
 
@@ -21,7 +22,7 @@
 
 /* ---- one node ---- */
 
-/* Sizes of a torus as near to a cube as the number allows, the longest last. */
+/* Sizes of a torus as close to a cube as the number allows, the longest last. */
 static void find_torus_sizes(uint32_t *sizes, uint32_t n_dims, uint32_t n)
 {
     for (uint32_t d = 0; d < n_dims; d++) {
@@ -39,10 +40,10 @@ static void set_torus(hw_generator_params *p, uint32_t n_dims, uint32_t n,
 {
     p->n_dims = n_dims;
     find_torus_sizes(p->dims, n_dims, n);
-    p->link_Bps = axis_Bps / 2; /* a link's bandwidth counts both ways round an axis */
+    p->link_Bps = axis_Bps / 2; /* a link's bandwidth counts both directions of an axis */
 }
 
-/* NPUs in one node of the graph: a slice of a torus is a torus of its own. */
+/* The number of NPUs in one node of the graph. A slice of a torus is itself a torus. */
 static uint32_t count_node_npus(const halley_cluster *c)
 {
     const bool sliced = c->nodes.shape >= HW_SHAPE_TORUS_2D;
@@ -82,8 +83,8 @@ static uint32_t count_nics(const halley_cluster *c)
     return c->nodes.nics != 0 ? c->nodes.nics : c->nodes.npus;
 }
 
-/* One switch for each network card of a node. With fewer cards than NPUs, the cards are
- * devices that NPUs share. */
+/* Build one switch for each network card of a node. If there are fewer cards than NPUs,
+ * the cards are devices that NPUs share. */
 static halley_status build_rail_switches(hw_graph **out, const halley_cluster *c,
                                          uint32_t n_nodes, halley_error *err)
 {
@@ -131,7 +132,7 @@ static halley_status build_rail_switches(hw_graph **out, const halley_cluster *c
     return hw_builder_finish(out, &b, err);
 }
 
-/* Tiers that a file gave as levels, as a generator takes them. */
+/* Convert tiers that a file states as levels into parameters of a generator. */
 static void take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n_npus)
 {
     p->topology = STR("fat-tree");
@@ -149,7 +150,7 @@ static void take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t
     p->n = n_npus;
 }
 
-/* NPUs that fill whole blocks of the largest tier that is not filled alone. */
+/* Round up to whole blocks of the largest tier block that is smaller than n_npus. */
 static uint32_t fill_blocks(const halley_cluster *c, uint32_t n_npus)
 {
     uint32_t block = c->nodes.npus;
@@ -173,7 +174,7 @@ static halley_status build_fabric(hw_graph **out, const halley_cluster *c,
     return hw_graph_generate(out, &p, err);
 }
 
-/* Prices of the network's own part go before those of the cluster. */
+/* Prices in the network part take precedence over those of the cluster. */
 static hw_price_params find_prices(const halley_cluster *c, const hw_price_params *own)
 {
     const bool given = own->network_switch > 0 || own->copper > 0 || own->nic > 0 ||
@@ -252,7 +253,7 @@ static void copy_groups(hw_builder *b, const hw_graph *from, uint32_t n_copies,
     for (uint32_t i = 0; i < from->n_groups; i++) {
         hw_device_group group = from->groups[i];
         if (is_node && group.kind == HW_DEVICE_NPU)
-            continue; /* the fabric has them */
+            continue; /* the fabric has the NPUs */
         if (is_node)
             group.per_node = group.n;
         group.n *= n_copies;
@@ -260,7 +261,7 @@ static void copy_groups(hw_builder *b, const hw_graph *from, uint32_t n_copies,
     }
 }
 
-/* The number in the joined graph of a device of copy `copy` of a node. */
+/* The index in the joined graph of a device in copy `copy` of a node. */
 static uint32_t join_device(const hw_graph *fabric, const hw_graph *node, uint32_t copy,
                             uint32_t device)
 {
@@ -289,7 +290,7 @@ static void copy_links(hw_builder *b, const hw_graph *from, const hw_graph *fabr
     }
 }
 
-/* Both graphs as one; n_nodes copies of `node`. */
+/* Join both graphs into one, with n_nodes copies of `node`. */
 static halley_status join_graphs(hw_graph **out, const hw_graph *fabric,
                                  const hw_graph *node, uint32_t n_nodes,
                                  halley_error *err)
@@ -303,7 +304,7 @@ static halley_status join_graphs(hw_graph **out, const hw_graph *fabric,
                          "nodes that have a link inside; leave out nodes.up");
     hw_builder_init(&b, fabric->generator);
     copy_groups(&b, fabric, 1, false);
-    /* Devices of one node follow each other: its groups have one device kind each. */
+    /* Devices of one node are consecutive: each of its groups has one device kind. */
     copy_groups(&b, node, n_nodes, true);
     copy_links(&b, fabric, fabric, 0, false);
     for (uint32_t i = 0; i < n_nodes; i++)
@@ -323,7 +324,8 @@ static bool is_endpoint(const hw_graph *g, uint32_t device)
     return g->dev_kind[device] == HW_DEVICE_NPU || g->dev_kind[device] == HW_DEVICE_NIC;
 }
 
-/* Between two NPUs of one node, where the graph is all there is. */
+/* True if a link connects two NPUs of one node and the network consists of `graph`
+ * alone. */
 static bool is_inside_node(const hw_network *n, uint32_t link)
 {
     const hw_graph *g = n->graph;
@@ -345,7 +347,7 @@ static bool set_levels(hw_network *n)
     return n->level != NULL;
 }
 
-/* A generator's graph. With nodes of their own, rails leave the switch inside to them. */
+/* Make a generator's graph. Rails have no switch inside nodes here: the nodes have it. */
 static halley_status build_generated(hw_graph **out, hw_network *n,
                                      const halley_cluster *c, halley_error *err)
 {
@@ -395,7 +397,7 @@ static halley_status join_nodes(hw_network *n, uint32_t n_nodes, halley_error *e
     return join_graphs(&n->graph, n->fabric, n->node, n_nodes, err);
 }
 
-/* The network is a generator's. */
+/* Make a network from a generator. */
 static halley_status make_generated(hw_network *n, const halley_cluster *c,
                                     halley_error *err)
 {
@@ -442,7 +444,7 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
             "nodes.shape: a node of this shape has %u NPUs, and nodes.npus is "
             "%u",
             n->node->n_npus, n->per_node);
-    if (n_nodes == 1) { /* a single node is the network */
+    if (n_nodes == 1) { /* a single node is the whole network */
         n->graph = n->node;
         n->node = NULL;
         n->first_node_link = 0;
@@ -453,7 +455,7 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
     return join_nodes(n, n_nodes, err);
 }
 
-/* Words of hw_routings, in their order. */
+/* In the order of the words in hw_routings. */
 static const hw_routing routings[] = {HW_ROUTING_SPRAY,           HW_ROUTING_ECMP,
                                       HW_ROUTING_SHORTEST,        HW_ROUTING_UP_DOWN,
                                       HW_ROUTING_DIMENSION_ORDER, HW_ROUTING_TABLE,
@@ -474,7 +476,7 @@ static halley_status make_routers(hw_network *n, const halley_cluster *c,
                                 .polarised = c->wiring.polarised,
                                 .weighted = c->wiring.weighted,
                                 .split_ties = c->wiring.split_ties || c->nodes.up.torus,
-                                .no_pxn = true}; /* relays are found here */
+                                .no_pxn = true}; /* this file finds relays */
     n->no_pxn = c->wiring.no_pxn;
     if (!n->joins_nodes)
         return hw_router_new(&n->whole, n->graph, &o, err);
@@ -511,7 +513,7 @@ void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps)
 halley_status hw_network_reroute(hw_network *n, const halley_cluster *c,
                                  halley_error *err)
 {
-    assert(n->planes == NULL); /* parallel links may differ now */
+    assert(n->planes == NULL); /* parallel links may differ from now on */
     hw_router_free(n->whole);
     hw_router_free(n->across);
     hw_router_free(n->inside);
@@ -544,7 +546,8 @@ halley_status hw_network_merge_planes(hw_network *n, halley_error *err)
     TRY(hw_planes_new(&n->planes, n->fabric, err));
     if (n->planes == NULL)
         return HALLEY_OK;
-    /* Routes need neither any more: of a million NPUs they take 250 MB. */
+    /* Routes no longer need the router and the fabric: for a million NPUs these take 250
+     * MB. */
     hw_planes_move(n->planes, n->graph);
     hw_router_free(n->across);
     hw_graph_free(n->fabric);
@@ -586,8 +589,8 @@ static halley_status walk_across(hw_network *n, uint32_t src, uint32_t dst,
     return add_hops(n, &r, 0, err);
 }
 
-/* The NPU of the sender's node on the rail of the receiver; the sender where that needs
- * no relay. */
+/* The NPU in the sender's node that is on the receiver's rail. It is the sender if no
+ * relay is needed. */
 static uint32_t find_relay_npu(const hw_network *n, uint32_t src, uint32_t dst)
 {
     if (!n->rails || n->no_pxn)

@@ -1,4 +1,4 @@
-/* hw/network_topology.c - the network of a cluster as a graph of its own. */
+/* hw/network_topology.c - the network of a cluster as a separate graph. */
 #include "hw/graph/topology.h"
 #include "hw/network.h"
 

@@ -1,4 +1,4 @@
-/* NPU files: peaks per type, memory tiers, rates of kernels. One table per map. */
+/* NPU files: peaks per type, memory tiers, kernel rates. There is one table per map. */
 #include "hw/npu.h"
 
 #include "hw/embedded.h"
@@ -39,7 +39,7 @@ double halley_npu_wide_peak(const halley_npu *npu)
     return peak[HALLEY_BF16] > 0 ? peak[HALLEY_BF16] : peak[HALLEY_FP16];
 }
 
-/* "bf16, fp16, fp8": the types that matmuls can be timed in. */
+/* "bf16, fp16, fp8": the data types for which matmuls can be timed. */
 static void list_dtypes(strbuf *to, const halley_npu *npu)
 {
     for (int t = 0; t < HALLEY_N_DTYPES; t++)
@@ -92,7 +92,7 @@ halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *er
         return error_set(err, HALLEY_ELIMIT,
                          "the name \"%.*s\" is longer than %d letters", STR_ARG(name),
                          HALLEY_NAME - 1);
-    if (name.n > 0) /* an absent name has no address */
+    if (name.n > 0) /* the address of an absent name is NULL */
         memcpy(to, name.at, name.n);
     to[name.n] = '\0';
     return HALLEY_OK;
@@ -372,7 +372,7 @@ halley_scales hw_npu_usual_scales(const halley_npu *npu)
 void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps)
 {
     *out = npu_of(&usual_npu);
-    (void)read_rest(out, NULL, &usual_npu, NULL); /* all by default: nothing to fail */
+    (void)read_rest(out, NULL, &usual_npu, NULL); /* all defaults: cannot fail */
     if (peak_flops > 0)
         out->peak_flops[HALLEY_BF16] = out->peak_flops[HALLEY_FP16] = peak_flops;
     if (!(mem_Bps > 0))
@@ -399,7 +399,7 @@ halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
     return read_rest(out, file, &t, err);
 }
 
-/* A preset whose name stands at `node`. */
+/* Load the preset that `node` names. */
 static halley_status load_named(halley_npu *out, const conf_file *file,
                                 const conf_node *node, halley_error *err)
 {

@@ -9,30 +9,31 @@
 halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
                                const conf_node *map, halley_error *err);
 
-/* An NPU of which only these two are known (0 = not even that): shares and times of
- * kernels as they usually are. */
-/* The preset that a profiler's name of a device means; false: none is known. */
+/* Find the preset for a profiler's name of a device; false: none is known. */
 bool hw_npu_find_recorded(halley_npu *out, const char *device);
+/* An NPU of which at most these two values are known (0 = unknown). Efficiencies and
+ * times of kernels have defaults. */
 void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps);
-/* What a file that says nothing means: nv with units for fp4, else none. */
+/* The scales of a file that states none: nv for devices with fp4 units, else none. */
 halley_scales hw_npu_usual_scales(const halley_npu *npu);
 
-/* A preset's name, or such a map in place. Errors of the name are placed at `node`. */
+/* Read a preset's name, or such a map in place. Errors of the name are reported at
+ * `node`. */
 halley_status hw_npu_read_any(halley_npu *out, const conf_file *file,
                               const conf_node *node, halley_error *err);
 
-/* Rates of a file that gives none. */
+/* The rates for a file that states none. */
 extern const halley_gemm_rates hw_gemm_default;
 
-/* Copy a name that must fit. */
+/* Copy a name; an error if it does not fit. */
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err);
 
-/* Read up to `max` numbers with a unit from a list; their number in *n. */
+/* Read up to `max` numbers with a unit from a list; *n is their number. */
 halley_status cluster_list_read(double *out, size_t max, size_t *n, const conf_file *file,
                                 const conf_node *list, units_kind unit, const char *key,
                                 halley_error *err);
 
-/* The fastest memory outside of the device's own; NULL = it has none. */
+/* The fastest memory outside the device; NULL = none. */
 const halley_tier *hw_npu_outer_tier(const halley_npu *npu);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * hw/rename.c - keys and words of older files. A row of a table with `was` had that path
- * before; what stands there is moved to the present path, and a note names it. So the
- * rest of the reader knows present names only.
+ * hw/rename.c - keys and words of older files. A table row with `was` had that path in
+ * older files. A value found there is moved to the present path, and a note names it. The
+ * rest of the reader therefore needs to know present names only.
  */
 #include "hw/schema.h"
 
 #include <string.h>
 
-/* "cost.per-node" into the map that holds it and its key; the map may be NULL. */
+/* Split "cost.per-node" into the map that holds it and its key; the map may be NULL. */
 static conf_node *find_parent(conf_node *root, const char *path, str *key)
 {
     str rest = str_from(path), head;
@@ -56,7 +56,7 @@ static void remove_entry(conf_node *map, uint32_t at)
     memmove(&map->items[at], &map->items[at + 1], (map->n - at) * sizeof *map->items);
 }
 
-/* The map of a part, made if there is none; NULL: no memory, or it is no map. */
+/* The map of a part, made if it is missing; NULL: no memory, or it is not a map. */
 static conf_node *need_map(conf_file *file, const char *path, const conf_node *like)
 {
     conf_node *root = file->root;

@@ -1,8 +1,8 @@
 /*
- * hw/save.c - a cluster in our own form, present names only. Numbers are written so that
- * reading them gives the same bits. Devices, links and fabrics that are as their preset
- * says are written by name, others in full; what has its default is left out, but for
- * `system`, which is written as a whole so that a converted file shows what it does.
+ * hw/save.c - writes a cluster in halley's format, with present names only. Numbers are
+ * written so that reading them gives the same bits. Devices, links and fabrics that equal
+ * their preset are written by name, others in full. Defaults are omitted. The exception
+ * is `system`, which is written in full so that a converted file shows what it does.
  */
 #include "hw/save.h"
 
@@ -160,7 +160,8 @@ static void add_devices(strbuf *b, const halley_cluster *c)
     strbuf_add_char(b, '\n');
 }
 
-/* B/s that are kept as bytes per ns: the fewest digits that come back as the same. */
+/* A rate in B/s that is stored in bytes per ns: the fewest digits that restore the same
+ * value. */
 static void add_rate(strbuf *b, const char *before, double bytes_per_ns)
 {
     double back = 0;
@@ -333,7 +334,7 @@ static void add_groups(strbuf *b, const halley_cluster *c)
     }
 }
 
-/* A row of cost or failures, if it is not the default. */
+/* Write a row of cost or failures, unless it is the default. */
 static void add_unless(strbuf *b, uint32_t *n, const char *key, double value,
                        double usual, units_kind unit)
 {

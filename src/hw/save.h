@@ -5,15 +5,15 @@
 #include "base/str.h"
 #include "halley/link.h"
 
-/* Without `cost`, price and power are left to hw_npu_print_cost where all else is as a
- * preset says. */
+/* Without `cost`, price and power are left to hw_npu_print_cost if everything else equals
+ * a preset. */
 void hw_npu_print(strbuf *to, const halley_npu *npu, bool cost);
 void hw_link_print(strbuf *to, const halley_link *link);
 void hw_fabric_print(strbuf *to, const halley_fabric *fabric);
-/* Price and power of an NPU that is otherwise as its preset says, as keys of `cost`; *n
+/* Write price and power of an NPU that otherwise equals its preset, as keys of `cost`. *n
  * counts the keys written so far. */
 void hw_npu_print_cost(strbuf *to, uint32_t *n, const halley_npu *npu);
-/* Is anything known about it? */
+/* True if anything is known about it. */
 bool hw_npu_is_described(const halley_npu *npu);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * hw/save_npu.c - devices, links and fabrics as text. What a preset of the same name says
- * is written as that name: both are written in full and compared, so that nothing can be
- * forgotten in one of two places.
+ * hw/save_npu.c - writes devices, links and fabrics as text. If one equals the preset of
+ * its name, only the name is written. To find out, both are written in full and the texts
+ * are compared. There is thus only one place that lists the keys.
  */
 #include "base/number/number.h"
 #include "hw/embedded.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* "key: ", with a comma before all but the first of its map. */
+/* "key: ", with a comma before all keys but the first of a map. */
 static void add_key(strbuf *b, const char *key)
 {
     const bool first = b->n == 0 || b->at[b->n - 1] == '{' || b->at[b->n - 1] == '[';
@@ -37,7 +37,7 @@ static void add_text(strbuf *b, const char *key, const char *text)
         strbuf_json(b, str_from(text));
 }
 
-/* All rows of a table whose struct is `from`; rows equal to `usual` are left out. */
+/* Write all rows of a table whose struct is `from`, except rows equal to `usual`. */
 static void save_rows(strbuf *b, const hw_part *part, const void *from, const void *usual)
 {
     for (size_t i = 0; i < part->n; i++) {
@@ -136,7 +136,7 @@ static void save_rates(strbuf *b, const halley_npu *npu)
     strbuf texts[3] = {{0}, {0}, {0}};
     for (int i = 0; i < 3; i++)
         save_rows(&texts[i], &hw_part_gemm, rates[i], &hw_gemm_default);
-    /* Without a map of its own, gemm-fp8 takes that of gemm; the cast does not. */
+    /* Without its own map, gemm-fp8 uses that of gemm; the cast does not. */
     const bool same = str_eq(strbuf_str(&texts[0]), strbuf_str(&texts[1]));
     for (int i = 0; i < 3; i++) {
         if (i == 1 ? same : texts[i].n == 0)
@@ -162,7 +162,7 @@ static void add_attention(strbuf *b, const halley_npu *npu)
     strbuf_add_char(b, '}');
 }
 
-/* In full, but for what hw_npu_make gives. */
+/* Write in full, except the values that hw_npu_make sets. */
 static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
 {
     static const char *const types[] = {"accelerator", "gpu", "tpu"};
@@ -215,7 +215,7 @@ static bool is_embedded(const char *folder, const char *name)
     return name[0] != '\0' && halley_preset_text(folder, name) != NULL;
 }
 
-/* Is it as the preset of its name says? */
+/* True if it equals the preset of its name. */
 static bool is_preset_npu(halley_npu *preset, const halley_npu *npu, bool cost)
 {
     strbuf one = {0}, other = {0};
@@ -333,7 +333,7 @@ static void print_link(strbuf *b, const halley_link *l)
     add_factors(b, "ring-factor", l->ring_factor);
     add_factors(b, "peer-factor", l->peer_factor);
     save_value(b, "in-switch-from", l->in_switch_min, UNITS_COUNT);
-    if (l->all_to_all == HALLEY_A2A_ROUND) /* `torus` is set for plain libraries, too */
+    if (l->all_to_all == HALLEY_A2A_ROUND) /* `torus` is also set for plain libraries */
         strbuf_add(b, STR(", torus: yes"));
     strbuf_add_char(b, '}');
 }

@@ -72,8 +72,8 @@ static halley_status set_values(double **at, halley_cluster *c, str who, double 
 }
 
 /*
- * NPUs by name: "3", "0-7", "node2" or "node0-3". Each sets a value for them; the cluster
- * must have its number of NPUs.
+ * Set a value for NPUs named "3", "0-7", "node2" or "node0-3". The number of NPUs of the
+ * cluster must be set.
  */
 static halley_status set_slow_npu(halley_cluster *c, str who, double factor,
                                   halley_error *err)
@@ -95,7 +95,7 @@ static halley_status set_late_npu(halley_cluster *c, str who, double seconds,
     return set_values(&c->system.late_s, c, who, seconds, 0, err);
 }
 
-/* An error at its place in the file. */
+/* Report an error at its place in the file. */
 static halley_status place_error(const conf_file *file, const conf_node *at,
                                  const halley_error *why, halley_status status,
                                  halley_error *err)
@@ -137,7 +137,7 @@ halley_status hw_read_late(halley_cluster *c, const conf_file *file, const conf_
     return HALLEY_OK;
 }
 
-/* "node2=1.5" in two. */
+/* Split "node2=1.5" in two. */
 static halley_status split_setting(str *who, str *value, const char *setting,
                                    const char *option, halley_error *err)
 {

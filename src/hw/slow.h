@@ -1,4 +1,4 @@
-/* hw/slow.h - stragglers: NPUs that compute more slowly than others, or begin later. */
+/* hw/slow.h - stragglers: NPUs that compute more slowly than others, or start later. */
 #ifndef HW_SLOW_H
 #define HW_SLOW_H
 

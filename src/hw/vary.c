@@ -1,7 +1,7 @@
 /*
- * hw/vary.c - a cluster with other values in its file. The cluster is written as text,
- * read as a tree, changed there, and read as a cluster again: what a value means and
- * which are allowed is known in one place, the reader.
+ * hw/vary.c - makes a cluster with other values in its file. The cluster is written as
+ * text, parsed into a tree, changed there, and read as a cluster again. Only the reader
+ * needs to know what a value means and which values are allowed.
  */
 #include "hw/vary.h"
 
@@ -16,7 +16,7 @@ typedef struct editor {
     halley_error *err;
 } editor;
 
-/* One more entry of a map; NULL: no memory. */
+/* Add an entry to a map; NULL: no memory. */
 static conf_node **add_entry(const editor *e, conf_node *map, str key)
 {
     arena *memory = &e->file->memory;
@@ -37,7 +37,7 @@ static conf_node **add_entry(const editor *e, conf_node *map, str key)
     return &items[map->n++];
 }
 
-/* The item of a list by the name that it states, or by its number. */
+/* Find an item of a list by its `name`, or by its number. */
 static conf_node **find_item(conf_node *list, str word)
 {
     uint64_t number;
@@ -58,7 +58,7 @@ static conf_node **find_entry(conf_node *map, str word)
     return NULL;
 }
 
-/* Where a path leads; *out may be a fresh, empty node. */
+/* Find the place of a path; *out may be a new, empty node. */
 static halley_status find_place(conf_node ***out, const editor *e, const char *path)
 {
     str rest = str_from(path), word;
@@ -84,7 +84,7 @@ static halley_status find_place(conf_node ***out, const editor *e, const char *p
     return HALLEY_OK;
 }
 
-/* A copy in another arena; NULL: no memory. Trees are not deep (conf.h). */
+/* Copy a tree to another arena; NULL: no memory. Trees are not deep (conf.h). */
 static conf_node *copy_tree(arena *memory, const conf_node *from)
 {
     conf_node *to = arena_array(memory, 1, sizeof *to);
@@ -130,8 +130,8 @@ static halley_status apply_edits(conf_file *file, const hw_edit *edits, uint32_t
     return HALLEY_OK;
 }
 
-/* Lists with an algorithm for each dimension of the old network go: the defaults of the
- * new one hold. */
+/* Remove lists with one algorithm per dimension of the old network: the new network uses
+ * defaults. */
 static void drop_lists(conf_file *file)
 {
     static const char *const lists[] = {"algorithms", "all-reduce", "all-gather",

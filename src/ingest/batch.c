@@ -1,30 +1,31 @@
 /*
- * Sends and receives that one kernel does together (batch_isend_irecv).
+ * Sends and receives that one kernel executes together (batch_isend_irecv).
  *
- * Each of them has its record_param_comms on the launching thread, but only one kernel
- * comes, after the last. A SendRecv kernel is taken for all sends and receives of its
- * thread since the one before it that launched nothing themselves: it stands for the
- * first, and each other becomes a node beside it, between the same edges. These take no
- * time of their own when replayed, as the kernel has it.
+ * Each of them has its own record_param_comms on the launching thread, but only one
+ * kernel is launched, after the last. A SendRecv kernel is taken to execute all sends and
+ * receives that its thread has issued since its previous SendRecv kernel. The kernel's
+ * node becomes the first of these. Each other one becomes a twin node with the same
+ * edges. Twins take no time in the replay, because the kernel's node has the whole
+ * duration.
  */
 #include "ingest/comm.h"
 
 #include <stdlib.h>
 
-/* In the map of threads: none waits. */
+/* In the map of threads: no message is pending. */
 static const uint32_t NOBODY = HASH_NONE - 1;
 
 typedef struct batches {
     link_graph *g;
     uint32_t *kernel_of; /* by host node: the last SendRecv kernel it launched, or NONE */
-    uint32_t *next;      /* by host node: the one before it that waits, or NONE */
-    map64 waiting;       /* by thread: its last host node that waits */
-    uint32_t n_first;    /* nodes before any was added */
-    uint32_t *twin;      /* by node: the last one added beside it, or NONE */
-    ARRAY(uint32_t) twins; /* by added node - n_first: the one added before it, or NONE */
+    uint32_t *next;      /* by host node: the pending message before it, or NONE */
+    map64 waiting;       /* by thread: its last pending message (host node) */
+    uint32_t n_first;    /* number of nodes before twins were added */
+    uint32_t *twin;      /* by node: its last twin, or NONE */
+    ARRAY(uint32_t) twins; /* by twin - n_first: the twin before it, or NONE */
 } batches;
 
-/* A kernel that may do several things: its name does not say which. */
+/* Can the kernel execute several messages? Its name does not say which. */
 static bool is_send_recv(const link_graph *g, uint32_t node)
 {
     const str name = link_name(g, node);
@@ -54,7 +55,8 @@ static bool add_twin(batches *b, uint32_t kernel, uint32_t host)
     return b->twin[kernel] != LINK_NONE;
 }
 
-/* The kernel stands for the first of those that wait on its thread. */
+/* The kernel's node becomes the first pending message of its thread; the others become
+ * twins. */
 static bool take_batch(batches *b, uint32_t kernel, uint32_t host, uint32_t last)
 {
     uint32_t first = last, n = 0;
@@ -94,7 +96,7 @@ static bool find_batches(batches *b)
     return true;
 }
 
-/* What comes before and behind a kernel comes before and behind its twins. */
+/* Give the twins of a kernel the same edges as the kernel. */
 static bool copy_edges(batches *b)
 {
     link_graph *const g = b->g;

@@ -1,4 +1,4 @@
-/* Classes of the kernels of a pair. */
+/* Kernel classes of an execution trace linked with a Kineto file. */
 #include "ingest/classes.h"
 
 #include "base/error.h"
@@ -23,7 +23,8 @@ static bool index_works(link_classes *c)
     return true;
 }
 
-/* Times are those of the pair: its graph is another one than the recording's alone. */
+/* Write the facts with the times of the linked pair, whose graph differs from that of the
+ * recording alone. */
 static bool write_pair_facts(link_classes *c, const rec_groups *groups,
                              const halley_link_report *report, int64_t zero_ns)
 {

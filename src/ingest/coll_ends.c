@@ -1,4 +1,4 @@
-/* Ends of collectives, and the offset between the clocks of two ranks. */
+/* The ends of collectives, and the clock offset between two ranks. */
 #include "ingest/coll_ends.h"
 
 static int compare_coll_ends(const void *a, const void *b)

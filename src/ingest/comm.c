@@ -1,11 +1,12 @@
 /*
- * Communication.
+ * Find what a communication kernel or host node does.
  *
- * What a kernel does is said, in this order, by its own arguments (newer recordings), by
- * the record_param_comms node around its launch, by the annotation of the backend
- * ("nccl:all_reduce"), by c10d's operator, and by its own name. NCCL's SendRecv and
- * RCCL's generic kernels say nothing by name: for them one of the others has to. The size
- * is that of the tensors that go in, as Chakra counts, else elements times their type.
+ * The sources, in order of preference, are: the kernel's own arguments (newer
+ * recordings), the record_param_comms node around its launch, the backend's annotation
+ * ("nccl:all_reduce"), the c10d operator, and the kernel's name. The names of NCCL's
+ * SendRecv and RCCL's generic kernels do not give the type, so another source has to. The
+ * size is that of the input tensors, as Chakra counts it; otherwise it is the number of
+ * elements times the element size.
  */
 #include "ingest/comm.h"
 
@@ -15,14 +16,14 @@
 
 enum { MAX_NAME = 96, MAX_UP = 8 };
 
-/* Lower case without _ and -, as far as it fits. */
+/* Lower-case the name and drop _ and -; cut it to MAX_NAME. */
 static str fold(str name, char to[MAX_NAME])
 {
     size_t n = 0;
     for (size_t i = 0; i < name.n && n < MAX_NAME; i++) {
         const char c = name.at[i];
         if (c == '(')
-            break; /* parameters of a kernel */
+            break; /* what follows are a kernel's parameters */
         if (c != '_' && c != '-')
             to[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
     }
@@ -37,7 +38,8 @@ bool comm_is_kernel(str name)
            str_starts(name, STR("ncclSymkDevKernel"));
 }
 
-/* The type a name of a kernel, collective or annotation stands for; false: none. */
+/* Find the communication type in the name of a kernel, collective or annotation. False:
+ * none. */
 static bool find_comm_type(comm_info *info, str name)
 {
     static const struct {
@@ -133,7 +135,7 @@ static const host_comm *find_host_comm(const host_trace *h, uint32_t node)
     return low < h->comms.n && h->comms.at[low].node == node ? &h->comms.at[low] : NULL;
 }
 
-/* Numbers around the arrow in "nccl:send 0->1" and "nccl:recv 0<-1". */
+/* Read the ranks around the arrow in "nccl:send 0->1" and "nccl:recv 0<-1". */
 static void take_arrow(comm_info *info, str name)
 {
     uint64_t left, right;
@@ -176,8 +178,9 @@ static str dtype_in(str types)
 }
 
 /*
- * record_param_comms before 1.1.0 says it by position: [tensors,] number of the call,
- * group (a pointer, a name, or [name, description]), rank, "collective", splits …
+ * Before schema 1.1.0 the inputs of record_param_comms are positional: [tensors,]
+ * sequence number, group (a pointer, a name, or [name, description]), rank, "collective",
+ * splits …
  */
 static void take_positional(comm_info *info, str values)
 {
@@ -214,7 +217,7 @@ bool comm_is_backend(str name)
            str_starts(name, STR("hccl:")) || str_starts(name, STR("xccl:"));
 }
 
-/* c10d::send(tensors, group, peer, tag) and its kin. */
+/* Read c10d::send(tensors, group, peer, tag) and similar operators. */
 static void take_c10d(comm_info *info, str name, str values)
 {
     str item;
@@ -241,7 +244,7 @@ static void take_arguments(comm_info *info, const device_trace *d,
     }
 }
 
-/* What the device trace says about a host node that communicates. */
+/* The device trace's communication arguments for a host node that communicates. */
 static const device_comm *find_device_comm(const link_graph *g, uint32_t node)
 {
     const uint32_t event = g->device ? g->event_of[node] : LINK_NONE;
@@ -257,7 +260,7 @@ static void take_elements(comm_info *info, const device_comm *said)
         info->has_size = true;
 }
 
-/* What a host node around a communication has to say. */
+/* Take what a host node around a communication says about it. */
 static void take_host(comm_info *info, const link_graph *g, uint32_t node)
 {
     const str name = host_name(g, node);

@@ -1,24 +1,24 @@
-/* ingest/comm.h - which nodes communicate, and what they say about it. */
+/* ingest/comm.h - which nodes communicate, and what they send or receive. */
 #ifndef INGEST_COMM_H
 #define INGEST_COMM_H
 
 #include "ingest/link.h"
 
-/* Bytes of one element of PyTorch's type names, as in "Float" or "float"; 0 = unknown. */
+/* Bytes per element of a PyTorch type such as "Float" or "float"; 0 = unknown. */
 uint64_t comm_element_size(str dtype);
 
-/* Is this the name of a kernel of NCCL, RCCL or MSCCL? */
+/* Is this the name of an NCCL, RCCL or MSCCL kernel? */
 bool comm_is_kernel(str name);
 /* Is this an annotation of a backend: "nccl:…", "gloo:…"? */
 bool comm_is_backend(str name);
 
-/* A kernel of a communication library; INVALID when its type cannot be told. */
+/* The communication of a kernel; INVALID if its type is unknown. */
 comm_info comm_of_kernel(const link_graph *g, uint32_t node);
-/* What a host node says about the communication it or what is around it starts. */
+/* The communication that a host node, or a node around it, starts. */
 comm_info comm_of_call(const link_graph *g, uint32_t node);
 /*
- * A host node that communicates itself: what gloo, MPI and UCC do, and NCCL in a trace
- * without its kernels (`no_kernels`).
+ * The communication that a host node does itself: with gloo, MPI and UCC, and with NCCL
+ * in a trace without kernels (`no_kernels`).
  */
 comm_info comm_of_host(const link_graph *g, uint32_t node, bool no_kernels);
 

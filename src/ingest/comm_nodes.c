@@ -1,14 +1,14 @@
 /*
- * The nodes that communicate: found, ordered within their groups.
+ * Find the nodes that communicate, and order them within their groups.
  *
- * A communication whose size or peer nobody says cannot be simulated. It stays what it
- * is without that knowledge, work of recorded length, and is counted.
+ * A communication of unknown size or peer cannot be simulated. It stays work of the
+ * recorded duration, and is counted.
  */
 #include "ingest/comm.h"
 
 #include <stdlib.h>
 
-/* Whether a simulator can do something with it. */
+/* Can a simulator run this communication? */
 static bool is_usable(const comm_info *info)
 {
     return info->has_size &&
@@ -16,7 +16,7 @@ static bool is_usable(const comm_info *info)
            (info->type != HALLEY_NODE_RECV || info->source != PULL_NONE);
 }
 
-/* Fill in what the recording as a whole knows. */
+/* Fill in what is known from the recording as a whole. */
 static void complete(comm_info *info, const link_graph *g)
 {
     const uint64_t rank = g->device ? g->device->job.rank : PULL_NONE;
@@ -40,7 +40,8 @@ static bool add_comm(link_graph *g, uint32_t node, const comm_info *info)
     r->n_collectives += info->type == HALLEY_NODE_COLL;
     r->n_sends += info->type == HALLEY_NODE_SEND;
     r->n_recvs += info->type == HALLEY_NODE_RECV;
-    /* Texts of a node's inputs go before the node that needs them is written. */
+    /* The texts of a node's inputs may be released before this node is written, so the
+     * type is interned. */
     const uint32_t dtype = intern_add(&g->host->texts, info->dtype);
     const uint32_t group = intern_add(&g->host->texts, info->group);
     if (dtype == HASH_NONE || group == HASH_NONE)
@@ -51,7 +52,6 @@ static bool add_comm(link_graph *g, uint32_t node, const comm_info *info)
     return array_push(&g->comms, kept);
 }
 
-/* Find the nodes that communicate. */
 static bool find_comms(link_graph *g)
 {
     bool has_kernels = false;

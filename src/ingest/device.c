@@ -1,8 +1,10 @@
 /*
- * Reading Kineto traces. An event is read key by key into a scratch event, whatever the
- * order of its keys, then sorted into a kind by category and name. The file may be an
- * object with "traceEvents" or the bare array; times absolute or relative to
- * baseTimeNanoseconds, which may stand behind the events; ids numbers or text.
+ * Read Kineto traces.
+ *
+ * Each event is read key by key into a scratch event, in whatever order its keys come. It
+ * is then classified by category and name. The file may be an object with "traceEvents"
+ * or the bare array. Times are absolute or relative to baseTimeNanoseconds, which may
+ * come after the events. Ids are numbers or text.
  */
 #include "ingest/device.h"
 
@@ -27,7 +29,7 @@ typedef struct draft {
     bool complete; /* ph is X */
     bool has_start, has_duration, has_comm;
     int64_t start_ns, duration_ns;
-    uint32_t name; /* DEVICE_NONE until the event is known to be wanted */
+    uint32_t name; /* DEVICE_NONE until the event is known to be kept */
     bool has_name;
     uint64_t external, rf_id, correlation, stream, device, n_bytes;
     uint64_t wait_stream, wait_record;
@@ -50,7 +52,7 @@ typedef struct device_reader {
 device_kind device_call_kind(str name)
 {
     static const struct {
-        const char *stem; /* of the name without cuda, cu or hip; * = begins with */
+        const char *stem; /* name without cuda, cu or hip; * = is a prefix */
         device_kind kind;
     } calls[] = {
         {"DeviceSynchronize", DEVICE_SYNC_CALL},
@@ -145,7 +147,7 @@ static category category_of(str text)
     }
 }
 
-/* Keys of "args" that mean something here. */
+/* The keys of "args" that are read. */
 typedef enum arg {
     ARG_EXTERNAL,
     ARG_RF_ID,
@@ -265,7 +267,8 @@ static void copy_short(char *to, uint32_t *n, size_t size, str text)
     memcpy(to, text.at, *n);
 }
 
-/* Names are kept only of events that are: others may have as many as they like. */
+/* Intern only the names of events that are kept, because the others may have any number
+ * of distinct names. */
 static void take_name(device_reader *r)
 {
     const str name = pull_text(&r->p.json, &r->p.scratch);
@@ -531,10 +534,11 @@ static int by_start(const void *a, const void *b)
         return x->duration_ns > y->duration_ns ? -1 : 1;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key; /* ids are given in order */
+    return x->key < y->key ? -1 : x->key > y->key; /* record function ids and correlations
+                                                    * increase with time */
 }
 
-/* A stable merge sort would do; equal events are told apart by where they stood. */
+/* Stable merge sort: equal events keep their order in the file. */
 static bool sort_events(device_trace *t)
 {
     bool sorted = true;
@@ -567,8 +571,8 @@ static bool sort_events(device_trace *t)
     return true;
 }
 
-/* Number threads and streams in order of time, so that the order of the file does not
- * show. */
+/* Number threads and streams by the time of their first event, so that the numbers do not
+ * depend on the order of the file. */
 static bool order_places(device_trace *t)
 {
     const size_t n_streams = t->streams.n;

@@ -1,9 +1,9 @@
 /*
  * ingest/device.h - a Kineto (Chrome) trace: the device half of a recording.
  *
- * Kept are operators, annotations, the runtime calls that launch or wait, and what ran on
- * devices; everything else is counted. Times are nanoseconds since an origin that the
- * file defines (baseTimeNanoseconds, else 0), to the nanosecond as written.
+ * Operators, annotations, runtime calls that launch or wait, and device work are kept;
+ * everything else is counted. Times are nanoseconds since the origin that the file
+ * defines (baseTimeNanoseconds, otherwise 0), exact to the nanosecond.
  */
 #ifndef INGEST_DEVICE_H
 #define INGEST_DEVICE_H
@@ -49,8 +49,8 @@ typedef struct device_event {
     device_kind kind;
 } device_event;
 
-/* What newer recordings say about a collective. Texts interned or DEVICE_NONE; numbers
- * PULL_NONE when absent. */
+/* Description of a collective in newer recordings. Texts are interned or DEVICE_NONE;
+ * numbers are PULL_NONE when absent. */
 typedef struct device_comm {
     uint32_t collective, dtype, pg_name, pg_desc, ranks;
     uint64_t in_elements, out_elements, group_size, source, destination;
@@ -89,16 +89,15 @@ typedef struct device_trace {
     int64_t base_ns;
     uint64_t n[DEVICE_N_KINDS];
     uint64_t n_events;     /* all in the file */
-    uint64_t n_other;      /* arrows, metadata, Python frames: not wanted here */
+    uint64_t n_other;      /* arrows, metadata, Python frames: not kept */
     uint64_t n_quiet;      /* runtime calls that neither launch nor wait */
-    uint64_t n_bad_times;  /* dropped: no time, or none that makes sense */
+    uint64_t n_bad_times;  /* dropped: no valid time */
     uint64_t n_negative;   /* durations below zero, taken as zero */
     uint64_t n_duplicates; /* the same event several times in a row, kept once */
 } device_trace;
 
-/* What an event says about communication; NULL = nothing. A copy may have a kernel's
- * name.
- */
+/* The description of an event's communication; NULL = none. A copy may have the name of a
+ * kernel. */
 static inline const device_comm *device_comm_of(const device_trace *d,
                                                 const device_event *event)
 {
@@ -107,17 +106,17 @@ static inline const device_comm *device_comm_of(const device_trace *d,
     return other || event->extra == DEVICE_NONE ? NULL : &d->comms.at[event->extra];
 }
 
-/* {0} before; device_fini after, also when this fails. */
+/* Read the file. `device` is {0} before; call device_fini after, also on failure. */
 halley_status device_read(device_trace *device, const char *path, halley_error *err);
 halley_status device_read_stream(device_trace *device, file_stream *file,
                                  const char *path, halley_error *err);
-/* Order events and number threads and streams, once all events are in. False: no
+/* After all events are added: sort events, and number threads and streams. False: no
  * memory. */
 bool device_finish(device_trace *device);
 void device_fini(device_trace *device);
 
-/* What a runtime or driver call does, by its name: CALL, SYNC_CALL, RECORD, WAIT, QUIET.
- */
+/* What a runtime or driver call does, from its name: CALL, SYNC_CALL, RECORD, WAIT,
+ * QUIET. */
 device_kind device_call_kind(str name);
 
 #endif

@@ -1,15 +1,16 @@
 /*
- * Writing the linked graph as a trace.
+ * Write the linked graph as a trace.
  *
- * Ids are those Chakra's linker gives: host nodes in order of their ids, and behind each
- * of them, in order of time, what it launched; counting from 0. What Chakra does not have
- * (sets, waits, gaps) is numbered behind all of these, so that a node both have has the
- * same id in both. Parents are control dependencies, everything else data dependencies.
+ * Ids are those that Chakra's linker assigns, counting from 0: host nodes in the order of
+ * their ids, each followed by what it launched, in order of time. Nodes that Chakra does
+ * not have (sets, waits, gaps) are numbered after all of these. So a node that both
+ * linkers write has the same id in both. Parents are control dependencies; everything
+ * else is a data dependency.
  *
- * duration_micros is all the own time of an operator, rounded, as Chakra counts it;
- * duration_ns what it takes where it stands. They differ for an operator part of whose
- * own time stands further back, in gap nodes under it: these have it in duration_ns only.
- * So whichever of the two a reader goes by, all times add up to the same.
+ * duration_micros is the whole self time of an operator, rounded, as Chakra counts it.
+ * duration_ns is only the part at the operator's own place in the order. The rest of the
+ * self time may be in gap nodes under the operator; only their duration_ns counts it. So
+ * all times add up to the same total, whichever of the two attributes a reader uses.
  */
 #include "ingest/classes.h"
 #include "ingest/comm.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above every thread that a host trace numbers. */
+/* Greater than every thread number of a host trace. */
 static const int64_t DEVICE_THREAD = INT64_C(1) << 32;
 
 /* A training step. */
@@ -30,17 +31,17 @@ typedef struct emit_range {
 typedef struct emitter {
     link_graph *g;
     halley_builder *b;
-    uint64_t *ids;        /* by node */
-    uint32_t *order;      /* nodes in order of ids */
-    uint32_t *dep_at;     /* by node, n + 1: where its dependencies start */
-    uint32_t *deps;       /* nodes */
-    bool *on_device;      /* by host node: without a device trace, it runs on one */
-    work *works;          /* by host node; n_ops and n_bytes 0 = none */
-    int64_t *launched_ns; /* by host node: time of what it launched, for shares */
-    uint64_t *tids;       /* by thread of the device trace: as the host trace says */
-    int64_t zero_ns;      /* the time that is written as 0 */
-    bool has_gpu;         /* devices compute, not host nodes */
-    bool *failed;         /* no memory */
+    uint64_t *ids;    /* by node */
+    uint32_t *order;  /* nodes in order of ids */
+    uint32_t *dep_at; /* by node, n + 1: where its dependencies start */
+    uint32_t *deps;   /* nodes */
+    bool *on_device;  /* by host node, in a trace without devices: it runs on a device */
+    work *works;      /* by host node; n_ops and n_bytes 0 = none */
+    int64_t *launched_ns; /* by host node: time of what it launched, to divide its work */
+    uint64_t *tids;  /* by thread of the device trace: its number in the host trace */
+    int64_t zero_ns; /* the time that is written as 0 */
+    bool has_gpu;    /* kernels have the work, not host nodes */
+    bool *failed;    /* no memory */
     ARRAY(emit_range) steps;
     link_classes classes; /* of what ran on the device */
 } emitter;
@@ -50,14 +51,15 @@ static halley_bytes bytes_of(str s)
     return (halley_bytes){s.at, s.n};
 }
 
-/* Whether Chakra's linker has this node. */
+/* Does Chakra's linker write this node? */
 static bool is_chakras(const link_graph *g, const link_node *n)
 {
     return n->kind == LINK_HOST || (n->kind == LINK_GPU && !n->is_twin &&
                                     g->device->events.at[n->ref].kind != DEVICE_SET);
 }
 
-/* Nodes are in order of time already; sort those of Chakra by parent, the rest behind. */
+/* Nodes are in order of time already. Sort those of Chakra by parent, and put the others
+ * after them. */
 static bool number_nodes(emitter *m)
 {
     const link_graph *const g = m->g;
@@ -82,7 +84,7 @@ static bool number_nodes(emitter *m)
     return true;
 }
 
-/* Edges as lists of dependencies, without doubles, the smallest id first. */
+/* Turn edges into lists of dependencies without duplicates, smallest id first. */
 static bool sort_edges(emitter *m)
 {
     const link_graph *const g = m->g;
@@ -95,7 +97,7 @@ static bool sort_edges(emitter *m)
         m->dep_at[g->edges.at[i].to + 2]++;
     for (size_t i = 1; i < n + 1; i++)
         m->dep_at[i + 1] += m->dep_at[i];
-    for (size_t i = 0; i < g->edges.n; i++) /* ids, so that they sort */
+    for (size_t i = 0; i < g->edges.n; i++) /* as ids, to sort them */
         m->deps[m->dep_at[g->edges.at[i].to + 1]++] =
             (uint32_t)m->ids[g->edges.at[i].from];
     for (size_t i = 0; i < n; i++)
@@ -103,7 +105,7 @@ static bool sort_edges(emitter *m)
     return true;
 }
 
-/* What host nodes compute that launched something. */
+/* Find the work of host nodes that launched something. */
 static void find_launched_work(emitter *m)
 {
     const link_graph *const g = m->g;
@@ -122,7 +124,7 @@ static uint64_t add_limited(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* What is inside a host node, while nodes are gone through from the last to the first. */
+/* What a host node contains; nodes are visited from the last to the first. */
 typedef struct inside {
     uint64_t n_bytes;
     bool any, product;
@@ -142,8 +144,8 @@ static bool is_no_kernel(str name)
     return false;
 }
 
-/* Does an operator of a trace without devices launch work of its own on one? The last
- * entry of a tensor says where it is. */
+/* In a trace without devices: does an operator launch work of its own on a device? The
+ * last entry of a tensor names its device. */
 static bool names_device(str name, const host_io *io)
 {
     return !is_no_kernel(name) && (str_contains(io->values, STR("cuda:")) ||
@@ -151,11 +153,13 @@ static bool names_device(str name, const host_io *io)
 }
 
 /*
- * What host nodes compute in a trace without devices. Operators call others: the work is
- * the innermost one's. A product computes itself whatever it calls on the way, unless
- * that is a product again; any other operator of PyTorch's, if what it calls moves less
- * than half of its own bytes; what is none (autograd's functions, annotations) only if it
- * calls nothing. Children have greater ids than their parents.
+ * Find what host nodes compute in a trace without devices.
+ *
+ * Operators call other operators, and the innermost one has the work. A matmul,
+ * convolution or attention operator has the work whatever it calls, unless it calls
+ * another of these. Any other aten:: operator has work if what it calls moves at most
+ * half of its own bytes. Everything else (autograd functions, annotations) has work only
+ * if it calls nothing. Children have greater ids than their parents.
  */
 static bool find_host_work(emitter *m)
 {
@@ -262,7 +266,7 @@ static void emit_device(const emitter *m, uint32_t i)
             event->kind == DEVICE_SET ? STR("set") : direction_of(link_name(g, i));
         (void)halley_builder_attr_text(m->b, "memory_op",
                                        bytes_of(direction.n ? direction : STR("copy")));
-        /* One operation: a roofline then takes what the bytes take. */
+        /* With one operation, a roofline is bound by the bytes. */
         if (event->extra != DEVICE_NONE) {
             (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS, 1);
             (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
@@ -310,7 +314,7 @@ static void emit_io(const emitter *m, uint32_t host)
     host_io_release(m->g->host, host);
 }
 
-/* The attributes Chakra's converter keeps of a host node, in its order. */
+/* Write the attributes that Chakra's converter keeps of a host node, in its order. */
 static void emit_host(const emitter *m, uint32_t host)
 {
     const host_node *const n = &m->g->host->nodes.at[host];
@@ -353,7 +357,7 @@ static void emit_edges(const emitter *m, uint32_t i)
     g->report->n_ctrl_edges++;
 }
 
-/* Communication that a host thread does has a stream for each such thread. */
+/* Each host thread that communicates has a stream of its own for that. */
 static int64_t stream_of(const link_graph *g, uint32_t i)
 {
     const link_node *const n = &g->nodes.at[i];
@@ -365,8 +369,8 @@ static int64_t stream_of(const link_graph *g, uint32_t i)
     return (int64_t)d->events.at[g->event_of[i]].place;
 }
 
-/* The thread of a gap that is inside no operator; a stream's are a thread of their own.
- */
+/* The thread of a gap that is inside no operator. A stream's gaps have a thread of their
+ * own. */
 static void emit_gap_thread(const emitter *m, const link_node *n)
 {
     const int64_t tid = n->ref == LINK_NONE ? DEVICE_THREAD + (int64_t)n->stream
@@ -374,7 +378,7 @@ static void emit_gap_thread(const emitter *m, const link_node *n)
     (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_TID, tid);
 }
 
-/* Of a trace without devices: what the operator itself computes. */
+/* In a trace without devices: the operator's own work. */
 static void emit_host_work(const emitter *m, uint32_t i)
 {
     if (m->has_gpu || m->works[i].n_bytes == 0 || m->g->comm_of[i] != LINK_NONE)
@@ -386,7 +390,7 @@ static void emit_host_work(const emitter *m, uint32_t i)
     m->g->report->n_with_work++;
 }
 
-/* From start to end as recorded, with all that is inside. */
+/* From recorded start to recorded end, children included. */
 static uint64_t whole_length(const link_graph *g, uint32_t i)
 {
     const link_node *const n = &g->nodes.at[i];
@@ -394,7 +398,7 @@ static uint64_t whole_length(const link_graph *g, uint32_t i)
     return (uint64_t)g->device->events.at[event].duration_ns;
 }
 
-/* The ranges "ProfilerStep#N" of the device trace, which is in order of time. */
+/* List the ranges "ProfilerStep#N" of the device trace, which is in order of time. */
 static bool list_steps(emitter *m)
 {
     static const str mark = {"ProfilerStep#", 13};
@@ -414,8 +418,8 @@ static bool list_steps(emitter *m)
     return true;
 }
 
-/* A node belongs to the step in which it starts; what a device does, to that in which the
- * operator that launched it starts. */
+/* A node belongs to the step in which it starts. Device work belongs to the step in which
+ * the operator that launched it starts. */
 static void emit_step_number(const emitter *m, uint32_t i, uint32_t host)
 {
     const link_node *const n = &m->g->nodes.at[i];
@@ -476,7 +480,7 @@ static void emit_node(const emitter *m, uint32_t i)
         emit_host(m, host);
     else if (n->kind == LINK_GAP)
         emit_gap_thread(m, n);
-    /* Communication is never the host's own work, also where a host thread does it. */
+    /* Communication is never a CPU operator, even if a host thread does it. */
     (void)halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP,
                                    n->kind != LINK_GPU && g->comm_of[i] == LINK_NONE &&
                                        !(n->kind == LINK_HOST && m->on_device[i]));
@@ -498,7 +502,7 @@ static void emit_node(const emitter *m, uint32_t i)
     emit_step_number(m, i, host);
 }
 
-/* Groups with their ranks, as PyTorch's own node declares them. */
+/* Write groups and their ranks in the form of PyTorch's own node. */
 static bool describe_groups(strbuf *to, const device_trace *d, const link_names *names)
 {
     strbuf_add(to, STR("['["));
@@ -522,7 +526,7 @@ static bool describe_groups(strbuf *to, const device_trace *d, const link_names 
     return !to->failed;
 }
 
-/* A node for the groups that only the device trace names. */
+/* Write a node for the groups that only the device trace has. */
 static bool emit_groups(emitter *m)
 {
     const link_graph *const g = m->g;

@@ -1,4 +1,4 @@
-/* Process groups that traces declare, as a file for ASTRA-sim. */
+/* Write the process groups that traces declare as a file for ASTRA-sim. */
 #include "trace/core/groups.h"
 
 #include "base/error.h"

@@ -1,9 +1,11 @@
 /*
- * Reading execution traces. A node is read key by key into a scratch node, whatever the
- * order of its keys, and kept when its closing bracket comes. Schema 1.0.1 has flat keys
- * (parent, rf_id, input_shapes …); from 1.0.2 on inputs and outputs are objects and the
- * rest are attributes with a name, a type and a value. Both are taken without looking at
- * the schema string, which is only reported: newer schemas add attributes, nothing else.
+ * Read execution traces.
+ *
+ * Each node is read key by key into a scratch node, in whatever order its keys come, and
+ * is kept at its closing bracket. Schema 1.0.1 has flat keys (parent, rf_id, input_shapes
+ * …). From 1.0.2 on inputs and outputs are objects, and the rest are attributes with a
+ * name, a type and a value. The reader accepts both forms whatever the schema string is,
+ * which is only reported. Newer schemas only add attributes.
  */
 #include "ingest/host.h"
 
@@ -30,7 +32,7 @@ typedef struct host_reader {
     bool has_id, has_comm, has_start, has_duration, saw_nodes;
 } host_reader;
 
-/* The first line of an object that is not what was expected. */
+/* The error if a Kineto trace was given in place of an execution trace. */
 static halley_status not_host(host_reader *r, halley_error *err)
 {
     return pull_bad(
@@ -46,8 +48,8 @@ static void put_host_u64(uint64_t *to, const host_reader *r, json_token token)
         *to = value;
 }
 
-/* One of the numbers and texts that are flat keys in 1.0.1 and attributes later. False:
- * not known. */
+/* Take one of the values that are flat keys in 1.0.1 and attributes later. False: unknown
+ * key. */
 static bool take_host_field(host_reader *r, str key, json_token token)
 {
     host_node *const n = &r->node;
@@ -70,7 +72,7 @@ static bool take_host_field(host_reader *r, str key, json_token token)
     return true;
 }
 
-/* What communication attributes there are since 1.1.0. */
+/* Take a communication attribute, which exist since 1.1.0. */
 static bool take_comm(host_reader *r, str key, json_token token)
 {
     host_comm *const c = &r->comm;
@@ -86,7 +88,7 @@ static bool take_comm(host_reader *r, str key, json_token token)
         c->in_elements = pull_u64(&r->p.json, token);
     else if (PULL_IS(key, "out_msg_nelems"))
         c->out_elements = pull_u64(&r->p.json, token);
-    else if (!PULL_IS(key, "pg_size")) /* is known, and follows from the group */
+    else if (!PULL_IS(key, "pg_size")) /* known, but follows from the group */
         return false;
     r->has_comm = true;
     return true;
@@ -97,8 +99,8 @@ static bool is_scalar(json_token token)
     return token >= JSON_STRING;
 }
 
-/* {"name": …, "type": …, "value": …}; behind its opening bracket. The name is copied, as
- * the window may move before the value comes. */
+/* Read {"name": …, "type": …, "value": …} after its opening bracket. The name is copied,
+ * because the window may move before the value is read. */
 static halley_status read_attr(host_reader *r, halley_error *err)
 {
     char name[64] = "";
@@ -144,7 +146,7 @@ static halley_status read_repr(host_reader *r, uint32_t which, json_token token,
     return HALLEY_OK;
 }
 
-/* {"values": …, "shapes": …, "types": …, "strides": …}; behind its opening bracket. */
+/* Read {"values": …, "shapes": …, "types": …, "strides": …} after its opening bracket. */
 static halley_status read_io(host_reader *r, uint32_t first, halley_error *err)
 {
     while (pull_key(&r->p)) {
@@ -162,7 +164,7 @@ static halley_status read_io(host_reader *r, uint32_t first, halley_error *err)
     return pull_ended(&r->p, err);
 }
 
-/* Keys of 1.0.1 for inputs and outputs; IO_TEXTS when it is none. */
+/* The index of a 1.0.1 key for inputs or outputs; IO_TEXTS = it is another key. */
 static uint32_t flat_io(str key)
 {
     static const struct {
@@ -177,8 +179,8 @@ static uint32_t flat_io(str key)
     return IO_TEXTS;
 }
 
-/* The parent: ctrl_deps is a number in every schema so far; of a list the first counts.
- */
+/* Read the parent. ctrl_deps is a number in every schema so far; of a list the first item
+ * counts. */
 static halley_status read_parent(host_reader *r, json_token token, halley_error *err)
 {
     if (token == JSON_ARRAY) {
@@ -202,7 +204,7 @@ static host_place host_place_of(str category)
                                              : HOST_ON_KERNEL;
 }
 
-/* What Chakra's trace_link adds to a node. False: not known. */
+/* Take a key that Chakra's trace_link adds to a node. False: unknown key. */
 static bool take_timing(host_reader *r, str key, json_token token)
 {
     host_timing *const t = &r->timing;
@@ -405,7 +407,7 @@ static int by_host_id(const void *a, const void *b)
     const host_node *const x = a, *const y = b;
     if (x->id != y->id)
         return x->id < y->id ? -1 : 1;
-    /* Of two with one id the later in the file comes last. */
+    /* Of two nodes with the same id, the later one in the file sorts last. */
     if (x->io_block != y->io_block)
         return x->io_block < y->io_block ? -1 : 1;
     return x->io_at < y->io_at ? -1 : x->io_at > y->io_at;
@@ -417,7 +419,7 @@ static int by_host_node(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Order nodes by id; of several with one id the last in the file stays. */
+/* Sort nodes by id. Of several with the same id, the last in the file is kept. */
 static halley_status sort_host_nodes(host_trace *h, halley_error *err)
 {
     uint64_t *const comm_ids = mem_array(h->comms.n, sizeof *comm_ids);

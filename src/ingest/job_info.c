@@ -1,4 +1,4 @@
-/* "distributedInfo" of Kineto traces, as PyTorch's profiler writes it. */
+/* Read "distributedInfo" of Kineto traces, as PyTorch's profiler writes it. */
 #include "ingest/job_info.h"
 
 static halley_status read_group_ranks(job_info *info, pull_reader *p, job_group *group,
@@ -18,7 +18,7 @@ static halley_status read_group_ranks(job_info *info, pull_reader *p, job_group 
     }
 }
 
-/* {"pg_name": …, "ranks": […], …}; after its opening bracket. */
+/* Read {"pg_name": …, "ranks": […], …} after its opening bracket. */
 static halley_status read_process_group(job_info *info, pull_reader *p, halley_error *err)
 {
     job_group group = {HASH_NONE, HASH_NONE, (uint32_t)info->ranks.n, 0};

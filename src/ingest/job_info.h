@@ -1,5 +1,5 @@
 /*
- * ingest/job_info.h - what a Kineto trace says about its job: "distributedInfo" with this
+ * ingest/job_info.h - the job metadata of a Kineto trace: "distributedInfo" has this
  * rank, the number of ranks, and the process groups.
  */
 #ifndef INGEST_JOB_INFO_H
@@ -14,7 +14,7 @@ typedef struct job_group {
 } job_group;
 
 typedef struct job_info {
-    uint64_t rank, world; /* PULL_NONE = the trace does not say */
+    uint64_t rank, world; /* PULL_NONE = not in the trace */
     ARRAY(job_group) groups;
     ARRAY(uint64_t) ranks; /* of the groups, one group after the other */
 } job_info;
@@ -24,7 +24,7 @@ typedef struct job_info {
         .rank = PULL_NONE, .world = PULL_NONE                                            \
     }
 
-/* The object after its opening bracket; texts are interned in `p`. */
+/* Read the object after its opening bracket. Texts are interned in `p`. */
 halley_status job_info_read(job_info *info, pull_reader *p, halley_error *err);
 void job_info_fini(job_info *info);
 

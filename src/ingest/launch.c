@@ -1,11 +1,12 @@
 /*
- * What ran on devices, under the operators that launched it.
+ * Attach device work to the operators that launched it.
  *
- * A kernel, copy or set names its launching call by correlation. Its operator is, as in
- * Chakra, the latest one of that thread that started before the call and has the kernel's
- * external id, or the latest one at all; `nccl:coalesced`, which wraps several
- * collectives, is passed over for those. When that operator is not in the host trace, the
- * next earlier one of the thread that is takes its place.
+ * A kernel, copy or set names its launching call by correlation. Its operator is found as
+ * in Chakra. It is the latest operator of that thread that started before the call and
+ * has the kernel's external id. If there is none, it is the latest operator of the thread
+ * before the call. `nccl:coalesced` wraps several collectives and is skipped for NCCL
+ * kernels. If the operator found is not in the host trace, the latest earlier operator of
+ * the thread that is in it is taken.
  */
 #include "ingest/link.h"
 
@@ -21,8 +22,8 @@ typedef struct lookup {
     const link_graph *g;
     by_external *ops; /* by thread, external id, time */
     size_t n_ops;
-    /* By position in by_thread: the last operator up to there, and the last linked one;
-     * LINK_NONE = none. */
+    /* By position in by_thread: the last operator up to there, and the last one that is
+     * linked to the host trace; LINK_NONE = none. */
     uint32_t *last_op, *last_linked;
     int64_t *end_ns; /* by thread: where its last linked operator ends */
     map64 calls;     /* correlation → event */
@@ -43,7 +44,8 @@ static str event_name(const link_graph *g, uint32_t e)
     return intern_text(&g->device->texts, g->device->events.at[e].name);
 }
 
-/* Steps are no operators: whatever they contain belongs to what is inside. */
+/* A step (ProfilerStep) is not an operator: what it contains belongs to the operators
+ * inside. */
 static bool can_launch(const link_graph *g, uint32_t e)
 {
     return device_is_op(g->device->events.at[e].kind) &&

@@ -1,7 +1,7 @@
 /*
- * Linking, from two recordings to a trace: read both, match operators, hang what ran on
- * devices under them, order threads and streams, and write the result. Each step is a
- * file of its own; here they are called one after the other.
+ * Link two recordings into a trace: read both, match operators, attach device work to
+ * them, order threads and streams, and write the result. Each step has its own file; this
+ * file calls them in order.
  */
 #include "ingest/link.h"
 
@@ -34,7 +34,7 @@ bool link_add_edge(link_graph *g, uint32_t from, uint32_t to, uint64_t *count)
     return array_push(&g->edges, (link_edge){from, to});
 }
 
-/* Nodes 0 … n-1 are the host's, in order of their ids. */
+/* Nodes 0 … n-1 are the host nodes in order of their ids. */
 static bool add_host_nodes(link_graph *g)
 {
     const size_t n = g->host->nodes.n;
@@ -46,7 +46,7 @@ static bool add_host_nodes(link_graph *g)
     return true;
 }
 
-/* Cut the edge by which a walk towards the root comes back to itself. */
+/* Cut the edge that closes a cycle on the way to the root. */
 static void cut_cycles(link_graph *g, uint32_t *seen)
 {
     const size_t n = g->host->nodes.n;
@@ -64,7 +64,7 @@ static void cut_cycles(link_graph *g, uint32_t *seen)
     }
 }
 
-/* Parents of host nodes, made a forest. */
+/* Set the parents of host nodes so that they form a forest. */
 static halley_status link_host_parents(link_graph *g, halley_error *err)
 {
     const size_t n = g->host->nodes.n;
@@ -104,7 +104,7 @@ static int by_host(const void *a, const void *b, void *host_of)
     return x < y ? -1 : x > y;
 }
 
-/* Of operators that start in the same moment, the host trace knows which was first. */
+/* If operators start at the same time, order them as in the host trace. */
 static void order_moment(link_graph *g, uint32_t *events, uint32_t n, uint32_t *scratch)
 {
     uint32_t n_linked = 0;
@@ -140,7 +140,7 @@ static bool order_moments(link_graph *g)
     return true;
 }
 
-/* Sort the events of the host side by thread; they are in order of time already. */
+/* Sort the host-side events by thread; they are already in order of time. */
 static bool group_by_thread(link_graph *g)
 {
     const device_trace *const d = g->device;
@@ -196,8 +196,9 @@ static void describe_input(link_graph *g)
     r->n_groups = d->job.groups.n;
 }
 
-/* A thousandth of the recording is the most that one late launch may cost, but more nodes
- * than one every 2 us help nobody, and pieces of 30 us always count. */
+/* Choose the shortest time that becomes a node of its own: 0.1 % of the recording, but at
+ * least 2 us and at most 30 us. So one late launch costs at most 0.1 % of the
+ * recording. */
 static void choose_split(link_graph *g)
 {
     int64_t from = INT64_MAX, to = INT64_MIN;

@@ -1,9 +1,9 @@
 /*
  * ingest/link.h - the graph that linking builds, and the steps that build it.
  *
- * Node i < host->nodes.n is host node i; behind them come device nodes, then waits and
- * gaps. Every node has a place in time, (at_ns, index): an edge is taken only when it
- * leads forward, so that the result cannot have a cycle whatever the recordings say.
+ * Node i < host->nodes.n is host node i. After these come device nodes, then waits and
+ * gaps. Every node has a place in time, (at_ns, index). An edge is added only if it leads
+ * forward in time. So the result has no cycle, whatever the recordings contain.
  */
 #ifndef INGEST_LINK_H
 #define INGEST_LINK_H
@@ -15,14 +15,14 @@
 
 #define LINK_NONE UINT32_MAX
 
-/* What a node says about its communication; texts are lent by the host trace. */
+/* A node's communication. Texts are lent by the host trace. */
 typedef struct comm_info {
     halley_node_type type; /* COLL, SEND, RECV; INVALID = no communication */
     uint32_t coll;         /* halley_coll_type */
     bool has_size;
     uint64_t n_bytes;
-    str dtype, group;                  /* "" = not said */
-    uint64_t source, destination, tag; /* PULL_NONE = not said */
+    str dtype, group;                  /* "" = unknown */
+    uint64_t source, destination, tag; /* PULL_NONE = unknown */
 } comm_info;
 
 typedef enum link_kind {
@@ -35,42 +35,43 @@ typedef enum link_kind {
 typedef struct link_node {
     int64_t at_ns;       /* place in time, for the order of edges */
     int64_t start_ns;    /* as recorded */
-    int64_t duration_ns; /* what it takes when replayed, where it stands */
-    int64_t split_ns;    /* HOST: own time that stands further back, in nodes for it */
+    int64_t duration_ns; /* replayed duration at its own place in the order */
+    int64_t split_ns;    /* HOST: self time that is in later gap nodes */
     uint32_t ref;        /* HOST: node; GPU, WAIT: event; GAP: thread, or LINK_NONE */
     uint32_t parent;     /* node, or LINK_NONE */
     uint32_t order;      /* among nodes at one time */
     uint32_t stream;     /* GAP of a stream: which */
     link_kind kind;
-    uint32_t says; /* GPU: 1 + the host node that says what it sends or receives */
-    bool timed;    /* was found in the device trace */
-    bool is_twin;  /* GPU: stands beside a kernel that does several things */
-    bool is_split; /* GAP: own time of its parent */
+    uint32_t says; /* GPU: 1 + the host node that describes its message */
+    bool timed;    /* it was found in the device trace */
+    bool is_twin;  /* GPU: a further message of a batched kernel */
+    bool is_split; /* GAP: self time of its parent */
 } link_node;
 
 typedef struct link_edge {
     uint32_t from, to;
 } link_edge;
 
-/* A node in the program order of a thread, and when its turn came. */
+/* A node in the program order of a thread, and its recorded time. */
 typedef struct link_step {
     int64_t at_ns, end_ns;
     uint32_t node;
 } link_step;
 
-/* A stretch of time in which a thread shows nothing. */
+/* A period in which a thread has no operator. */
 typedef struct link_quiet {
     int64_t from_ns, to_ns;
 } link_quiet;
 
 typedef struct link_thread {
     uint32_t first, n; /* its events, in link_graph.by_thread */
-    bool used;         /* some operator of it is linked */
+    bool used;         /* some of its operators are linked */
     ARRAY(link_step) steps;
     ARRAY(link_quiet) quiet;
 } link_thread;
 
-/* Names of process groups that are no numbers, and the numbers they get; {0} is empty. */
+/* Names of process groups that are not numbers, and the numbers assigned to them; {0} is
+ * empty. */
 typedef struct link_names {
     intern texts;
     uint64_t first;   /* no group has this number or a greater one */
@@ -98,65 +99,65 @@ typedef struct link_graph {
     const link_names *names; /* of all ranks; before link_emit */
 } link_graph;
 
-/* One rank's recordings and what becomes of them. */
+/* One rank's recordings and the linked result. */
 typedef struct link_job {
     const char *host_path, *device_path; /* device_path NULL = none */
     const halley_link_opts *opts;        /* may be NULL */
-    watcher *look;                       /* lent; NULL = nobody looks */
+    watcher *look;                       /* lent; NULL = no progress reports */
     host_trace host;
     device_trace device;
     link_graph graph;
     halley_link_report report;
 } link_job;
-/* Read and link; then, once, link_job_emit, or link_emit for one of many ranks.
+/* Read and link. Then call link_job_emit once, or link_emit for one of many ranks. Call
  * link_job_fini also on failure. */
 halley_status link_job_run(link_job *job, halley_error *err);
-/* The second half of it: link what has been read. */
+/* The second half of link_job_run: link what has been read. */
 halley_status link_job_build(link_job *job, halley_error *err);
 /* The result of one rank alone. */
 halley_status link_job_emit(halley_trace **out, link_job *job, halley_error *err);
 void link_job_fini(link_job *job);
 
-/* The device half of a file that Chakra's trace_link wrote. `d` is {0} before. */
+/* Extract the device half of a file that Chakra's trace_link wrote. `d` is {0} before. */
 halley_status link_take_apart(device_trace *d, const host_trace *h, halley_error *err);
-/* Which event is which host node's. EINVAL: nothing matches. */
+/* Match host nodes with events. EINVAL: nothing matches. */
 halley_status link_match(link_graph *g, const char *host_path, const char *device_path,
                          halley_error *err);
-/* Device nodes under the operators that launched them. */
+/* Add device nodes under the operators that launched them. */
 halley_status link_launches(link_graph *g, halley_error *err);
-/* Program order, own times, waits, gaps and hand-overs of all threads. */
+/* Add program order, self times, waits, gaps and hand-overs of all threads. */
 halley_status link_threads(link_graph *g, halley_error *err);
-/* Program order of a host trace alone. */
+/* Add program order for a host trace without a device trace. */
 halley_status link_untimed(link_graph *g, halley_error *err);
-/* Launch, stream and event edges, and what waiting calls wait for. */
+/* Add launch, stream and event edges, and what waiting calls wait for. */
 halley_status link_streams(link_graph *g, halley_error *err);
-/* Kernels that do several sends and receives: a node for each. */
+/* If one kernel does several sends and receives, add a node for each. */
 halley_status link_batches(link_graph *g, halley_error *err);
-/* Nodes that communicate, and their order in a group. */
+/* Find nodes that communicate, and order them within their groups. */
 halley_status link_comms(link_graph *g, halley_error *err);
-/* The collective that a node with times is; NULL = it is none. */
+/* The collective of a node with recorded times; NULL = it is not one. */
 const comm_info *link_timed_collective(const link_graph *g, uint32_t node);
-/* How long the graph takes with recorded durations: report->replayed_ns. */
+/* Replay the graph with recorded durations: sets report->replayed_ns. */
 halley_status link_replay(link_graph *g, halley_error *err);
 /* Write the nodes: ids, attributes, edges. Times count from zero_ns. */
 halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
                         halley_error *err);
 
-/* Collect the names of a rank's groups; when all are in, number them. */
+/* Collect the names of a rank's groups. After all ranks, number them. */
 halley_status link_names_add(link_names *names, const link_graph *g, halley_error *err);
 halley_status link_names_finish(link_names *names, halley_error *err);
-/* What a group is called in the result. */
+/* The name of a group in the result. */
 str link_names_get(const link_names *names, str name, char number[24]);
-/* The text of a node that declares groups, with those names. */
+/* Write the text of a node that declares groups, with the new names. */
 void link_names_rewrite(strbuf *to, const link_names *names, str values);
 void link_names_fini(link_names *names);
 /* Is this PyTorch's "## process_group:init ##"? */
 bool link_declares_groups(const link_graph *g, uint32_t node);
 
 str link_name(const link_graph *g, uint32_t node);
-/* A new node; LINK_NONE: no memory. */
+/* Add a node. LINK_NONE: no memory. */
 uint32_t link_add_node(link_graph *g, link_node node);
-/* An edge, if it leads forward in time. False: no memory. `count` may be NULL. */
+/* Add an edge if it leads forward in time. False: no memory. `count` may be NULL. */
 bool link_add_edge(link_graph *g, uint32_t from, uint32_t to, uint64_t *count);
 bool link_before(const link_graph *g, uint32_t a, uint32_t b);
 static inline int64_t device_end(const device_event *e)

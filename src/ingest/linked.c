@@ -1,9 +1,11 @@
 /*
- * What Chakra's trace_link writes: an execution trace in which nodes have times, and what
- * ran on devices stands among them. Taken apart again it is a pair of recordings, which
- * is linked like any other. Who launched what is known, but not when: a launch is taken
- * to have been when its operator ended, or when the kernel started if that was earlier.
- * Runtime calls are not in it, so waits for devices show as gaps.
+ * Split what Chakra's trace_link wrote: an execution trace in which nodes have times and
+ * device work is listed among them. Split again, it is a pair of recordings, which is
+ * linked like any other.
+ *
+ * The file has who launched what, but not when. A launch is placed at the end of its
+ * operator, or at the start of the kernel if that was earlier. Runtime calls are not in
+ * the file, so waits for devices become gaps.
  */
 #include "base/file/file.h"
 #include "ingest/link.h"

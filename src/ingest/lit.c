@@ -1,4 +1,4 @@
-/* Python literals: brackets nest, quotes hide them, a comma separates. */
+/* Python literals: brackets nest, commas separate, and quoted text contains neither. */
 #include "ingest/lit.h"
 
 #include <string.h>
@@ -74,8 +74,8 @@ bool lit_text(str item, str *text)
     return true;
 }
 
-/* The numbers of the list that starts at p, while it looks like a tensor; where it ends,
- * or NULL when it is none. */
+/* Read the numbers of the list that starts at p while it looks like a tensor. Returns its
+ * end, or NULL if it is not a tensor. */
 static const char *take_tensor(const char *p, const char *end, lit_tensors *sum)
 {
     uint64_t numbers[5];

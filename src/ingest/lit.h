@@ -1,14 +1,14 @@
-/* ingest/lit.h - walking over the Python list literals that Chakra keeps as text. */
+/* ingest/lit.h - iterate over the Python list literals that Chakra keeps as text. */
 #ifndef INGEST_LIT_H
 #define INGEST_LIT_H
 
 #include "base/str.h"
 
 typedef struct lit_list {
-    const char *at, *end; /* what is left of it */
+    const char *at, *end; /* the rest of the list */
 } lit_list;
 
-/* Stand before the first item; false when the text is no list. */
+/* Start before the first item. False: the text is not a list. */
 bool lit_open(lit_list *list, str text);
 /* The next item as text, brackets and quotes included; false at the end. */
 bool lit_next(lit_list *list, str *item);
@@ -16,7 +16,7 @@ bool lit_next(lit_list *list, str *item);
 bool lit_item(str text, size_t i, str *item);
 
 enum { LIT_MAX_DIMS = 16 };
-/* The whole numbers of a flat list, at most LIT_MAX_DIMS. False: it has other items. */
+/* The integers of a flat list, at most LIT_MAX_DIMS. False: it has other items. */
 bool lit_dims(str text, uint64_t *dims, size_t *n_dims);
 /* The text between the quotes of a string item; false when it is none. */
 bool lit_text(str item, str *text);
@@ -25,7 +25,7 @@ bool lit_text(str item, str *text);
 typedef struct lit_tensors {
     uint64_t n, n_elements, n_bytes;
 } lit_tensors;
-/* All tensors in the values of a node, however deep in lists. */
+/* All tensors in the values of a node, at any depth of nested lists. */
 lit_tensors lit_tensors_of(str values);
 
 #endif

@@ -1,13 +1,16 @@
 /*
- * Which operator of the host trace is which event of the device trace.
+ * Match operators of the host trace with events of the device trace.
  *
- * PyTorch numbers calls of record functions, and since 2.1 both traces carry the number.
- * Before that the Kineto "External id" is the same number in some versions. Where neither
- * agrees in the names too, operators are aligned by their order on a thread: names are
- * compared one by one, and where they differ the next place at which three in a row agree
- * is taken, whichever side has to skip less for it. A host trace of one step may come
- * with a device trace of many: of the places where it could start, the one is taken from
- * which most names agree with the fewest events between them.
+ * PyTorch numbers the calls of record functions, and since 2.1 both traces have that
+ * number. Before, the Kineto "External id" is the same number in some versions. A
+ * numbering is used only if enough names agree under it. Otherwise operators are aligned
+ * by their order on a thread. Names are compared one by one. Where they differ, alignment
+ * continues at the next place where three names in a row agree. Of several such places,
+ * the one that skips the fewest names is taken.
+ *
+ * A host trace of one step may come with a device trace of many steps. Then several
+ * starts are tried. The one with the most matching names and the fewest events between
+ * them is taken.
  */
 #include "ingest/link.h"
 
@@ -25,7 +28,7 @@ static str match_event_name(const link_graph *g, uint32_t e)
     return intern_text(&g->device->texts, g->device->events.at[e].name);
 }
 
-/* Nodes that stand for a thread or the process, not for an operator. */
+/* Is this node a thread or the process, not an operator? */
 static bool is_frame(str name)
 {
     return str_starts(name, STR("[pytorch|profiler|execution_"));
@@ -33,12 +36,12 @@ static bool is_frame(str name)
 
 static bool names_agree(str host, str event)
 {
-    /* Steps are counted from different zeros in the two traces. */
+    /* The two traces count steps from different zeros. */
     return str_eq(host, event) || (str_starts(host, STR("ProfilerStep")) &&
                                    str_starts(event, STR("ProfilerStep")));
 }
 
-/* How well a numbering fits. */
+/* How well a numbering matches. */
 typedef struct fit {
     map64 events;
     uint64_t n_found, n_agree;
@@ -85,7 +88,7 @@ static void use_numbers(link_graph *g, const fit *f, uint64_t *count)
     }
 }
 
-/* A sequence of names on one thread, as hashes. */
+/* The sequence of names on one thread, as hashes. */
 typedef struct names {
     ARRAY(uint64_t) hash;
     ARRAY(uint32_t) item;
@@ -120,7 +123,7 @@ static int by_hash(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The first place from `from` on where these three names stand; SIZE_MAX = none. */
+/* The first place, from `from` on, with these three names; SIZE_MAX = none. */
 static size_t find_three(const place *places, size_t n, uint64_t hash, size_t from)
 {
     size_t low = 0, high = n;
@@ -137,8 +140,8 @@ static size_t find_three(const place *places, size_t n, uint64_t hash, size_t fr
 
 enum { LOOK_AHEAD = 16 };
 
-/* Where to go on after a difference at (i, j): the least that both skip. False: nowhere.
- */
+/* Find where to continue after a difference at (i, j): the place that skips the fewest
+ * names on both sides. False: there is none. */
 static bool resume(const names *host, const place *places, size_t n_places, size_t *i,
                    size_t *j)
 {
@@ -159,14 +162,14 @@ static bool resume(const names *host, const place *places, size_t n_places, size
 }
 
 typedef ARRAY(link_edge) pair_array;
-/* Events with three names in a row, by their hash. */
+/* All positions of three consecutive event names, sorted by hash. */
 typedef struct name_index {
     place *at;
     size_t n;
 } name_index;
 
-/* Align from event `j` on; pairs (host item, event) are appended to `to`, and *n_events
- * is how many events they stretch over. False: no memory. */
+/* Align from event `j` on. Pairs (host item, event) are appended to `to`; *n_events is
+ * the number of events from the first to the last pair. False: no memory. */
 static bool align_names_from(pair_array *to, size_t *n_events, const names *host,
                              const names *events, const name_index *places, size_t j)
 {
@@ -187,8 +190,8 @@ static bool align_names_from(pair_array *to, size_t *n_events, const names *host
 
 enum { MOST_STARTS = 128 };
 
-/* The events at which the host trace may start: where the first three names of it that
- * occur in a row are. */
+/* The events at which the host trace may start: where the first three consecutive host
+ * names that occur in the events are found. */
 static const place *find_starts(size_t *n, const names *host, const name_index *places)
 {
     for (size_t i = 0; i < LOOK_AHEAD && i + 2 < host->hash.n; i++) {
@@ -211,7 +214,7 @@ static const place *find_starts(size_t *n, const names *host, const name_index *
     return NULL;
 }
 
-/* Twice the pairs less the events they stretch over: equal traces have the most. */
+/* Twice the pairs minus the events they span. Equal traces have the highest score. */
 static int64_t score_pairs(const pair_array *pairs, size_t n_events)
 {
     return 2 * (int64_t)pairs->n - (int64_t)n_events;
@@ -222,7 +225,8 @@ static bool align_at_best_start(pair_array *to, const names *host, const names *
 {
     size_t n_events, n_starts = 0;
     bool ok = align_names_from(to, &n_events, host, events, places, 0);
-    /* Traces of the same steps start together. */
+    /* If the event trace is not longer, both traces cover the same steps and start
+     * together. */
     const bool is_longer = events->hash.n > host->hash.n + host->hash.n / 4 + LOOK_AHEAD;
     const place *const starts =
         ok && is_longer ? find_starts(&n_starts, host, places) : NULL;
@@ -241,7 +245,8 @@ static bool align_at_best_start(pair_array *to, const names *host, const names *
     return ok;
 }
 
-/* Align; pairs (host item, event) are put into `to`, which is empty. False: no memory. */
+/* Align all. Pairs (host item, event) are put into `to`, which is empty before. False: no
+ * memory. */
 static bool align_names(pair_array *to, const names *host, const names *events)
 {
     name_index places = {.n = events->hash.n > 2 ? events->hash.n - 2 : 0};
@@ -276,7 +281,7 @@ static bool collect_events(names *to, const link_graph *g, uint32_t thread)
     return true;
 }
 
-/* The device thread that fits a host thread best, and the pairs. */
+/* Find the device thread that matches a host thread best, and the pairs. */
 static bool best_thread(pair_array *best, const link_graph *g, const names *host)
 {
     bool ok = true;
@@ -310,7 +315,7 @@ static bool use_order(link_graph *g)
         names host = {0};
         pair_array pairs = {0};
         ok = collect_host(&host, g, tids.at[i]) && best_thread(&pairs, g, &host);
-        /* A few names agree by chance, between any two traces. */
+        /* Fewer than half may agree by chance, even between unrelated traces. */
         if (ok && 2 * pairs.n >= host.hash.n)
             for (size_t k = 0; k < pairs.n; k++) {
                 pair_up_names(g, pairs.at[k].from, pairs.at[k].to);

@@ -1,16 +1,17 @@
 /*
- * Reading MSCCL's XML:
+ * Read MSCCL's XML:
  *
  *   <algo name coll ngpus nchannels nchunksperloop …>
  *     <gpu id i_chunks o_chunks s_chunks>
  *       <tb id send recv chan>
  *         <step s type srcbuf srcoff dstbuf dstoff cnt depid deps hasdep/>
  *
- * Which bytes of which buffer a step takes is left to MSCCL; how many, over which
- * connection and behind what decide the time. A connection is (sender, receiver,
- * channel): its k-th send is its k-th receive. nchunksperloop is how many chunks the data
- * are cut into (all of them: the input of an all-reduce, the output of an all-gather);
- * where it is missing, the largest buffer says.
+ * Buffers and offsets are not read. The time depends only on how many chunks a step
+ * moves, over which connection, and after which steps. A connection is (sender, receiver,
+ * channel): its k-th send matches its k-th receive. nchunksperloop is the number of
+ * chunks that the whole data is cut into. The whole data is the input of an all-reduce
+ * and the output of an all-gather. Without nchunksperloop the largest buffer gives the
+ * number.
  */
 #include "ingest/msccl.h"
 
@@ -26,7 +27,7 @@ typedef struct msccl_reader {
     xml_reader xml;
     msccl_algorithm *a;
     halley_error *err;
-    uint64_t n_said;      /* GPUs, as the file says; 0 = it does not */
+    uint64_t n_said;      /* number of GPUs according to the file; 0 = not given */
     uint64_t most_chunks; /* of an input or output buffer */
 } msccl_reader;
 
@@ -39,7 +40,7 @@ static halley_status bad_at(const msccl_reader *r, uint32_t line)
 #define BAD(r, at_line, ...)                                                             \
     (error_set((r)->err, HALLEY_EFORMAT, __VA_ARGS__), bad_at((r), (at_line)))
 
-/* A whole number from least to most. */
+/* Read an integer from least to most. */
 static halley_status read_msccl_integer(int64_t *out, const msccl_reader *r,
                                         const char *name, int64_t least, int64_t most)
 {
@@ -56,7 +57,7 @@ static halley_status read_msccl_integer(int64_t *out, const msccl_reader *r,
     return HALLEY_OK;
 }
 
-/* The same from 0 on, or `missing` where the attribute is not there. */
+/* Read an integer from 0 on, or `missing` if the attribute is absent. */
 static halley_status read_msccl_integer_or(int64_t *out, const msccl_reader *r,
                                            const char *name, int64_t most,
                                            int64_t missing)
@@ -220,7 +221,7 @@ static int by_msccl_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* GPUs by their ids, none missing. */
+/* Sort the GPUs by id and check that none is missing. */
 static halley_status sort_gpus(msccl_reader *r)
 {
     msccl_algorithm *const a = r->a;
@@ -248,7 +249,7 @@ static halley_status sort_gpus(msccl_reader *r)
     return HALLEY_OK;
 }
 
-/* Which step of which thread block of the same GPU a step waits for. */
+/* Find the step, of a thread block of the same GPU, that each step waits for. */
 static halley_status find_deps(msccl_reader *r, map64 *ids)
 {
     msccl_algorithm *const a = r->a;
@@ -287,7 +288,7 @@ static uint64_t connection(uint32_t from, uint32_t to, uint32_t channel)
     return ((uint64_t)from << 20 | to) << 16 | channel;
 }
 
-/* The next step of a block that sends, or receives; block->n: none. */
+/* The next step of a block that sends, or that receives; block->n = none. */
 static uint32_t next_of(const msccl_algorithm *a, const msccl_block *block, uint32_t k,
                         uint32_t does)
 {
@@ -296,7 +297,7 @@ static uint32_t next_of(const msccl_algorithm *a, const msccl_block *block, uint
     return k;
 }
 
-/* The k-th send of a connection is its k-th receive. */
+/* Match the k-th send of a connection with its k-th receive. */
 static halley_status match_msccl_block(msccl_reader *r, const msccl_block *sends,
                                        const msccl_block *receives)
 {
@@ -376,7 +377,8 @@ static halley_status match_msccl_messages(msccl_reader *r, map64 *receivers)
     return status;
 }
 
-/* Steps as a graph: what each waits for, and who waits for it as linked lists. */
+/* Steps as a graph: how many each waits for, and linked lists of the steps that wait for
+ * it. */
 typedef struct waits {
     uint32_t *n_before; /* by step */
     uint32_t *after;    /* by step: the next of its thread block, or MSCCL_NONE */
@@ -404,7 +406,7 @@ static void collect_waits(waits *w, const msccl_algorithm *a)
     const uint32_t n = (uint32_t)a->steps.n;
     for (uint32_t i = 0; i < n; i++) {
         w->head[i] = w->after[i] = MSCCL_NONE;
-        w->n_before[i] = 1; /* so that none runs before all is known */
+        w->n_before[i] = 1; /* so that no step runs before all edges are known */
     }
     for (uint32_t b = 0; b < a->blocks.n; b++)
         for (uint32_t k = 1; k < a->blocks.at[b].n; k++) {
@@ -419,7 +421,7 @@ static void collect_waits(waits *w, const msccl_algorithm *a)
     }
 }
 
-/* Run every step once; the first that never can, or MSCCL_NONE. */
+/* Run every step once. Returns the first step that can never run, or MSCCL_NONE. */
 static uint32_t run_steps(waits *w, const msccl_algorithm *a)
 {
     const uint32_t n = (uint32_t)a->steps.n;

@@ -1,7 +1,7 @@
 /*
- * ingest/msccl.h - a collective algorithm as MSCCL describes it: every GPU has thread
- * blocks, each with at most one peer to send to and one to receive from, and steps that
- * run one after the other.
+ * ingest/msccl.h - a collective algorithm in MSCCL's form. Every GPU has thread blocks.
+ * Each block has at most one peer to send to and one to receive from, and steps that run
+ * in order.
  */
 #ifndef INGEST_MSCCL_H
 #define INGEST_MSCCL_H
@@ -13,7 +13,7 @@
 
 #define MSCCL_NONE UINT32_MAX
 
-/* What a step does, in this order; a wait does nothing. */
+/* The actions of a step, in this order. A step that only waits has none. */
 enum { MSCCL_RECEIVES = 1, MSCCL_REDUCES = 2, MSCCL_COPIES = 4, MSCCL_SENDS = 8 };
 
 typedef struct msccl_step {
@@ -24,7 +24,7 @@ typedef struct msccl_step {
     int64_t dep_step;  /* … to have done this step */
     uint32_t dep;      /* that step, once known, or MSCCL_NONE */
     uint32_t message;  /* sends: number of the message on its connection */
-    uint32_t from;     /* receives: the step that sends it, once known */
+    uint32_t from;     /* receives: the step that sends it, set later */
 } msccl_step;
 
 typedef struct msccl_block {
@@ -45,16 +45,16 @@ typedef struct msccl_gpu {
 typedef struct msccl_algorithm {
     file_input in;
     str name, collective;
-    uint32_t n_chunks; /* the whole data are so many */
+    uint32_t n_chunks; /* of the whole data */
     uint32_t n_channels;
-    ARRAY(msccl_gpu) gpus; /* by id, which count from 0, once read */
+    ARRAY(msccl_gpu) gpus; /* by id, which count from 0, after reading */
     ARRAY(msccl_block) blocks;
     ARRAY(msccl_step) steps;
 } msccl_algorithm;
 
-/* Read the file that is open in a->in, everything else {0}; msccl_fini after, also when
- * this fails. Errors name file and line. What comes out runs to its end: messages match,
- * and no steps wait for each other. */
+/* Read the file that is open in a->in; everything else is {0} before. Call msccl_fini
+ * after, also on failure. Errors name file and line. On success the algorithm can run to
+ * its end: messages match, and no steps wait for each other in a cycle. */
 halley_status msccl_parse(msccl_algorithm *a, const char *path, halley_error *err);
 void msccl_fini(msccl_algorithm *a);
 

@@ -1,10 +1,11 @@
 /*
- * An algorithm of MSCCL as traces, one a GPU, that a simulator plays for a collective.
+ * Write an MSCCL algorithm as traces, one per GPU, which a simulator runs for a
+ * collective.
  *
- * A step becomes what it does, one after the other: a receive, a compute node for its
- * reduction or copy, a send. It waits for the step before it in its thread block and for
- * the one it names. Reductions and copies take no time, as MSCCL's files give none; a
- * message is told from others of its pair of GPUs by its tag.
+ * A step becomes up to three nodes in sequence: a receive, a compute node for its
+ * reduction or copy, and a send. It waits for the previous step of its thread block and
+ * for the step that it names. Reductions and copies take no time, because MSCCL's files
+ * give none. The tag of a message distinguishes it from others between the same two GPUs.
  */
 #include "halley/ingest.h"
 #include "ingest/msccl.h"
@@ -53,7 +54,7 @@ static void add_msccl_message(const maker *m, const msccl_block *block, bool sen
                                   (int32_t)(message * m->a->n_channels + block->channel));
 }
 
-/* Nodes of one step; `id` is the first of them. */
+/* Add the nodes of one step; `id` is the first of them. */
 static void add_msccl_step(const maker *m, const msccl_block *block, uint32_t k,
                            uint64_t id)
 {
@@ -82,7 +83,8 @@ static void add_msccl_step(const maker *m, const msccl_block *block, uint32_t k,
             (void)halley_builder_data(m->b, m->last[step->dep]);
         (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
         if (parts[i].type == HALLEY_NODE_COMP) {
-            /* So that a roofline can time it: each byte is read and, once, written. */
+            /* Give the node work, so that a roofline can time it: each byte is read, and
+             * written once. */
             (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS,
                                           step->does ? (int64_t)n_bytes : 0);
             (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
@@ -137,7 +139,8 @@ static halley_status make_gpu(halley_trace **out, maker *m, const msccl_gpu *gpu
     return halley_builder_finish(out, m->b, err);
 }
 
-/* Tags count messages of a connection; ASTRA-sim has room for so many. */
+/* The number of tags that ASTRA-sim has room for. Tags count the messages of a
+ * connection. */
 enum { MAX_TAG = 500000000 };
 
 static halley_status check_sizes(const maker *m, halley_error *err)
@@ -170,10 +173,10 @@ static halley_status make_msccl_nodes(halley_trace_set **out, maker *m, halley_e
     return status;
 }
 
-/* How much of a file says what it is. */
+/* Bytes at the start of a file that are enough to detect its type. */
 enum { HEAD = 4096 };
 
-/* A plan of MSCCL++, which is JSON. */
+/* Load an MSCCL++ plan, which is JSON. */
 static halley_status load_plan(halley_trace_set **out, const msccl_algorithm *a,
                                const char *path, uint64_t n_bytes, halley_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Numbers for process groups. PyTorch may name a group by a hash; simulators know groups
- * by number. Names that are numbers stay; the others, of all ranks together, are sorted
- * and numbered behind the greatest of those, so that every rank has the same.
+ * Numbers for process groups. PyTorch may name a group by a hash, but simulators identify
+ * groups by number. Names that are numbers stay. The other names of all ranks are sorted
+ * and get the numbers after the largest of those. So every rank has the same numbers.
  */
 #include "ingest/link.h"
 #include "trace/core/groups.h"

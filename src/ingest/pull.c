@@ -1,9 +1,9 @@
 /*
  * Numbers, times and values of recordings.
  *
- * Times are decimal microseconds with up to three digits behind the point. As doubles
- * they lose the nanoseconds beyond 2^53 ns (104 days), and absolute times are beyond;
- * so the digits are taken as they stand.
+ * Times are decimal microseconds with up to three digits after the point. A double loses
+ * nanoseconds beyond 2^53 ns (104 days), and absolute times are greater than that. So
+ * times are read as digits.
  */
 #include "ingest/pull.h"
 
@@ -94,20 +94,20 @@ str pull_text(json_reader *r, strbuf *scratch)
     scratch->n = 0;
     const char *const problem = r->problem;
     if (!json_unescape(r, scratch)) {
-        r->problem = problem; /* an escape nobody knows: the text as it stands */
+        r->problem = problem; /* an unknown escape: keep the text unchanged */
         return r->text;
     }
     return strbuf_str(scratch);
 }
 
-/* repr() of a str: single quotes unless that alone needs escapes. */
+/* Python's repr() of a str: single quotes, unless only those would need escapes. */
 static void repr_text(str text, strbuf *to)
 {
     const bool has_single = text.n > 0 && memchr(text.at, '\'', text.n) != NULL;
     const bool has_double = text.n > 0 && memchr(text.at, '"', text.n) != NULL;
     const char quote = has_single && !has_double ? '"' : '\'';
     strbuf_add_char(to, quote);
-    size_t start = 0; /* of the run that stays as it is */
+    size_t start = 0; /* start of the run that is copied unchanged */
     for (size_t i = 0; i < text.n; i++) {
         const char c = text.at[i];
         if ((uint8_t)c >= 0x20 && c != quote && c != '\\' && c != 0x7f)
@@ -158,7 +158,7 @@ static void repr_string(json_reader *r, strbuf *to)
 bool pull_repr(json_reader *r, json_token token, strbuf *to)
 {
     const uint32_t depth = r->depth - (token == JSON_OBJECT || token == JSON_ARRAY);
-    bool first = true; /* nothing stands before, at this level */
+    bool first = true; /* no item before, at this level */
     for (;; token = json_next(r)) {
         const bool closes = token == JSON_OBJECT_END || token == JSON_ARRAY_END;
         if (!first && !closes)

@@ -1,12 +1,12 @@
 /*
- * Many ranks. Each is linked on its own; then clocks are aligned, and only then are times
- * written, as they count from the earliest start of all ranks.
+ * Link many ranks. Each is linked on its own, then clocks are aligned. Times are written
+ * only after that, because they count from the earliest start of all ranks.
  *
- * The i-th collective of a group is the same one on every rank. It cannot end before its
- * last member has joined, and all members are done within microseconds of each other,
- * while clocks of machines differ by milliseconds: the difference of the ends is the
- * difference of the clocks. The median over all collectives does not mind a few that
- * ended oddly.
+ * The i-th collective of a group and type is the same one on every rank. It cannot end
+ * before its last member has joined, and all members end within microseconds of each
+ * other. Clocks of machines differ by milliseconds, so the difference of the ends is the
+ * difference of the clocks. The median over all collectives is robust against a few
+ * unusual ends.
  */
 #include "base/file/file.h"
 #include "base/pool.h"
@@ -26,7 +26,7 @@ typedef struct ranks {
     watcher look;
 } ranks;
 
-/* "host.%d.json" for a rank; NULL: no memory. */
+/* Fill the rank into "host.%d.json". NULL: no memory. */
 static char *fill_in_rank(const char *pattern, uint32_t rank)
 {
     const char *const at = strstr(pattern, "%d");
@@ -48,7 +48,7 @@ static halley_status check_pattern(const char *pattern, halley_error *err)
                      pattern);
 }
 
-/* The file of a rank: does it exist? */
+/* Does the file of a rank exist? */
 static halley_status find_rank(bool *out, const char *pattern, uint32_t rank,
                                halley_error *err)
 {
@@ -60,8 +60,8 @@ static halley_status find_rank(bool *out, const char *pattern, uint32_t rank,
     return HALLEY_OK;
 }
 
-/* Say which file is missing: rank `n`, though ranks up to `last` are there (last < n: no
- * more are). */
+/* Report which file is missing: rank `n`, though ranks up to `last` exist (last < n: none
+ * after it exists). */
 static halley_status refuse_gap(const char *pattern, uint32_t n, uint32_t last,
                                 halley_error *err)
 {
@@ -79,7 +79,7 @@ static halley_status refuse_gap(const char *pattern, uint32_t n, uint32_t last,
     return HALLEY_EIO;
 }
 
-/* Ranks from 0 on; one that is missing before others is an error, not the end. */
+/* Count ranks from 0. A missing rank before existing ones is an error, not the end. */
 static halley_status count_ranks(uint32_t *n, const char *host_pattern, halley_error *err)
 {
     enum { LOOK_AHEAD = 1024 };
@@ -116,7 +116,7 @@ static halley_status emit_one(void *context, size_t i, uint32_t worker, halley_e
         return watcher_error(&r->look, err);
     job->graph.names = &r->names;
     const halley_status status = link_emit(&r->traces[i], &job->graph, zero, err);
-    link_job_fini(job); /* each is large: not to wait for the others */
+    link_job_fini(job); /* free it now, because each is large */
     memset(&job->graph, 0, sizeof job->graph);
     memset(&job->host, 0, sizeof job->host);
     memset(&job->device, 0, sizeof job->device);
@@ -151,7 +151,7 @@ static bool align_ranks(ranks *r)
         int64_t offset = 0;
         ok = collect_coll_ends(&mine, job) && coll_ends_offset(&offset, &mine, &first);
         coll_ends_fini(&mine);
-        /* Times within a job do not have its base. */
+        /* Times within a job are relative to its base. */
         job->report.clock_offset_ns = offset + job->device.base_ns - base;
         const int64_t from = job->graph.from_ns + job->report.clock_offset_ns;
         r->zero_ns = from < r->zero_ns ? from : r->zero_ns;
@@ -246,7 +246,7 @@ static halley_status finish_ranks(halley_trace_set **out, halley_link_report **r
         return status;
     }
     for (uint32_t i = 0; i < r->n; i++)
-        r->traces[i] = NULL; /* the set has them */
+        r->traces[i] = NULL; /* the set owns them now */
     *reports = all;
     return HALLEY_OK;
 }

@@ -1,11 +1,11 @@
 /*
- * How long the linked graph takes when every node takes as long as it is said to and
- * starts as soon as what it waits for is over: the longest path. Places in time order the
- * nodes so that one walk is enough.
+ * Replay of the linked graph: its longest path when every node takes its duration and
+ * starts as soon as all its predecessors have ended. Sorted by their place in time, nodes
+ * come after their predecessors, so one pass is enough.
  *
- * The replayed time is the sum of durations along that path, the recorded one the sum of
- * steps from one recorded start to the next along it; what each step has beyond its
- * duration is where the difference is.
+ * The replayed time is the sum of durations along that path. The recorded time is the sum
+ * of the steps from one recorded start to the next along it. The difference between the
+ * two is what the steps have beyond the durations; it is reported by cause.
  */
 #include "ingest/link.h"
 
@@ -36,7 +36,7 @@ static place *sort_replay_nodes(const link_graph *g)
     return places;
 }
 
-/* Edges by where they start: at[i] … at[i + 1] are those of node i. */
+/* Sort edges by source: those of node i are at[i] … at[i + 1]. */
 static bool sort_replay_edges(uint32_t **at, uint32_t **to, const link_graph *g)
 {
     *at = mem_array_zero(g->nodes.n + 2, sizeof **at);
@@ -54,8 +54,8 @@ static bool sort_replay_edges(uint32_t **at, uint32_t **to, const link_graph *g)
 
 typedef struct replay {
     link_graph *g;
-    int64_t *ready_ns; /* by node: when it can start, then when it is over */
-    uint32_t *cause;   /* by node: what it waited for longest, or LINK_NONE */
+    int64_t *ready_ns; /* by node: when it can start; after its run, when it ends */
+    uint32_t *cause;   /* by node: the predecessor that ends last, or LINK_NONE */
 } replay;
 
 static void wait_for_replay(replay *p, uint32_t node, uint32_t before)
@@ -67,7 +67,7 @@ static void wait_for_replay(replay *p, uint32_t node, uint32_t before)
     p->cause[node] = before;
 }
 
-/* Run all nodes; the one that is over last, or LINK_NONE. */
+/* Run all nodes. Returns the node that ends last, or LINK_NONE. */
 static uint32_t run_replay(replay *p, const place *places, const uint32_t *at,
                            const uint32_t *to)
 {
@@ -76,7 +76,7 @@ static uint32_t run_replay(replay *p, const place *places, const uint32_t *at,
     for (size_t k = 0; k < g->nodes.n; k++) {
         const uint32_t i = places[k].node;
         const link_node *const n = &g->nodes.at[i];
-        /* A parent comes before its children, too: it is their control dependency. */
+        /* A parent is the control dependency of its children, so it comes before them. */
         if (n->parent != LINK_NONE && link_before(g, n->parent, i))
             wait_for_replay(p, i, n->parent);
         p->ready_ns[i] += n->duration_ns;
@@ -89,13 +89,14 @@ static uint32_t run_replay(replay *p, const place *places, const uint32_t *at,
     return last;
 }
 
-/* When the recording has what the node stands for. */
+/* The recorded start of a node; of a wait, when the wait was over. */
 static int64_t recorded_start(const link_node *n)
 {
     return n->kind == LINK_WAIT ? n->at_ns - n->duration_ns : n->start_ns;
 }
 
-/* Nodes without a time take none and are passed over. */
+/* Add up the lost time along the path by cause. Nodes without a recorded time are
+ * skipped. */
 static void account(const replay *p, uint32_t last)
 {
     halley_link_report *const r = p->g->report;

@@ -1,16 +1,18 @@
 /*
- * What the devices wait for, and what the host waits for on them.
+ * What devices wait for, and what the host waits for on devices.
  *
- * A kernel waits for its launch and for what its stream did before. Across streams,
- * cudaStreamWaitEvent makes a stream wait for what was on another one when an event was
- * recorded there. With CUDA synchronisation events in the trace (cuda_sync; off by
- * default in PyTorch) streams and events are known; without them they are guessed: the
- * next launch of that thread waits for what the other streams were given before, as far
- * as that was really over when it started. The same holds for calls that wait: a device
- * synchronisation waits for all streams, others for the stream that was over last.
+ * A kernel waits for its launch and for the previous work of its stream. Across streams,
+ * cudaStreamWaitEvent makes a stream wait for what was on another stream when an event
+ * was recorded there. With CUDA synchronisation events in the trace (cuda_sync; off by
+ * default in PyTorch) the streams and events are known. Without them the wait is guessed:
+ * the thread's next launch waits for what the other streams were given before the call.
+ * Only work that had ended when the launched kernel started is taken. Calls that wait are
+ * handled in the same way: a device synchronisation waits for all streams, any other call
+ * for the stream that ended last.
  *
- * What a stream idles between two kernels, although the second was launched long before,
- * is time nothing explains. It is added up, and becomes a gap node when it is worth one.
+ * A stream may idle between two kernels although the second was launched long before.
+ * Nothing in the recording explains this time. It is added up, and becomes a gap node
+ * when the sum reaches split_ns.
  */
 #include "ingest/link.h"
 
@@ -21,12 +23,12 @@ typedef ARRAY(uint32_t) event_array;
 
 typedef struct streams {
     link_graph *g;
-    event_array *of;      /* by stream: its events in order of time */
-    int64_t *owed_ns;     /* by stream: unexplained idle time so far */
-    uint32_t *waits_for;  /* by event: what it waits for longest on other streams */
+    event_array *of;     /* by stream: its events in order of time */
+    int64_t *owed_ns;    /* by stream: unexplained idle time not yet in a gap node */
+    uint32_t *waits_for; /* by event: what it waits for on other streams that ends last */
     map64 by_correlation; /* RECORD and WAIT calls */
     map64 sync_of;        /* correlation → cuda_sync event */
-    bool has_syncs;       /* the trace says what waits waited for */
+    bool has_syncs;       /* the trace has cuda_sync events */
 } streams;
 
 static const device_event *event_at(const streams *s, uint32_t e)
@@ -64,7 +66,7 @@ static bool collect(streams *s)
     return true;
 }
 
-/* How many events of a stream were launched before `at`. */
+/* The number of events of a stream that were launched before `at`. */
 static size_t n_given_before(const streams *s, size_t stream, int64_t at)
 {
     const event_array *const events = &s->of[stream];
@@ -92,7 +94,7 @@ static uint32_t given_after(const streams *s, size_t stream, int64_t at)
     return n < s->of[stream].n ? s->of[stream].at[n] : LINK_NONE;
 }
 
-/* Index of the stream with this number; SIZE_MAX = none was used. */
+/* Index of the stream with this number; SIZE_MAX = no such stream was used. */
 static size_t find_stream(const streams *s, uint64_t device, uint64_t stream)
 {
     for (size_t i = 0; i < s->g->device->streams.n; i++) {
@@ -133,8 +135,8 @@ static bool wait_as_said(streams *s, const device_event *event)
                        &s->g->report->n_event_waits);
 }
 
-/* cudaStreamWaitEvent, with nothing known but that the next launch of its thread may be
- * what waits. */
+/* cudaStreamWaitEvent without cuda_sync: the thread's next launch is assumed to be what
+ * waits. */
 static bool wait_as_guessed(streams *s, const device_event *wait, uint32_t next)
 {
     const device_event *const kernel = event_at(s, next);
@@ -148,13 +150,14 @@ static bool wait_as_guessed(streams *s, const device_event *wait, uint32_t next)
     return true;
 }
 
-/* Of each thread, pair every wait with the next launch. */
+/* Pair the waits of each thread with its next launch. If several waits precede one
+ * launch, the last counts. */
 static bool guess_waits(streams *s, const uint32_t *first_launched)
 {
     const link_graph *const g = s->g;
     for (uint32_t t = 0; t < g->n_threads; t++) {
         uint32_t next = LINK_NONE; /* what the next call of the thread launches */
-        uint32_t done = LINK_NONE; /* it has its edges already */
+        uint32_t done = LINK_NONE; /* the launch that has its edges already */
         for (uint32_t i = g->threads[t].n; i-- > 0;) {
             const uint32_t e = g->by_thread[g->threads[t].first + i];
             if (first_launched[e] != LINK_NONE) {
@@ -234,8 +237,8 @@ static bool launch_edges(streams *s)
     return true;
 }
 
-/* What a stream idled before event e although everything it waits for was over and its
- * launch, too. */
+/* Account for idle time of a stream before event e: its launch call and everything it
+ * waits for had ended. */
 static bool idle_gap(streams *s, uint32_t before, uint32_t e, size_t stream)
 {
     link_graph *const g = s->g;
@@ -291,7 +294,7 @@ static bool stream_order(streams *s)
 typedef struct waiting {
     uint32_t node;
     int64_t end_ns;    /* of the call */
-    int64_t device_ns; /* when the last of it was over */
+    int64_t device_ns; /* when the last of the awaited work ended */
 } waiting;
 
 static bool wait_for(streams *s, waiting *w, uint32_t e, uint64_t *count)
@@ -313,7 +316,7 @@ static bool wait_for_all(streams *s, waiting *w, const device_event *call,
     return true;
 }
 
-/* The stream that was over last, but before the call returned. */
+/* Wait for the stream whose work ended last before the call returned. */
 static bool wait_for_latest(streams *s, waiting *w, const device_event *call)
 {
     uint32_t latest = LINK_NONE;
@@ -351,7 +354,7 @@ static bool wait_of_call(streams *s, waiting *w, uint32_t call_id)
     const device_event *const call = event_at(s, call_id);
     const link_graph *const g = s->g;
     const str name = intern_text(&g->device->texts, call->name);
-    if (call->kind == DEVICE_CALL) { /* a copy that blocks: its stream up to itself */
+    if (call->kind == DEVICE_CALL) { /* a blocking copy: its stream up to itself */
         for (size_t i = 0; i < g->device->streams.n; i++) {
             const uint32_t e = given_before(s, i, call->start_ns + 1);
             if (e != LINK_NONE && g->call_of[e] == call_id)
@@ -370,7 +373,7 @@ static bool wait_of_call(streams *s, waiting *w, uint32_t call_id)
     return wait_for_latest(s, w, call);
 }
 
-/* Behind what it waits for, a call takes what is left until its end. */
+/* A waiting call takes only the time from the end of what it waits for to its own end. */
 static bool host_waits(streams *s)
 {
     link_graph *const g = s->g;

@@ -1,12 +1,12 @@
 /*
- * Reading workload files of ASTRA-sim 1.0. The first line names the kind of parallelism
- * with its arguments, the second the number of layers, then a line per layer:
+ * Read ASTRA-sim 1.0 workload files. The first line names the type of parallelism with
+ * its arguments, the second the number of layers. Then there is one line per layer:
  *
  *   name dependency time comm bytes time comm bytes time comm bytes update-time
  *
- * for forward, input gradient and weight gradient; COMET has operations and bytes moved
- * before each time. Times are nanoseconds. The dependency and the update time are not
- * used, by ASTRA-sim's own converter neither.
+ * The three groups are forward, input gradient and weight gradient. COMET files have
+ * operations and bytes moved before each time. Times are nanoseconds. The dependency and
+ * the update time are not used; ASTRA-sim's own converter ignores them too.
  */
 #include "ingest/text.h"
 
@@ -57,7 +57,7 @@ bool text_comm_type(str name, halley_coll_type *out)
     return false;
 }
 
-/* The next word of a line; false at its end. */
+/* Read the next word of a line. False: the line has ended. */
 static bool next_text_word(str *line, str *word)
 {
     size_t i = 0;
@@ -73,7 +73,7 @@ static bool next_text_word(str *line, str *word)
 }
 
 typedef struct cursor {
-    str rest; /* of the file */
+    str rest; /* the rest of the file */
     uint32_t line;
     const char *path;
     halley_error *err;
@@ -112,7 +112,7 @@ static halley_status take_number(const cursor *c, str word, const char *what,
                          what, STR_ARG(word)));
 }
 
-/* time comm bytes, or operations bytes time comm bytes. */
+/* Read "time comm bytes" or, in COMET files, "operations bytes time comm bytes". */
 static halley_status take_part(const cursor *c, const str *words, bool comet,
                                text_part *part)
 {
@@ -151,7 +151,7 @@ static halley_status take_layer(const cursor *c, text_file *file, const str *wor
     return array_push(&file->layers, layer) ? HALLEY_OK : error_nomem(c->err);
 }
 
-/* What stands behind the kind in the first line. */
+/* The numbers after the parallelism type in the first line. */
 typedef ARRAY(uint64_t) number_array;
 typedef struct arguments {
     number_array checkpoints, initiates;

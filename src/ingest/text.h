@@ -1,4 +1,4 @@
-/* ingest/text.h - a workload file of ASTRA-sim 1.0: layers, and how they are parallel. */
+/* ingest/text.h - an ASTRA-sim 1.0 workload file: layers and their parallelism. */
 #ifndef INGEST_TEXT_H
 #define INGEST_TEXT_H
 
@@ -9,16 +9,16 @@
 #include "halley/ingest.h"
 
 typedef enum text_kind {
-    TEXT_MICRO,       /* collectives alone */
+    TEXT_MICRO,       /* collectives only */
     TEXT_DATA,        /* gradients are summed over all NPUs */
     TEXT_MODEL,       /* activations go over all NPUs */
     TEXT_DATA_MODEL,  /* both */
-    TEXT_MODEL_DATA,  /* both, the other way round */
+    TEXT_MODEL_DATA,  /* both, with the roles swapped */
     TEXT_DLRM,        /* embeddings by all-to-all, the rest data parallel */
     TEXT_TRANSFORMER, /* both, model parallel within groups */
-    TEXT_RECOMPUTE,   /* the same, parts of forward done again in backward */
-    TEXT_CUSTOMIZED,  /* both, each layer says how */
-    TEXT_INFERENCE    /* forward alone */
+    TEXT_RECOMPUTE,   /* the same, with recomputation of parts of forward */
+    TEXT_CUSTOMIZED,  /* both, set per layer */
+    TEXT_INFERENCE    /* forward only */
 } text_kind;
 
 /* One of forward, input gradient, weight gradient. */
@@ -38,20 +38,21 @@ typedef struct text_layer {
 typedef struct text_file {
     file_input in;
     text_kind kind;
-    uint64_t n_declared; /* layers, as the second line says */
+    uint64_t n_declared; /* number of layers in the second line */
     uint64_t last_bottom;
-    uint64_t group; /* NPUs of a model-parallel group; 0 = not said */
+    uint64_t group; /* NPUs of a model-parallel group; 0 = not given */
     ARRAY(text_layer) layers;
 } text_file;
 
-/* {0} before; text_fini after, also when this fails. `strict`: as many layers as said. */
+/* Read the file. `file` is {0} before; call text_fini after, also on failure. `strict`:
+ * the number of layers must be the declared one. */
 halley_status text_read(text_file *file, const char *path, bool strict,
                         halley_error *err);
-/* The same, of a file that is open in file->in already. */
+/* The same for a file that is already open in file->in. */
 halley_status text_parse(text_file *file, const char *path, bool strict,
                          halley_error *err);
 void text_fini(text_file *file);
-/* Does a file that starts like this name a parallelization of ASTRA-sim 1.0? */
+/* Does the start of a file name a parallelism type of ASTRA-sim 1.0? */
 bool text_is_workload(str head);
 /* The collective that a name represents; false: none. */
 bool text_comm_type(str name, halley_coll_type *out);

@@ -1,16 +1,21 @@
 /*
- * Graphs of workload files: per pass a forward and a backward walk over the layers, with
- * the edges Chakra's converter has (data dependencies alone).
+ * Graphs of ASTRA-sim 1.0 workload files: per pass one forward and one backward walk over
+ * the layers. The edges are those of Chakra's converter (data dependencies only).
  *
- *   forward:   compute waits for the layer before and for the last pass's weights;
- *              communication for the compute
- *   backward:  input gradient waits for the layer behind, computing and communicating;
- *              weight gradient for the input gradient; communication for each
+ * Forward:
+ * - Compute waits for the previous layer and for the weights of the last pass.
+ * - Communication waits for the compute.
  *
- * Where a layer does not communicate, whoever waits for its communication waits for its
- * compute instead. (Chakra puts an all-reduce of nothing there; with `chakra` so do we.)
- * With a model-parallel group of m NPUs, forward and input gradients are exchanged within
- * m neighbours, weight gradients among the NPUs with the same place in their group.
+ * Backward:
+ * - The input gradient waits for compute and communication of the next layer.
+ * - The weight gradient waits for the input gradient.
+ * - Each communication waits for its compute.
+ *
+ * If a layer does not communicate, whatever waits for its communication waits for its
+ * compute instead. (Chakra inserts an all-reduce of 0 bytes; the option `chakra` does the
+ * same.) With a model-parallel group of m NPUs, activations and input gradients are
+ * exchanged among m neighbours. Weight gradients are exchanged among the NPUs with the
+ * same position in their group.
  */
 #include "ingest/text.h"
 
@@ -22,7 +27,7 @@
 
 #define NO_NODE UINT64_MAX
 
-/* Nodes of a layer that others wait for. */
+/* The nodes of a layer that other nodes wait for. */
 typedef struct layer_nodes {
     uint64_t forward, forward_comm, input, input_comm, weight, weight_comm;
 } layer_nodes;
@@ -35,8 +40,8 @@ typedef struct maker {
     uint64_t next_id;
     uint32_t rank, n_npus;
     char model_group[24], data_group[24]; /* "" = all */
-    bool lone_model, lone_data;           /* groups of one: nothing to say */
-    strbuf input; /* the file as Python reads it: every end of a line is \n */
+    bool lone_model, lone_data;           /* groups of one rank: nothing to communicate */
+    strbuf input; /* the file as Python reads it: every line ends with \n */
 } maker;
 
 static halley_bytes text_bytes_of(str s)
@@ -66,7 +71,7 @@ static uint64_t open_text_node(maker *m, uint32_t type, const char *format, ...)
     return m->next_id++;
 }
 
-/* A compute node that waits for up to three others, each once. */
+/* Add a compute node with up to three dependencies, without duplicates. */
 static uint64_t compute(maker *m, const text_layer *layer, const char *phase,
                         const text_part *part, const uint64_t waits[3])
 {
@@ -91,7 +96,7 @@ static uint64_t compute(maker *m, const text_layer *layer, const char *phase,
     return id;
 }
 
-/* A collective behind `waits`; that itself where there is nothing to send. */
+/* Add a collective after node `waits`. Returns `waits` if there is nothing to send. */
 static uint64_t communicate(maker *m, const text_layer *layer, const char *suffix,
                             const text_part *part, uint64_t waits, bool in_model)
 {
@@ -148,7 +153,7 @@ static void data_pass(maker *m)
     }
 }
 
-/* Forward of one layer; returns what the next one waits for. */
+/* Add the forward nodes of one layer. Returns what the next layer waits for. */
 static uint64_t forward_step(maker *m, size_t i, const uint64_t waits[3])
 {
     const text_layer *const layer = &m->file->layers.at[i];
@@ -156,8 +161,8 @@ static uint64_t forward_step(maker *m, size_t i, const uint64_t waits[3])
     return communicate(m, layer, "", &layer->forward, done, true);
 }
 
-/* Forward again from the last checkpoint up to layer i; what input gradient i then waits
- * for instead of `waits`. */
+/* Recompute forward from the last checkpoint up to layer i. Returns what input gradient i
+ * then waits for instead of `waits`. */
 static uint64_t forward_again(maker *m, size_t i, uint64_t waits, uint64_t also)
 {
     size_t from = i;
@@ -185,7 +190,8 @@ static void backward_step(maker *m, size_t i, uint64_t last_forward)
     }
     at->input =
         compute(m, layer, "BWD_IG", &layer->input, (uint64_t[]){waits, also, NO_NODE});
-    /* The first layer has nobody to send its gradient to; Chakra counts as declared. */
+    /* The first layer has no input gradient to send. Like Chakra's converter, `chakra`
+     * takes layer n - n_declared for the first. */
     const uint64_t first = m->opts->chakra ? n - m->file->n_declared : 0;
     const bool sends = kind == TEXT_TRANSFORMER || kind == TEXT_RECOMPUTE || i != first;
     at->input_comm =
@@ -264,7 +270,8 @@ static void metadata_text(halley_builder *b, const char *name, str value)
     (void)halley_builder_metadata(b, &attr);
 }
 
-/* The ranks of a group: those of model parallelism come first, of `size` NPUs each. */
+/* List the ranks of group `g`. The model-parallel groups, of `size` NPUs each, are
+ * numbered first. */
 static void list_group(strbuf *to, uint64_t g, uint64_t n_npus, uint64_t size)
 {
     const uint64_t n_model = n_npus / size;
@@ -275,7 +282,7 @@ static void list_group(strbuf *to, uint64_t g, uint64_t n_npus, uint64_t size)
     strbuf_add(to, STR("]"));
 }
 
-/* Groups as PyTorch declares them, so that every reader of traces finds them. */
+/* Declare the groups as PyTorch does, so that every trace reader finds them. */
 static void declare_groups(maker *m)
 {
     const uint64_t size = m->file->group;
@@ -361,7 +368,7 @@ static bool read_as_python(strbuf *to, const file_input *in)
     return !to->failed;
 }
 
-/* Ranks without groups of their own share one trace. */
+/* Ranks that have no groups share one trace. */
 static halley_status make_text_ranks(halley_trace_set **out, const text_file *file,
                                      const halley_text_opts *opts, uint32_t n_npus,
                                      halley_error *err)

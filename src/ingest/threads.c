@@ -1,19 +1,22 @@
 /*
- * The threads of the host: program order, own times, waits, gaps and hand-overs.
+ * The host threads: program order, self times, waits, gaps and hand-overs.
  *
- * The events of a thread nest. At each moment the innermost one has the thread, and its
- * own time is what its children leave of it. Chakra puts all of an operator's own time
- * before its first child; that is kept for short pieces, but a piece behind a child that
- * lasts long (Python between two operators inside an annotation, say) becomes a node of
- * its own, or launches would come late and kernels too. Time between operators, and
- * inside events the host trace does not have, becomes gap nodes as well: short pieces are
- * added up until they are worth a node, so that none of it is lost.
+ * The events of a thread nest. At each moment the innermost one runs, and the self time
+ * of an event excludes its children. Chakra puts all self time of an operator before its
+ * first child. That is kept for short pieces. A long piece after a child (for example
+ * Python between two operators inside an annotation) becomes its own node. Otherwise
+ * launches, and thus kernels, would come late.
  *
- * Calls that wait for a device become wait nodes; gpu.c says for what. What is left to
- * explain are long quiet stretches: a thread in which nothing happens while others work
- * is taken to wait for the one that fell quiet last in the meantime (a step of the main
- * thread in backward(), and autograd's thread before it is called), else for what ran
- * when it woke up. Only what comes after that is its own time.
+ * Time between operators, and inside events that the host trace does not have, also
+ * becomes gap nodes. Short pieces are added up until they are long enough for a node, so
+ * no time is lost.
+ *
+ * Calls that wait for a device become wait nodes; streams.c finds what they wait for.
+ * What remains are long quiet periods of a thread while others work. Such a thread is
+ * taken to wait for the thread that became quiet last in that period. Examples are the
+ * main thread in backward(), and autograd's thread before it is called. If no thread
+ * became quiet, it waits for a thread that was running at the end of the period. Only the
+ * time after the wait is the thread's self time.
  */
 #include "ingest/comm.h"
 #include "ingest/link.h"
@@ -21,23 +24,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of a thread's time, in order. */
+/* The pieces of a thread's time, in order. */
 typedef enum piece_kind { PIECE_OPERATOR, PIECE_WAIT, PIECE_TIME } piece_kind;
 typedef struct piece {
     int64_t from_ns, to_ns;
-    uint32_t node;  /* OPERATOR: host node; WAIT: event; TIME: who has it, LINK_NONE =
-                       nobody */
+    uint32_t node;  /* OPERATOR: host node; WAIT: event; TIME: operator or LINK_NONE */
     uint32_t owner; /* nearest linked operator around, or LINK_NONE */
     piece_kind kind;
-    bool own;        /* TIME: the operator's own */
-    bool may_wait;   /* TIME: not inside an operator, so perhaps waiting */
-    bool waits;      /* TIME: for another thread, until … */
-    int64_t wake_ns; /* … then, */
-    uint32_t waker;  /* and that thread is this */
+    bool own;        /* TIME: self time of the operator */
+    bool may_wait;   /* TIME: outside every operator, so it may be a wait */
+    bool waits;      /* TIME: it waits for another thread */
+    int64_t wake_ns; /* … until then */
+    uint32_t waker;  /* … and this is that thread */
 } piece;
 typedef ARRAY(piece) piece_array;
 
-/* An event that is open while the walk is inside it. */
+/* An event that is open at the current position. */
 typedef struct frame {
     int64_t end_ns;
     uint32_t node;  /* its host node, or LINK_NONE */
@@ -50,7 +52,7 @@ typedef struct walk {
     link_graph *g;
     piece_array pieces;
     frame_array stack;
-    int64_t at_ns; /* up to here the time is accounted for */
+    int64_t at_ns; /* time up to here is accounted for */
     bool failed;
 } walk;
 
@@ -61,7 +63,7 @@ static bool is_step(const link_graph *g, uint32_t host)
            str_starts(intern_text(&g->host->texts, name), STR("ProfilerStep"));
 }
 
-/* The time up to `to` belongs to the innermost open event. */
+/* Assign the time up to `to` to the innermost open event. */
 static void spend(walk *w, int64_t to)
 {
     if (to <= w->at_ns)
@@ -89,7 +91,8 @@ static void leave(walk *w, int64_t until)
     }
 }
 
-/* A copy that was over when its call returned held the caller until then. */
+/* A copy that ended before its call returned blocked the caller, if it is not
+ * asynchronous or uses pageable memory. */
 static bool is_blocking(const link_graph *g, uint32_t call, const uint32_t *launched)
 {
     const uint32_t e = launched[call];
@@ -104,17 +107,17 @@ static bool is_blocking(const link_graph *g, uint32_t call, const uint32_t *laun
            (!is_async || str_contains(copy, STR("Pageable")));
 }
 
-/* "gloo:all_reduce": an annotation that stands for the work itself. */
+/* Is it an annotation that is the communication itself, as "gloo:all_reduce"? */
 static bool is_backend_note(const link_graph *g, uint32_t e)
 {
     return comm_is_backend(intern_text(&g->device->texts, g->device->events.at[e].name));
 }
 
-/* Times that were rounded overlap by less than this. */
+/* Rounded times overlap by less than this. */
 enum { ROUNDING_NS = 1000 };
 
-/* What ends a moment after the event starts, and before the event ends, was over: it does
- * not contain the event. */
+/* An open event that ends just after the new event starts, and before it ends, does not
+ * contain the new event. The overlap is due to rounding. */
 static void leave_rounded(walk *w, const device_event *event)
 {
     while (w->stack.n > 0) {
@@ -137,7 +140,7 @@ static void enter(walk *w, uint32_t e, bool is_wait)
     const uint32_t outer = top ? top->owner : LINK_NONE;
     int64_t end = device_end(event);
     if (top && end > top->end_ns)
-        end = top->end_ns; /* clocks that jump: what sticks out is cut */
+        end = top->end_ns; /* clock jump: clip to the parent */
     const frame f = {.end_ns = end,
                      .node = host,
                      .owner = host != LINK_NONE ? host : outer,
@@ -154,7 +157,7 @@ static void enter(walk *w, uint32_t e, bool is_wait)
     }
 }
 
-/* The pieces of a thread from its first linked operator to its last. */
+/* Cut a thread into pieces, from its first linked operator to its last. */
 static void walk_thread(walk *w, const link_thread *t, const uint32_t *launched)
 {
     const link_graph *const g = w->g;
@@ -175,14 +178,14 @@ static void walk_thread(walk *w, const link_thread *t, const uint32_t *launched)
         const bool is_wait = kind == DEVICE_SYNC_CALL ||
                              (kind == DEVICE_CALL && is_blocking(g, e, launched));
         if (events[e].start_ns > last && device_is_op(kind))
-            break; /* what comes now is of a part that the host trace does not have */
+            break; /* what follows is not in the host trace */
         if (device_is_op(kind) || is_wait)
             enter(w, e, is_wait);
     }
     leave(w, INT64_MAX);
 }
 
-/* The pieces of all threads, and where each of them is quiet. */
+/* The pieces of all threads, and their quiet periods. */
 typedef struct layout {
     link_graph *g;
     piece_array *pieces; /* by thread */
@@ -194,7 +197,7 @@ static bool is_quiet(const link_graph *g, const piece *p)
            p->to_ns - p->from_ns >= (int64_t)g->opts.quiet_ns;
 }
 
-/* Where a thread falls quiet, in order; its end is the last such place. */
+/* List the quiet periods of a thread in order. The time after its end is the last one. */
 static bool collect_quiet(link_thread *t, const link_graph *g, const piece_array *pieces)
 {
     for (size_t i = 0; i < pieces->n; i++)
@@ -208,7 +211,7 @@ static bool collect_quiet(link_thread *t, const link_graph *g, const piece_array
     return pieces->n == 0 || array_push(&t->quiet, (link_quiet){end, INT64_MAX});
 }
 
-/* The last quiet stretch of a thread that starts at or before `at`; NULL = none. */
+/* The last quiet period of a thread that starts at or before `at`; NULL = none. */
 static const link_quiet *quiet_before(const link_thread *t, int64_t at)
 {
     size_t low = 0, high = t->quiet.n;
@@ -222,12 +225,12 @@ static const link_quiet *quiet_before(const link_thread *t, int64_t at)
     return low > 0 ? &t->quiet.at[low - 1] : NULL;
 }
 
-/* Whom a thread that was quiet from `from` to `to` waited for. `outside`: it was in no
- * annotation either, so that something must have woken it. */
+/* Find the thread that a quiet thread waited for during piece `p`. `outside`: it was in
+ * no annotation either, so another thread must have woken it. */
 static void find_waker(const link_graph *g, piece *p, uint32_t self, bool outside,
                        const piece_array *pieces)
 {
-    bool busy = false; /* the best so far is a thread at work */
+    bool busy = false; /* the best candidate so far is a running thread */
     for (uint32_t t = 0; t < g->n_threads; t++) {
         if (t == self || pieces[t].n == 0)
             continue;
@@ -267,16 +270,16 @@ typedef struct hand_over {
 } hand_over;
 typedef ARRAY(hand_over) hand_over_array;
 
-/* One thread while its pieces become steps. */
+/* The state of turning a thread's pieces into steps. */
 typedef struct steps_maker {
     link_graph *g;
     uint32_t thread;
     link_thread *t;
     hand_over_array *hand_overs;
-    int64_t owed_ns; /* times too short for a node of their own */
+    int64_t owed_ns; /* time too short for a node so far */
     uint32_t owed_owner;
     int64_t first_ns;       /* where the thread starts */
-    uint32_t last_operator; /* entered, with nothing behind it yet */
+    uint32_t last_operator; /* entered, with no step after it yet */
 } steps_maker;
 
 static bool add_step(steps_maker *m, uint32_t node, int64_t at, int64_t end)
@@ -300,7 +303,7 @@ static bool add_gap(steps_maker *m, uint32_t owner, int64_t from, int64_t to, in
     return add_step(m, link_add_node(m->g, gap), from, to);
 }
 
-/* A node for the short times so far, behind the last step. */
+/* Add a node for the short times so far, after the last step. */
 static bool pay(steps_maker *m)
 {
     const size_t n = m->t->steps.n;
@@ -327,7 +330,7 @@ static bool add_time(steps_maker *m, const piece *p)
             return false;
         const uint32_t node = m->t->steps.at[m->t->steps.n - 1].node;
         g->nodes.at[node].at_ns =
-            p->to_ns; /* behind the waker, whose end may be wake_ns */
+            p->to_ns; /* after the waker, which may end at wake_ns */
         return array_push(m->hand_overs, (hand_over){node, p->waker, p->wake_ns});
     }
     const int64_t ns = p->to_ns - p->from_ns;
@@ -380,7 +383,7 @@ static bool add_piece(steps_maker *m, const piece *p)
     return true;
 }
 
-/* The first thing a thread does waits for what woke the thread, too. */
+/* The first step of a thread also waits for the thread that started it. */
 static bool add_start(steps_maker *m, const layout *l)
 {
     piece start = {.from_ns = INT64_MIN,
@@ -407,7 +410,7 @@ static bool make_steps(layout *l, uint32_t thread, hand_over_array *hand_overs)
     return ok && pay(&m);
 }
 
-/* The last step of a thread that was over at `at`; LINK_NONE = none. */
+/* The last step of a thread that had ended at `at`; LINK_NONE = none. */
 static uint32_t step_over(const link_thread *t, int64_t at)
 {
     size_t low = 0, high = t->steps.n;
@@ -439,7 +442,7 @@ static bool connect(link_graph *g, const hand_over_array *hand_overs)
     return true;
 }
 
-/* Host nodes without a time stand between those around them on their thread. */
+/* Place host nodes without a time between their neighbours on the thread. */
 static bool place_untimed(link_graph *g)
 {
     map64 last = {0}; /* tid → node */
@@ -465,7 +468,7 @@ halley_status link_untimed(link_graph *g, halley_error *err)
     return place_untimed(g) ? HALLEY_OK : error_nomem(err);
 }
 
-/* By call: something it launched. */
+/* By call: one event that it launched. */
 static uint32_t *collect_launched(const link_graph *g)
 {
     const size_t n = g->device->events.n;

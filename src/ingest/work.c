@@ -1,13 +1,18 @@
 /*
  * Work of operators.
  *
- * Bytes are all tensors in and out, each once: what a roofline calls compulsory traffic.
- * Operations: matrix products 2·M·N·K; a convolution 2·(elements out)·(weights of one
- * output channel), its backward pass twice that; attention 4·batch·heads·S·T·D for the
- * two products (causal masks are not known and not counted), its backward pass 2.5 times
- * that (five products instead of two); all else a few operations per element of the
- * larger side: 1 for elementwise and reductions, more for norms, softmax and optimizers.
- * The factors per element are counts of the usual formulas, not measurements.
+ * Bytes are all input and output tensors, each counted once: what a roofline calls
+ * compulsory traffic. Operations are:
+ *
+ * - Matmul: 2·M·N·K.
+ * - Convolution: 2·(output elements)·(weights of one output channel). The backward pass
+ *   has twice that.
+ * - Attention: 4·batch·heads·S·T·D for its two matmuls. Causal masks are unknown and not
+ *   counted. The backward pass has 2.5 times that (five matmuls instead of two).
+ * - All else: a factor per element of the larger side. It is 1 for elementwise operators
+ *   and reductions, more for norms, softmax and optimizers.
+ *
+ * The factors per element are counts from the usual formulas, not measurements.
  */
 #include "ingest/work.h"
 
@@ -17,12 +22,12 @@
 
 typedef enum formula {
     PER_ELEMENT, /* factor × elements of the larger side */
-    NO_WORK,     /* views: nothing is touched */
+    NO_WORK,     /* views: no data is read or written */
     MATMUL,      /* a × b are inputs `first` and `first` + 1 */
     LINEAR,      /* x, weight [N, K] */
     CONV,        /* input, weight */
     CONV_BACK,   /* gradient, input, weight */
-    ATTENTION,   /* Q, K from input `first` on; × factor / 2 */
+    ATTENTION,   /* Q, K are inputs `first` and on; × factor / 2 */
     LOOKUP       /* reads as many rows as it writes */
 } formula;
 
@@ -128,7 +133,7 @@ static bool input_shape(shape *out, const host_io *io, size_t i)
            out->n > 0;
 }
 
-/* a is … × M × K, b is … × K × N; batches of a count. */
+/* Matmul: a is … × M × K, b is … × K × N. The batch dimensions of a count. */
 static bool matmul_ops(uint64_t *out, const host_io *io, size_t first)
 {
     shape a, b;
@@ -149,7 +154,7 @@ static bool linear_ops(uint64_t *out, const host_io *io)
            !__builtin_mul_overflow(*out, weight.dims[0], out);
 }
 
-/* weight is out channels × (in channels / groups) × kernel. */
+/* Convolution: weight is out channels × (in channels / groups) × kernel. */
 static bool conv_ops(uint64_t *out, const shape *result, const shape *weight,
                      uint64_t factor)
 {
@@ -174,7 +179,8 @@ static bool backward_conv_ops(uint64_t *out, const host_io *io)
            conv_ops(out, &gradient, &weight, 4);
 }
 
-/* Q is batch × heads × S × D, or batch × S × heads × D; K the same with T. */
+/* Attention: Q is batch × heads × S × D or batch × S × heads × D; K is the same with
+ * T. */
 static bool attention_ops(uint64_t *out, const host_io *io, size_t first, uint64_t factor)
 {
     shape q, k;

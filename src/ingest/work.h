@@ -9,9 +9,9 @@ typedef struct work {
     uint64_t n_bytes; /* tensors read and written, each once */
 } work;
 
-/* False: the operator has no tensors, or sizes beyond what numbers hold. */
+/* False: the operator has no tensors, or its sizes overflow. */
 bool work_of(work *out, str name, const host_io *io);
-/* Is it a matrix product, convolution or attention, whatever it calls for that? */
+/* Is it a matmul, convolution or attention operator, whatever it calls? */
 bool work_is_product(str name);
 
 #endif

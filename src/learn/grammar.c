@@ -1,14 +1,14 @@
 /*
- * Repeats, folded into loops, the shortest first everywhere: a pass goes from left to
- * right and, where what follows is the same as what comes after it, takes that piece and
- * all its further repeats as one loop; loops then stand as single items for the passes
- * that look for longer pieces, so that layers end up inside micro-batches. Items are
- * equal when their loops have equal counts, too.
+ * Folds repeats into loops, short ones first. A pass goes from left to right. Where a
+ * piece is followed by itself, the piece and all its repeats become one loop. A loop is
+ * a single item for later passes, which look for longer pieces. So layers end up inside
+ * micro-batches. Two items are equal only if the counts of their loops are also equal.
  *
- * A body that runs once does not repeat and would be missed, which would make another
- * program of two layers than of three. So bodies that a first look at the corpus found
- * are known again, whatever the counts within. They are found once and then stay, so that
- * equal programs are folded alike.
+ * A body that runs once does not repeat. Folding would miss it, and a model of two
+ * layers would get another program than one of three. So a first pass over the corpus
+ * collects loop bodies, and later folding recognizes them whatever the counts inside.
+ * The collection does not change afterwards, so equal programs are folded in the same
+ * way.
  */
 #include "learn/program.h"
 
@@ -19,7 +19,7 @@ enum { MAX_PASSES = 8, MAX_PERIOD = 4096, MAX_TRIES = 4, MIN_BODY = 3, MIN_SEEN 
 
 /* A token, or a loop over items [first, first + n) of the pool. */
 typedef struct item {
-    uint64_t exact, shape; /* hash with counts, without */
+    uint64_t exact, shape; /* hash with and without counts */
     uint32_t token;        /* MODEL_NONE: a loop */
     uint32_t first, n, count;
 } item;
@@ -27,9 +27,9 @@ typedef ARRAY(item) items;
 
 typedef struct folder {
     synth_model *m;
-    uint32_t set; /* 0: look for bodies of other sets; else: note those of this one */
+    uint32_t set; /* 0: recognize bodies of other sets; else: collect those of this set */
     items pool, row, next;
-    bool linked;      /* `again` is that of the row */
+    bool linked;      /* `again` is up to date for the row */
     map64 seen;       /* hash → place, for one pass */
     synth_u32s again; /* by place: the next one of the same hash */
 } folder;
@@ -60,7 +60,7 @@ static uint64_t loop_shape(uint64_t body)
     return hash_u64(body ^ 0x5bd1e995);
 }
 
-/* The loop over n items, count times, appended to the row in the making. */
+/* Appends a loop over n items, count times, to the new row. */
 static bool add_loop(folder *f, const item *at, uint32_t n, uint32_t count)
 {
     assert(n > 0 && count > 0);
@@ -97,7 +97,7 @@ static bool note_body(folder *f, const item *at, uint32_t n)
     return true;
 }
 
-/* Links each place to the next of the same hash. */
+/* Links each place to the next one with the same hash. */
 static bool link_row(folder *f)
 {
     const size_t n = f->row.n;
@@ -125,7 +125,7 @@ static bool are_same_items(const item *a, const item *b, uint32_t n)
     return true;
 }
 
-/* The shortest period that repeats from `at`, and how often; 0 = none. */
+/* The shortest period that repeats from `at`, and its number of repeats; 0 = none. */
 static uint32_t period_at(const folder *f, uint32_t at, uint32_t limit, uint32_t *count)
 {
     assert(at < f->row.n && limit > 0);
@@ -157,7 +157,7 @@ static void swap_rows(folder *f)
     f->next.n = 0;
 }
 
-/* Loops over at most `limit` items. */
+/* Folds loops over at most `limit` items. */
 static bool fold_pass(folder *f, uint32_t limit, bool *changed)
 {
     assert(limit > 0);
@@ -185,7 +185,7 @@ static bool fold_pass(folder *f, uint32_t limit, bool *changed)
     return true;
 }
 
-/* The longest known body at `at`, of n items; 0 = none. */
+/* The length of the longest known body at `at`; 0 = none. */
 static uint32_t known_at(const folder *f, uint32_t at, uint32_t limit,
                          const synth_u32s *lengths)
 {
@@ -202,7 +202,7 @@ static uint32_t known_at(const folder *f, uint32_t at, uint32_t limit,
     return 0;
 }
 
-/* Lengths of bodies known often enough, by their first item. */
+/* The lengths of bodies that enough sets have, by their first item. */
 typedef struct starts {
     map64 of; /* first item → first link */
     synth_u32s length, more;
@@ -240,7 +240,7 @@ static bool lengths_at(synth_u32s *out, const starts *s, uint64_t first)
     return true;
 }
 
-/* Known bodies that run once become loops of one. */
+/* Turns known bodies that run once into loops of one iteration. */
 static bool know_again(folder *f, const starts *s, uint32_t limit, synth_u32s *lengths)
 {
     assert(f->set == 0);
@@ -266,7 +266,7 @@ typedef struct span {
     uint32_t i, n;
 } span;
 
-/* Items as brackets and tokens, without recursion: a stack of what is still to write. */
+/* Writes items as brackets and tokens. An explicit stack replaces recursion. */
 static bool write_folded_row(synth_folded *out, const folder *f)
 {
     assert(out->symbols.n == 0 && out->counts.n == 0);
@@ -326,7 +326,7 @@ halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *toke
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* The loop that closes here becomes one item of what surrounds it. */
+/* Turns the loop that closes here into one item of the surrounding row. */
 static bool close_body(folder *f, synth_u32s *opened)
 {
     assert(opened->n > 0 && opened->at[opened->n - 1] <= f->row.n);

@@ -1,4 +1,4 @@
-/* Lists of nodes by operator, threaded through arrays that are kept from use to use. */
+/* Lists of nodes by operator, linked through arrays that are reused. */
 #include "learn/history.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /*
- * Learning from a corpus: one set after the other in the order of their names, so that
- * the same corpus gives the same model.
+ * Learning from a corpus. Sets are added one after the other in the order of their
+ * names, so the same corpus gives the same model.
  */
 #include "halley/learn.h"
 
@@ -22,7 +22,7 @@ enum { MAX_LOOKED_AT = 300, BATCH = 8, MIN_SUPPORT = 5 };
 
 typedef struct job {
     const char *path;
-    strbuf state; /* path of a network's training */
+    strbuf state; /* path of the saved state of network training */
     const halley_learn_opts *opts;
     halley_learn_report *report;
     trace_found sets;
@@ -30,8 +30,8 @@ typedef struct job {
     uint32_t n_looked_at;
 } job;
 
-/* A set that is wrong is left out; one that could not be read is no reason to learn
- * from the others. */
+/* Skips an invalid set. A set that could not be read ends learning: the model must not
+ * silently miss it. */
 static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
     assert(why->code != HALLEY_OK);
@@ -47,7 +47,7 @@ static halley_status skip_set(job *j, const halley_error *why, halley_error *err
     return HALLEY_OK;
 }
 
-/* A few sets, opened ahead, each by one thread. */
+/* A few sets, opened ahead by one thread each. */
 typedef struct batch {
     size_t at[BATCH]; /* which sets */
     size_t n;
@@ -63,7 +63,7 @@ static void close_batch(batch *b)
     b->n = 0;
 }
 
-/* The next sets of every `step`-th from `first` on. */
+/* Chooses the next sets: every `step`-th from `first` on. */
 static void choose_batch(batch *b, const job *j, size_t first, size_t step)
 {
     assert(step > 0);
@@ -96,7 +96,7 @@ static halley_status learn_batch(job *j, batch *b, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Those that are wrong say nothing. */
+/* First pass over a batch. Invalid sets are ignored here. */
 static halley_status look_at_batch(job *j, batch *b, halley_error *err)
 {
     for (size_t k = 0; k < b->n; k++) {
@@ -112,11 +112,11 @@ static halley_status look_at_batch(job *j, batch *b, halley_error *err)
     return HALLEY_OK;
 }
 
-/* A walk through the corpus: some sets are used while the next are opened. */
+/* A pass over the corpus: one batch is used while the next is opened. */
 typedef struct walk {
     job *j;
     size_t step;
-    bool as_they_are; /* without the check, and what is next to it */
+    bool as_they_are; /* without validity check, conditions and groups */
     halley_status (*use)(job *j, batch *b, halley_error *err);
     batch *now, *next;
 } walk;
@@ -166,8 +166,8 @@ static halley_status go_through(walk *w, halley_error *err)
     return status;
 }
 
-/* What comes and goes is left out of programs: where something does, what repeats is
- * looked for once more without it. */
+/* First pass: finds what repeats. If it finds pauses or optional fields, it runs once
+ * more without them. */
 static halley_status look_around(walk *look, halley_error *err)
 {
     assert(look->as_they_are);
@@ -188,7 +188,8 @@ static halley_status look_around(walk *look, halley_error *err)
     return go_through(look, err);
 }
 
-/* First what repeats, in sets from all over the corpus. */
+/* The first pass samples sets from the whole corpus. The second learns from all of
+ * them. */
 static halley_status learn_all(job *j, halley_error *err)
 {
     assert(j->sets.list.n > 0);
@@ -207,7 +208,7 @@ static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
     return watch_look(j->opts->watch, "training", "steps", step, n_steps);
 }
 
-/* A network in addition to what is kept. */
+/* Trains a network and adds it to the model. */
 static halley_status add_net(job *j, synth_model *m, halley_error *err)
 {
     assert(m != NULL);

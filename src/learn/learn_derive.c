@@ -1,9 +1,10 @@
 /*
- * Sets that say nothing about themselves. What others state as conditions is read off
+ * Derives conditions for sets without a conditions file or metadata. They are read from
  * the traces: a family (which kinds of nodes there are, and whether they repeat), ranks
- * and stages, how often the first loops run, and the median message, work, traffic and
- * time of a node, on which all of its kind depend proportionally more often than not.
- * Totals come last: they follow from the others, and are there to be asked for.
+ * and stages, and the counts of the first loops. Then follow the medians of message
+ * size, operations, memory traffic and time of a node, to which most numbers of that
+ * kind are proportional. Totals come last: they follow from the others, and exist so
+ * that users can fix them.
  */
 #include "learn/learn_set.h"
 #include "trace/core/roles.h"
@@ -14,18 +15,18 @@
 
 enum { N_LOOPS = 6 };
 
-/* What is collected of all nodes. */
+/* What is collected from all nodes. */
 enum { MESSAGE, WORK, TRAFFIC, TIME, N_NUMBERS };
 typedef ARRAY(double) numbers;
 typedef struct sums {
     numbers of[N_NUMBERS];
     double compute, bytes, n_nodes;
     uint64_t kinds;
-    uint32_t seen[64]; /* hashes of kinds of nodes */
+    uint32_t seen[64]; /* hashes of the kinds of nodes */
     uint32_t n_seen;
 } sums;
 
-/* The lower one of two; 0 = of none. */
+/* The lower one of two middle values; 0 = no numbers. */
 static double take_lower_median(numbers *of)
 {
     if (of->n == 0)
@@ -35,7 +36,7 @@ static double take_lower_median(numbers *of)
     return of->at[(of->n - 1) / 2];
 }
 
-/* Kinds of nodes, each once and in any order. */
+/* Hashes the kinds of nodes, each once and independent of their order. */
 static void note_kind(sums *s, const model_op *op)
 {
     const uint32_t kind =
@@ -70,7 +71,7 @@ static bool sum_node(sums *s, const halley_trace *trace, uint32_t node)
     return true;
 }
 
-/* What a stage adds; of the first, how its loops run. */
+/* Adds the nodes of a stage. For the first stage, also the counts of its loops. */
 static halley_status sum_stage(sums *s, conditions *out, learner *l,
                                const halley_trace_set *set, uint32_t rank,
                                halley_error *err)
@@ -118,7 +119,7 @@ halley_status learner_derive(conditions *out, learner *l, const halley_trace_set
     assert(block > 0 && halley_trace_set_count(set) % block == 0);
     const uint32_t n_stages = halley_trace_set_count(set) / block;
     sums s = {0};
-    /* First of all, so that all others are drawn given these. */
+    /* These come first, so that all others are drawn given them. */
     conditions_set(out, "family", "-", 0);
     conditions_set(out, "ranks", NULL, halley_trace_set_count(set));
     conditions_set(out, "stages", NULL, n_stages);

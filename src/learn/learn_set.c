@@ -1,8 +1,10 @@
 /*
- * One set of ranks. Its stages are the largest blocks of consecutive ranks within which
- * all programs are the same; of each stage the first rank is looked at closely. What it
- * adds to the model is sums: of features and logarithms for laws and loops, of sets for
- * operators, tokens, skeletons and templates. Nothing of the set itself stays.
+ * Adds one set of ranks. Its stages are the largest blocks of consecutive ranks within
+ * which all programs are equal. Only the first rank of each stage is examined in detail.
+ * The set adds sums to the model: of features and logarithms for laws and loops, and of
+ * sets for operators, tokens, skeletons and templates. Of the set itself, the learner
+ * keeps only its conditions (portraits, joint.c), samples of loop counts (law_exact.c)
+ * and extreme values (model_sum.ends).
  */
 #include "learn/learn_set.h"
 
@@ -68,7 +70,7 @@ static halley_status read_keys(learner *l, const halley_trace_set *set, halley_e
     return HALLEY_OK;
 }
 
-/* Ranks of a stage. */
+/* The number of ranks per stage. */
 static uint32_t block_of(const learner *l)
 {
     const uint32_t n = (uint32_t)l->keys.n;
@@ -93,7 +95,7 @@ halley_status learner_block(uint32_t *out, learner *l, const halley_trace_set *s
     return HALLEY_OK;
 }
 
-/* One rank more of a group; ranks come in ascending order. */
+/* Adds one rank to a group. Ranks come in ascending order. */
 static bool add_member(learner *l, halley_bytes name, uint32_t rank)
 {
     assert(rank < l->keys.n);
@@ -162,7 +164,7 @@ static uint32_t law_of(learner *l, uint64_t key)
     return id;
 }
 
-/* A number of this set under a law. */
+/* Adds a number of this set to a law. */
 static bool observe_number(learner *l, uint32_t law, const law_point *p, double log_value)
 {
     assert(law == MODEL_NONE || law < l->m.laws.n);
@@ -208,15 +210,16 @@ static bool sum_value(learner *l, const law_place *at, double value)
 /* A stage of the set. */
 typedef struct learn_stage {
     uint32_t stage, n_stages;
-    bool bare; /* the set says nothing about itself */
+    bool bare; /* the set has no conditions */
     const law_point *point;
 } learn_stage;
 
-/* Whose stage is looked at. */
+/* Identifies the stage that is being examined. */
 typedef struct stage_of {
     uint64_t family, program;
     uint32_t rank, skeleton;
-    bool bare; /* the set says nothing: all its numbers may be its program's own */
+    bool bare; /* the set has no conditions: all its numbers may be specific to its
+                  program */
 } stage_of;
 
 static bool is_named(const synth_model *m, const model_op *op, uint32_t field, str name)
@@ -225,7 +228,7 @@ static bool is_named(const synth_model *m, const model_op *op, uint32_t field, s
            str_eq(synth_text(m, m->fields.at[op->first_field + field].name), name);
 }
 
-/* Where the node at `at` of the program stands. */
+/* The place of the node at `at` of the program, for its laws. */
 static law_place find_law_place(const learner *l, uint32_t at, const stage_of *of)
 {
     const synth_program *const p = &l->program;
@@ -236,7 +239,7 @@ static law_place find_law_place(const learner *l, uint32_t at, const stage_of *o
                        .after = at + 1 < p->ops.n ? ops[p->ops.at[at + 1]].key : 0};
 }
 
-/* The numbers of a node at a place. */
+/* Adds the numbers of a node at a place. */
 static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t node,
                             const stage_of *of, law_place place)
 {
@@ -266,7 +269,7 @@ uint64_t learner_side_key(const model_side *s)
     return (uint64_t)s->skeleton << 32 | s->token;
 }
 
-/* The skeleton has side nodes of the token in this set. */
+/* Counts this set for the skeleton's side nodes of the token. */
 static bool count_side(learner *l, uint32_t skeleton, uint32_t token)
 {
     synth_model *const m = &l->m;
@@ -289,7 +292,7 @@ static uint64_t make_spot_key(const law_place *at)
     return hash_u64(hash_u64(hash_u64(at->op) ^ at->before) ^ at->after);
 }
 
-/* One more side node of a token at a place. */
+/* Counts one more side node of a token at a place. */
 static bool note_side(learner *l, const law_place *at, uint32_t token)
 {
     uint32_t id = (uint32_t)l->spots.n;
@@ -314,7 +317,7 @@ static bool note_side(learner *l, const law_place *at, uint32_t token)
     return true;
 }
 
-/* One node more of the program. */
+/* Counts one more node of the program at a place with side nodes. */
 static bool count_spot(learner *l, const law_place *at)
 {
     const uint32_t id = map64_find(&l->spot_of, make_spot_key(at));
@@ -326,7 +329,8 @@ static bool count_spot(learner *l, const law_place *at)
     return s->n > 1 || array_push(&l->live, id);
 }
 
-/* How many nodes of a token that the stage has there are for each node of a spot. */
+/* For each token of side nodes in the stage: adds the number of such nodes per node of
+ * each place. */
 static bool sum_rates(learner *l, const stage_of *of)
 {
     for (size_t k = 0; k < l->live.n; k++) {
@@ -345,7 +349,7 @@ static bool sum_rates(learner *l, const stage_of *of)
     return true;
 }
 
-/* The side nodes of a program. */
+/* Adds the side nodes of a program. */
 static bool sum_sides(learner *l, const halley_trace *trace, const stage_of *of)
 {
     const synth_program *const p = &l->program;
@@ -378,7 +382,7 @@ static bool is_operations(const synth_model *m, const law_place *at)
     return id != HASH_NONE && is_named(m, &m->ops.at[id], at->field, STR("num_ops"));
 }
 
-/* What the nodes of a stage say about laws. */
+/* Adds the numbers of a stage's nodes to their laws. */
 static bool add_stage_values(learner *l, const halley_trace *trace, const law_point *p,
                              const stage_of *of)
 {
@@ -431,8 +435,8 @@ uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n)
     return hash_bytes(symbols, n * sizeof *symbols, 5);
 }
 
-/* The loop with this body between these neighbours, in this program (0: in any);
- * MODEL_NONE: no memory. */
+/* Finds or adds the loop with this body between these neighbours, in this program (0: in
+ * any). MODEL_NONE: no memory. */
 static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
                         uint32_t open, uint32_t close, uint64_t program)
 {
@@ -454,7 +458,7 @@ static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
     return id;
 }
 
-/* The loops of a skeleton, in the order of their brackets. */
+/* Adds the loops of a skeleton, in the order of their opening brackets. */
 static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
                       uint64_t program)
 {
@@ -476,7 +480,7 @@ static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
     return ok;
 }
 
-/* The skeleton of the folded program, new or old; MODEL_NONE: no memory. */
+/* Finds or adds the skeleton of the folded program. MODEL_NONE: no memory. */
 static uint32_t skeleton_of(learner *l, bool bare)
 {
     assert(l->folded.symbols.n > 0);
@@ -503,7 +507,7 @@ static uint32_t skeleton_of(learner *l, bool bare)
     return id;
 }
 
-/* The skeleton of what is in l->folded, counted with its loops; MODEL_NONE: no memory. */
+/* Counts the skeleton of l->folded and its loops. MODEL_NONE: no memory. */
 static uint32_t count_skeleton(learner *l, const learn_stage *at)
 {
     assert(at->stage < at->n_stages);
@@ -567,7 +571,7 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
     if (l->recorder && (stage < 2 || stage + 1 == n_stages))
         TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
                                 stage * block, &p, conditions_family(c), err));
-    /* Programs of one set alone would fill the memory with laws that are not kept. */
+    /* Programs of a single set would fill the memory with laws that are not kept. */
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
                          stage * block, skeleton, bare};
@@ -585,7 +589,8 @@ uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
     return key;
 }
 
-/* The set's stages without repeats, as a template. */
+/* Finds or adds the template: the skeletons of the set's stages, without consecutive
+ * repeats. */
 static uint32_t find_set_template(learner *l)
 {
     assert(l->parts.n > 0);
@@ -629,7 +634,7 @@ static uint32_t find_set_template(learner *l)
     return id;
 }
 
-/* Numbers of the set as a whole that laws are learned of. */
+/* The numbers of the whole set that have laws. */
 static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS,      FIELD_NODES,
                                       FIELD_TIME,   FIELD_OPERATIONS, FIELD_BYTES};
 enum { SET_NUMBERS = sizeof set_fields / sizeof *set_fields };

@@ -1,4 +1,7 @@
-/* The numbers of a node: its operator's fields, and where its group or its peer is. */
+/*
+ * The numbers of a node: the fields of its operator, and the position of its group or
+ * peer.
+ */
 #include "learn/learn_set.h"
 #include "trace/core/roles.h"
 
@@ -30,7 +33,7 @@ static double peer_value(const learner *l, const trace_roles *roles, bool send,
     return up < n - up ? up : n - up;
 }
 
-/* The fields of an operator as the node has them. */
+/* Reads the fields of an operator from a node. */
 static void field_values(double *out, const synth_model *m, const model_op *op,
                          const halley_trace *trace, uint32_t node)
 {

@@ -1,25 +1,25 @@
 /*
- * The likelihood of a set under a model. The set is read by a learner that starts from
- * the model instead of from nothing, with all sums at zero: what the set adds to the sum
- * of a law is then exactly what that law has to explain, and what it adds after the
- * model's own tables is what the model does not know.
+ * The likelihood of a set under a model. A learner reads the set. It starts from the
+ * model, with all sums at zero. So what the set adds to the sum of a law is what that
+ * law has to explain. What the set appends to the model's tables is unknown to the
+ * model. The log-likelihood has these parts:
  *
- * - A law of the model that the set says something about: the mean square of what it
- *   leaves, under a normal distribution of the law's spread; outside the range the law
- *   was seen in, or zero where it never was, the least a number can have. How nodes of
- *   the set deviate from their mean: the mean logarithm of the law's histogram.
- * - Programs: how often loops run, under the spread of their laws; skeletons and tokens
- *   that the model does not have.
- * - Conditions, one after the other, given those before (joint.c); the template's share
- * of the sets, and those of the conditions' values within it; numbers that the model
- *   merged, under a normal distribution around their mean.
+ *   1. Laws that the set has numbers for: the mean squared residual under a normal
+ *      distribution with the law's spread. Outside the range of the law, or where the law
+ *      is always zero, the minimum density is used. The deviations of nodes from their
+ *      mean count by the mean logarithm of the law's histogram.
+ *   2. Programs: loop counts under the spread of their laws; skeletons and tokens that
+ *      the model lacks.
+ *   3. Conditions: each given those before it (joint.c); the template's share of the
+ *      sets; the shares of the values within the template. Numbers that the model merged
+ *      count under a normal distribution around their mean.
  *
- * Every number of the model that depends on single sets is looked at, also where sampling
- * would take a more general one: a likelihood as an attacker would compute it. Nodes of a
- * set repeat each other, so each law counts once for a set, not once for a node. What the
- * model does not know costs a constant, which is what differs most between those whose
- * rare parts were kept and those whose were not. No density is below LEAST, so that a
- * single unusual number does not decide.
+ * The score uses every number of the model that depends on single sets, even where
+ * sampling would prefer a more general law. It is what an attacker would compute. Nodes
+ * of a set are correlated, so each law counts once per set, not once per node. What the
+ * model does not know costs a constant; this differs most between sets whose rare parts
+ * were kept and sets whose were not. Every density has the same floor, so that one
+ * unusual number does not dominate.
  */
 #include "learn/likelihood.h"
 
@@ -31,21 +31,24 @@
 #include <math.h>
 #include <string.h>
 
-/* Odds of anything at all, spread evenly over e^40; the least deviation distinguished. */
+/* The probability of an arbitrary number, spread evenly over a range of e^40; the
+ * smallest standard deviation. */
 #define ODD 1e-3
 #define RANGE 40.0
 #define FINEST 1e-3
-/* Of a program, a token, a template or a place that the model does not know. */
+/* The log-likelihood of a program, token, template or place that the model does not
+ * know. */
 #define UNKNOWN (-7.0)
 
 struct synth_scorer {
     char *path;
-    synth_model m; /* as it is in the file */
-    learner l;     /* knows the same; what is after the sizes of m is of sets scored */
+    synth_model m; /* as in the file */
+    learner l; /* starts as a copy; entries beyond the sizes of m come from scored sets */
     neural_scorer *net; /* NULL: the model has no network */
 };
 
-/* Brackets and tokens of kept skeletons, so that programs are folded as they were. */
+/* Indexes the kept skeletons and templates, and their loop bodies, so that programs fold
+ * as before. */
 static halley_status know_programs(synth_model *m, halley_error *err)
 {
     assert(m->head.n == 1);
@@ -65,7 +68,7 @@ static halley_status know_programs(synth_model *m, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* Room for what is added up, and nothing in it yet. */
+/* Makes room for the sums and sets them to zero. */
 static halley_status zero_sums(synth_model *m, halley_error *err)
 {
     if (!array_reserve(&m->sums, m->laws.n) || !array_reserve(&m->loop_sums, m->loops.n))
@@ -131,8 +134,8 @@ void synth_scorer_free(synth_scorer *s)
     free(s);
 }
 
-/* The logarithm of the density of what deviates so, mean square, from a normal
- * distribution; never below what anything has. */
+/* The log-density of a mean squared deviation under a normal distribution, with a
+ * floor. */
 static double log_normal(double square, double spread)
 {
     assert(square >= 0 && spread >= 0);
@@ -147,7 +150,7 @@ static double log_share(double n, double of)
     return log((n + 0.5) / (of + 1));
 }
 
-/* What the law says about nodes in addition to their mean. */
+/* The log-likelihood of the nodes' deviations from their mean. */
 static double log_within(const model_law *law, const model_sum *s)
 {
     double sum = 0;
@@ -160,7 +163,7 @@ static double log_within(const model_law *law, const model_sum *s)
     return sum / s->n_within;
 }
 
-/* What a plain law says about all nodes. */
+/* The log-likelihood of all nodes under a plain law. */
 static double log_plain(const model_law *law, const model_sum *s)
 {
     double sum = 0, n = 0;
@@ -234,7 +237,7 @@ static double log_loops(const synth_scorer *s, uint32_t set)
     return sum;
 }
 
-/* The side nodes that the set's programs have, and those that they lack. */
+/* The log-likelihood of the side nodes that the set's programs have or lack. */
 static double log_sides(const synth_scorer *s, uint32_t set)
 {
     assert(set > 0);
@@ -266,7 +269,7 @@ static double log_program(const synth_scorer *s, uint32_t set)
     return UNKNOWN * n_unknown + log_loops(s, set) + log_sides(s, set);
 }
 
-/* A number among those that a condition has. */
+/* The log-likelihood of a number given the stored value of the condition. */
 static double log_number(const model_condition *of, const model_value *v, double number)
 {
     if (number < of->low || number > of->high)
@@ -277,7 +280,7 @@ static double log_number(const model_condition *of, const model_value *v, double
     return log_normal(off * off, v->spread);
 }
 
-/* The template that the set was counted for; NULL: none that the model knows. */
+/* The template that the set was counted for. NULL: the model does not know it. */
 static const model_template *find_scored_template(const synth_scorer *s)
 {
     for (size_t i = 0; i < s->m.templates.n; i++)
@@ -286,8 +289,8 @@ static const model_template *find_scored_template(const synth_scorer *s)
     return NULL;
 }
 
-/* What the conditions are in the model; their sum of logarithms within the template, and
- * of numbers among those that have the value. */
+/* Converts the conditions to a row of the model's values. Returns the log-likelihood of
+ * these values within the template, and of the exact numbers given their values. */
 static double read_row(joint_row *row, const synth_model *m, const conditions *c,
                        const model_template *t)
 {
@@ -329,7 +332,7 @@ static double log_conditions(const synth_scorer *s, const conditions *c)
     return sum;
 }
 
-/* Whether the last set added anything by which the next would be read. */
+/* True if the last set added entries that would change how the next set is read. */
 static bool has_grown(const synth_scorer *s)
 {
     const synth_model *const now = &s->l.m, *const m = &s->m;
@@ -339,7 +342,7 @@ static bool has_grown(const synth_scorer *s)
            now->sides.n > m->sides.n;
 }
 
-/* Sums back to zero and tables as they are in the file. */
+/* Resets the sums to zero and the tables to those of the file. */
 static halley_status forget_set(synth_scorer *s, uint32_t set, halley_error *err)
 {
     assert(set > 0);

@@ -1,31 +1,31 @@
 /*
- * learn/likelihood.h - how likely a model makes a set of traces: what somebody who holds
- * the model's file can learn from it about a set he has.
+ * learn/likelihood.h - the likelihood of a trace set under a model. It measures what the
+ * holder of a model file can find out about a set that he has.
  */
 #ifndef LEARN_LIKELIHOOD_H
 #define LEARN_LIKELIHOOD_H
 
 #include "learn/model/conditions.h"
 
-typedef struct synth_scorer synth_scorer; /* a model, and a learner that knows it */
+typedef struct synth_scorer synth_scorer; /* a model, and a learner that starts from it */
 
 halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_error *err);
 void synth_scorer_free(synth_scorer *s); /* NULL is fine */
 
-/* Logarithms, nats; see likelihood.c for what is in each. */
+/* Log-likelihoods in nats; likelihood.c lists what each contains. */
 typedef struct synth_likelihood {
-    double conditions; /* and the template, given them */
-    double program;    /* what follows what, and how often loops run */
+    double conditions; /* conditions, and the template given the conditions */
+    double program;    /* program structure and loop counts */
     double values;     /* numbers of nodes */
-    /* by the network, 0 where there is none: layers, operators and edges of the first,
-     * second and last stage, given the conditions; their numbers, loops' counts included
-     */
+    /* By the neural network, 0 if there is none. The structure (layers, operators and
+     * edges) of the first, second and last stage given the conditions is in net_program.
+     * Numbers and loop counts are in net_values. */
     double net_program, net_values;
 } synth_likelihood;
 bool synth_scorer_has_net(const synth_scorer *s);
 
-/* groups_path may be NULL: then groups are who uses them. The same set scores the same
- * whatever was scored before. */
+/* groups_path may be NULL. Then a group consists of the ranks that use it. The score
+ * does not depend on the sets that were scored before. */
 halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
                                  const halley_trace_set *set, const conditions *c,
                                  const char *groups_path, halley_error *err);

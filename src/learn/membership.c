@@ -1,7 +1,8 @@
 /*
- * Membership by likelihood. Who holds a model and a set asks whether the set was learned
- * from: how likely the model makes it, over how likely one of other sets of the same kind
- * does, which takes out what makes a set likely under any model.
+ * Membership inference by likelihood. The attacker holds a model and a set, and asks
+ * whether the model was learned from the set. The score is the log-likelihood under the
+ * model minus that under a reference model of other sets of the same kind. The
+ * difference cancels what makes a set likely under any model.
  */
 #include "halley/compare.h"
 #include "learn/likelihood.h"
@@ -10,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* By part of the likelihood: one number a set. */
+/* By part of the likelihood: one number per set. */
 typedef struct scores {
     ARRAY(double) of[HALLEY_N_LIKELIHOODS];
 } scores;
@@ -89,7 +90,7 @@ static halley_status score_path(scores *out, attack *a, const char *path,
     return status;
 }
 
-/* Both models; a network is compared with a network. */
+/* Loads both models. If the model has a network, the reference must have one. */
 static halley_status load_models(attack *a, halley_error *err)
 {
     assert(a->opts->model != NULL);

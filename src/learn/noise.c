@@ -1,13 +1,15 @@
 /*
- * Pauses. A node could be a pause if it computes, has nothing but a duration,
- * waits for one node and at most one waits for it. An operator of such nodes is one if
- * its being there does not follow from what is around it: where two operators follow a
- * third (key of all three), it is between them at some times and not at others. That
- * holds for most of its nodes, and in most places. Where it holds for most nodes of all
- * operators, order is by chance and nothing is a pause.
+ * Pauses. A node could be a pause if it is a compute node, has only a duration, waits
+ * for one node, and at most one node waits for it. An operator of such nodes is a pause
+ * if its neighbours do not determine whether it is present. The test uses places:
+ * triples of operators that follow each other. The operator must be present at some
+ * times and missing at others. This must hold for most of its nodes and in most of its
+ * places. If it holds for most nodes of all operators, the order is random and nothing
+ * is a pause.
  *
- * Fields. Operators that are the same up to their fields are one where most of their
- * nodes stand between neighbours between which others of them stand, too.
+ * Fields. Operators that are equal up to their fields are merged if at least a quarter
+ * of their nodes are in mixed places. A place is mixed if several of these operators
+ * occur between the same neighbours.
  */
 #include "learn/noise.h"
 
@@ -18,8 +20,8 @@
 #include <string.h>
 
 enum {
-    MIN_TIMES = 4,  /* that a place is met, to count */
-    MIN_PLACES = 6, /* where an operator comes and goes */
+    MIN_TIMES = 4,  /* times that a place must be seen to count */
+    MIN_PLACES = 6, /* places where a pause must be present at times */
     MAX_PLACES = 1 << 20
 };
 
@@ -35,14 +37,14 @@ void noise_finder_fini(noise_finder *f)
     array_fini(&f->n_waiting);
 }
 
-/* The program at hand. */
+/* The current program. */
 typedef struct view {
     const synth_reader *r;
     const synth_program *p;
     const halley_trace *trace;
 } view;
 
-/* The last node that the one at `at` waits for, as a place; MODEL_NONE: none. */
+/* The place of the last node that the one at `at` waits for. MODEL_NONE: none. */
 static uint32_t find_before(const view *v, uint32_t at)
 {
     assert(at < v->p->ops.n);
@@ -59,7 +61,7 @@ static uint32_t find_before(const view *v, uint32_t at)
     return last;
 }
 
-/* The same, over nodes of an operator. */
+/* The same, but skips nodes of operator `op`. */
 static uint32_t before_all(const view *v, uint32_t at, uint32_t op)
 {
     do
@@ -68,7 +70,7 @@ static uint32_t before_all(const view *v, uint32_t at, uint32_t op)
     return at;
 }
 
-/* A time and nothing else. */
+/* True if the operator has durations and no other number. */
 static bool only_lasts(const synth_model *m, const model_op *op)
 {
     if (op->type != HALLEY_NODE_COMP)
@@ -102,7 +104,8 @@ static uint64_t make_place_key(const view *v, uint32_t first, uint32_t second,
                     v->p->ops.at[third]);
 }
 
-/* Places where the node at `at` waits: as it is, and without who it waits for. */
+/* Counts the places where the node at `at` waits: as it is, and without its direct
+ * predecessor. */
 static bool look_at_node(noise_finder *f, const view *v, uint32_t at)
 {
     assert(at < v->p->ops.n);
@@ -133,7 +136,7 @@ static uint64_t plain_at(const noise_finder *f, const synth_program *p, uint32_t
     return at < p->ops.n ? f->plain.at[p->ops.at[at]] : 0;
 }
 
-/* What the node at `at` is up to its fields, between which others. */
+/* Counts the node at `at` by its operator without fields and by its neighbours. */
 static bool count_kind(noise_finder *f, const synth_program *p, uint32_t at)
 {
     assert(at < p->ops.n);
@@ -183,8 +186,8 @@ bool noise_finder_look(noise_finder *f, const synth_reader *r, const synth_progr
     return true;
 }
 
-/* Of an operator: nodes in places that say something, and in those where it comes and
- * goes; how many such places there are. */
+/* For one operator: nodes in places that count; nodes in places where it is present only
+ * at times (mixed); the numbers of these places. */
 typedef struct score {
     uint32_t n, mixed, n_places, n_mixed;
 } score;
@@ -228,7 +231,7 @@ static bool mark_pauses(const noise_finder *f, synth_model *m, bool *any)
     return true;
 }
 
-/* The fields of an operator that those of another lack. */
+/* Adds the fields of operator `from` that `to` lacks. */
 static bool add_missing_fields(synth_model *m, uint32_t to, uint32_t from)
 {
     assert(to < m->ops.n && from < m->ops.n);
@@ -248,7 +251,7 @@ static bool add_missing_fields(synth_model *m, uint32_t to, uint32_t from)
     return true;
 }
 
-/* One operator for all that have a key without fields. */
+/* Adds one operator for all operators with the same key without fields. */
 static bool make_loose(const noise_finder *f, synth_model *m, uint32_t like)
 {
     assert(like < m->ops.n);

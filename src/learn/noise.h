@@ -1,11 +1,12 @@
 /*
- * learn/noise.h - what differs from run to run of one network.
+ * learn/noise.h - finds what differs between runs of the same neural network.
  *
- * In a recording, time that nothing explains stands as nodes of its own where it was long
- * enough to be recorded: a pause is there in one run and not in the next. So are numbers
- * of a node that could be read off one run and not off another. Programs of one network
- * would hardly ever be equal. Which operators are pauses, and which have fields that come
- * and go, is read off the traces. Pauses then are side nodes (program.h).
+ * In a recording, unexplained time becomes a node of its own if it was long enough to be
+ * recorded. So a pause is present in one run and missing in the next. Likewise, some
+ * numbers of a node can be read from one run and not from another. Because of this, two
+ * programs of the same network would hardly ever be equal. The finder reads from the
+ * traces which operators are pauses, and which have fields that are not always present.
+ * Pauses then become side nodes (program.h).
  */
 #ifndef LEARN_NOISE_H
 #define LEARN_NOISE_H
@@ -15,33 +16,35 @@
 /* How often one node waited for another after a third. */
 typedef struct noise_place {
     uint64_t key;
-    uint32_t pause; /* operator between the two; MODEL_NONE: there was none */
+    uint32_t pause; /* operator between the two, or MODEL_NONE */
     uint32_t n;
 } noise_place;
 
-/* How often nodes that are alike up to their fields stood somewhere. */
+/* How often nodes that are equal up to their fields were found between the same
+ * neighbours. */
 typedef struct noise_kind {
-    uint32_t op; /* of the first */
+    uint32_t op; /* operator of the first such node */
     uint32_t n, n_other;
 } noise_kind;
 
-/* {0} has seen nothing. */
+/* {0} is empty. */
 typedef struct noise_finder {
     map64 place_of, kind_of;
     ARRAY(noise_place) places;
     ARRAY(noise_kind) kinds;
-    synth_u32s n, n_simple; /* by operator: nodes, those that could be a pause */
-    synth_u64s plain;       /* by operator: its key without fields */
+    synth_u32s n, n_simple; /* by operator: nodes; nodes that could be pauses */
+    synth_u64s plain;       /* by operator: its key without the fields */
     uint64_t n_nodes;
-    synth_u32s n_waiting; /* by node of the trace at hand: who waits for it */
+    synth_u32s n_waiting; /* by node of the current trace: its waiters */
 } noise_finder;
 
 void noise_finder_fini(noise_finder *f);
-/* One program more, as r read it; false: no memory. */
+/* Adds one program, as r read it. False: no memory. */
 bool noise_finder_look(noise_finder *f, const synth_reader *r, const synth_program *p,
                        const halley_trace *trace);
-/* Marks operators of the model as pauses, and makes those of which nodes with different
- * fields are; *any: whether there are some. False: no memory. */
+/* Marks operators of the model as pauses, and adds one common operator for operators
+ * that differ only in their fields. *any: true if anything was found. False: no
+ * memory. */
 bool noise_finder_decide(const noise_finder *f, synth_model *m, bool *any);
 
 #endif

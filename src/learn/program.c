@@ -1,11 +1,17 @@
 /*
- * A trace as a sequence of tokens. Two nodes are of one operator when type, collective,
- * kind of device, the fields they carry and their names up to digits are the same; they
- * are one token when their dependencies are, too, as seen from where they stand: the node
- * before, the last of an operator, the last or first of an operator that nothing depends
- * on yet (what a stack or a queue would give), all of those. Such references stay the
- * same from layer to layer and from one micro-batch to the next, and whatever the number
- * of layers is, which distances do not.
+ * Reads a trace as a sequence of tokens. Two nodes belong to one operator if type,
+ * collective, device kind, fields and the name up to digits are the same. They are the
+ * same token if their dependencies, seen from their own place, are also the same. A
+ * dependency refers to one of these:
+ *
+ *   1. The node before.
+ *   2. One of the last nodes of an operator.
+ *   3. The last or first open node of an operator, as a stack or a queue would give it.
+ *      A node is open while nothing depends on it.
+ *   4. All open nodes of an operator.
+ *
+ * Such references stay the same from layer to layer and from micro-batch to micro-batch,
+ * whatever the number of layers. Distances do not.
  */
 #include "learn/program.h"
 
@@ -42,7 +48,7 @@ void synth_program_fini(synth_program *p)
     array_fini(&p->sides);
 }
 
-/* Numbers that simulators read; all others are left out. */
+/* The numbers that simulators read. All others are left out. */
 static bool is_known_field(str name, halley_attr_kind kind)
 {
     static const char *const known[] = {"num_ops", "tensor_size", "comm_size",
@@ -56,7 +62,7 @@ static bool is_known_field(str name, halley_attr_kind kind)
     return false;
 }
 
-/* What makes a node's operator, without its name. */
+/* The properties that define a node's operator, without its name. */
 typedef struct looks {
     uint8_t type, comm, cpu, flags;
     uint32_t shape;
@@ -120,7 +126,7 @@ static uint32_t fields_of(model_field *out, synth_model *m, const halley_trace *
     return n;
 }
 
-/* The operator with these looks, new or old; MODEL_NONE: no memory. */
+/* Finds or adds the operator with these properties. MODEL_NONE: no memory. */
 static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node,
                         const looks *l)
 {
@@ -169,8 +175,8 @@ static uint32_t op_of(synth_reader *r, const halley_trace *trace, uint32_t node,
     return op != MODEL_NONE && map64_set(&r->op_cache, key, op) ? op : MODEL_NONE;
 }
 
-/* The node that dependency i of a node leads to, over pauses; HALLEY_NO_NODE: none, or
- * itself. */
+/* The node that dependency i of a node leads to, skipping pauses. HALLEY_NO_NODE: none,
+ * or the node itself. */
 static uint32_t dep_of(const synth_reader *r, const halley_trace *trace, uint32_t node,
                        uint32_t i)
 {
@@ -181,7 +187,7 @@ static uint32_t dep_of(const synth_reader *r, const halley_trace *trace, uint32_
     return r->over.at[j] == node ? HALLEY_NO_NODE : r->over.at[j];
 }
 
-/* How the node at `at` names the one at `to`, of operator op. */
+/* The reference from the node at `at` to the one at `to`, of operator op. */
 static model_ref name_ref(const synth_history *h, uint32_t at, uint32_t to, uint32_t op)
 {
     assert(to < at);
@@ -205,8 +211,7 @@ static model_ref name_ref(const synth_history *h, uint32_t at, uint32_t to, uint
                        .op = MODEL_NONE};
 }
 
-/* Whether `to` is one of many open nodes of its operator that the node at `at` closes all
- * at once. */
+/* True if the operator has several open nodes and the node depends on all of them. */
 static bool takes_all(const synth_reader *r, const synth_program *p,
                       const halley_trace *trace, uint32_t node, uint32_t op)
 {
@@ -234,8 +239,8 @@ static bool has_all_refs(const model_ref *refs, uint32_t n, uint32_t op)
     return false;
 }
 
-/* The node at `at` goes on the row of the last node it waits for data of, or begins one.
- */
+/* Appends the node at `at` to the chain of the last node whose data it waits for, or
+ * starts a chain. */
 static bool join_row(synth_reader *r, const synth_program *p, const halley_trace *trace,
                      uint32_t at)
 {
@@ -259,8 +264,8 @@ static bool join_row(synth_reader *r, const synth_program *p, const halley_trace
     return true;
 }
 
-/* Whether the node at `from` is, or waits for, the one at `to`; not all of those are
- * found that do. */
+/* True if the node at `from` is the one at `to` or waits for it. The search is bounded,
+ * so it may return false for nodes that do wait. */
 static bool waits_for_place(const synth_reader *r, uint32_t from, uint32_t to)
 {
     assert(from <= to || to < from);
@@ -273,7 +278,7 @@ static bool waits_for_place(const synth_reader *r, uint32_t from, uint32_t to)
     return false;
 }
 
-/* Whether a control dependency on the node at `to` follows from the data dependencies. */
+/* True if a control dependency on the node at `to` follows from the data dependencies. */
 static bool follows_from(const synth_reader *r, const halley_trace *trace, uint32_t node,
                          uint32_t at, uint32_t to)
 {
@@ -287,7 +292,8 @@ static bool follows_from(const synth_reader *r, const halley_trace *trace, uint3
     return false;
 }
 
-/* MODEL_NONE: no memory. */
+/* Writes the references of the node at `at`. Returns their number, or MODEL_NONE: no
+ * memory. */
 static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
                         const halley_trace *trace, uint32_t at)
 {
@@ -321,8 +327,8 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     return n;
 }
 
-/* A side node, or a pause, as a token: after what, before which of an
- * operator. */
+/* Adds a side node or a pause as a token: after which node, and before which next node
+ * of an operator. */
 static bool take_side(synth_reader *r, synth_program *p, const halley_trace *trace,
                       uint32_t node)
 {

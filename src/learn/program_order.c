@@ -1,6 +1,6 @@
 /*
- * The order in which a program lists its nodes: that of the file, each after what it
- * depends on. Pauses and side nodes are left out.
+ * The order in which a program lists its nodes: the order of the file, but each node
+ * after its dependencies. Pauses and side nodes are left out.
  */
 #include "learn/program.h"
 #include "trace/core/levels.h"
@@ -12,7 +12,7 @@ static halley_status refuse_cycle(halley_error *err)
     return error_set(err, HALLEY_EINVAL, "dependencies form a cycle");
 }
 
-/* A pause waits for one node, and takes time. */
+/* A pause has a dependency, and waits for the data of at most one node. */
 static bool is_pause_node(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
     assert(node < halley_trace_count(trace));
@@ -25,7 +25,7 @@ static bool is_pause_node(const synth_reader *r, const halley_trace *trace, uint
 
 static const uint32_t many = MODEL_NONE - 1;
 
-/* Who waits for each node, if one does, else many or MODEL_NONE. */
+/* Finds the only waiter of each node: a node, `many`, or MODEL_NONE for none. */
 static void find_waiters(synth_reader *r, const halley_trace *trace)
 {
     const uint32_t n = halley_trace_count(trace);
@@ -44,8 +44,8 @@ static void find_waiters(synth_reader *r, const halley_trace *trace)
     }
 }
 
-/* Whether a node is a collective for which only one waits that waits for another one, in
- * the program and not before what this one waits for, too. */
+/* True if the node is a collective with a single waiter. The waiter must also wait for
+ * another node of the program that is not before the dependency of this one. */
 static bool is_side_node(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
     const uint32_t w = r->waiter.at[node], n_deps = trace_deps_count(trace, node);
@@ -65,8 +65,8 @@ static bool is_side_node(const synth_reader *r, const halley_trace *trace, uint3
     return false;
 }
 
-/* Side nodes are represented by none. Pauses for which not one waits are
- * left out without a trace. */
+/* Side nodes have no representative in the program. Pauses without exactly one waiter
+ * are dropped entirely. */
 static void leave_out_sides(synth_reader *r, const halley_trace *trace)
 {
     find_waiters(r, trace);
@@ -77,7 +77,7 @@ static void leave_out_sides(synth_reader *r, const halley_trace *trace)
             r->waiter.at[i] = MODEL_NONE;
 }
 
-/* What represents each node. */
+/* Finds the node that represents each node. */
 static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
                                  halley_error *err)
 {
@@ -107,14 +107,14 @@ static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
     return HALLEY_OK;
 }
 
-/* A node whose dependencies are being placed: those before the next one are. */
+/* A node whose dependencies are being placed. Those before `next` are done. */
 typedef struct waiting {
     uint32_t node, next;
 } waiting;
 
 static const uint32_t placed = MODEL_NONE - 1, on_stack = MODEL_NONE - 2;
 
-/* Places a node after what it depends on. */
+/* Places a node after its dependencies. */
 static halley_status place_node(synth_program *p, synth_reader *r,
                                 const halley_trace *trace, uint32_t node,
                                 halley_error *err)
@@ -159,7 +159,7 @@ static halley_status behind_dependencies(synth_program *p, synth_reader *r,
     return status;
 }
 
-/* Whether a dependency is after who has it. */
+/* True if a node depends on a later one in the file. */
 static bool leads_forward(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
     assert(node < halley_trace_count(trace));

@@ -1,11 +1,11 @@
 /*
  * The self-check of `trace learn`.
  *
- * Sets are made under the conditions of sets of the corpus, in pairs, and four figures
+ * Sets are sampled under the conditions of sets of the corpus, in pairs. Four figures
  * are summed over both sides: operations, bytes of communication, the share of
- * communication in the device's recorded time, and simulated time. Pairs and sums keep
- * chance out: corpora span orders of magnitude. A share counts as reproduced within two
- * points, too: a quarter of 1 % is noise.
+ * communication in the device's recorded time, and simulated time. Pairs and sums reduce
+ * the effect of chance, because corpora span orders of magnitude. A share also counts as
+ * reproduced within two percentage points: a quarter of 1 % is noise.
  */
 #include "base/error.h"
 #include "base/number/number.h"
@@ -24,7 +24,8 @@
 enum { MOST_SETS = 32, NODE_BYTES = 24000 };
 static const double memory_bytes = 1e9, share_points = 0.02;
 
-/* One set's figures; comm_s and device_s are kept apart until all are summed. */
+/* The figures of one set. comm_s and device_s are divided only after all sets are
+ * summed. */
 typedef struct set_figures {
     double operations, bytes, comm_s, device_s, time_s;
 } set_figures;
@@ -67,8 +68,8 @@ static void add_trace_figures(set_figures *f, const halley_trace *t)
     }
 }
 
-/* Simulated on the first reference cluster; of sets that cannot be simulated (a rank of
- * many), the longest chain. */
+/* The time on the first reference cluster. For sets that cannot be simulated (one rank
+ * of many), the critical path. */
 static halley_status time_set(double *seconds, const halley_trace_set *set,
                               const trace_groups *groups, halley_error *err)
 {
@@ -105,7 +106,7 @@ static halley_learn_figures finish_figures(const set_figures *sum)
                                   sum->time_s};
 }
 
-/* The conditions of a set of the corpus that the model knows. */
+/* Fixes the conditions of a set of the corpus, as far as the model knows them. */
 static void fix_conditions(halley_synth *synth, const conditions *like)
 {
     for (uint32_t i = 0; i < like->n; i++) {
@@ -118,7 +119,7 @@ static void fix_conditions(halley_synth *synth, const conditions *like)
     }
 }
 
-/* A set of the model's under the conditions of one of the corpus. */
+/* Samples a set under the conditions of one of the corpus, and measures it. */
 static halley_status measure_made(set_figures *made, halley_synth *synth,
                                   const synth_source *like, uint64_t seed,
                                   halley_error *err)
@@ -157,7 +158,7 @@ static halley_status compare_one(set_figures *real, set_figures *made,
     return status;
 }
 
-/* How far a set is from the mean set, in factors. */
+/* The distance of a set from the mean set: the sum of absolute log ratios. */
 static double find_distance(const set_figures *f, const set_figures *sum, uint32_t n)
 {
     const double part[] = {f->operations, f->bytes, f->time_s};
@@ -212,7 +213,7 @@ static halley_status compare_with_corpus(verifier *v, const char *model_path,
         set_figures made;
         halley_status status = synth_source_open(&source, &v->found, i, 0, err);
         if (status != HALLEY_OK && !synth_source_is_unread(status))
-            continue; /* was skipped when it was learned from */
+            continue; /* learning skipped it too */
         TRY(status);
         const uint32_t at = v->out->n_sets;
         status = compare_one(&v->real[at], &made, model_path, &source, k, err);
@@ -269,7 +270,7 @@ static bool is_recording(const halley_trace_set *set)
     return false;
 }
 
-/* What the set does, by names without numbers: equal programs are learned once. */
+/* A hash of the node names without numbers: equal programs are learned once. */
 static uint64_t hash_node_names(const halley_trace_set *set)
 {
     const halley_trace *const t = halley_trace_set_get(set, 0);
@@ -293,7 +294,7 @@ halley_status halley_learn_budget(const char *const *from, size_t n_from,
     for (size_t i = 0; status == HALLEY_OK && i < found.list.n; i++) {
         halley_trace_set *set;
         if (trace_found_load(&set, &found, i, 0, NULL) != HALLEY_OK)
-            continue; /* learning says why */
+            continue; /* learning reports why */
         uint64_t n = 0;
         for (uint32_t r = 0; r < halley_trace_set_count(set); r++)
             n += halley_trace_count(halley_trace_set_get(set, r));

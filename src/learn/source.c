@@ -1,4 +1,6 @@
-/* Sets with their conditions and groups: PREFIX.conditions.json, PREFIX.comm_group.json.
+/*
+ * Trace sets with their conditions and groups: PREFIX.conditions.json,
+ * PREFIX.comm_group.json.
  */
 #include "learn/source.h"
 
@@ -19,14 +21,14 @@ const char *synth_source_groups(const synth_source *s)
     return s->groups.n > 0 ? s->groups.at : NULL;
 }
 
-/* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
+/* Appends PREFIX and `what`, for a set named PREFIX or PREFIX.0.et. */
 static void name_beside(strbuf *to, const char *name, const char *what)
 {
     strbuf_add(to, trace_file_stem(name));
     strbuf_add(to, str_from(what));
 }
 
-/* Simulators need something to do for every rank. */
+/* Checks that every rank has nodes, which simulators require. */
 static halley_status has_work(const halley_trace_set *set, halley_error *err)
 {
     assert(halley_trace_set_count(set) > 0);

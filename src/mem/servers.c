@@ -1,6 +1,7 @@
 /*
- * mem/servers.c - a request takes latency + trunc(bytes / bandwidth); per-NPU memory
- * serves at once, a node's memory and a pool one request after the other.
+ * mem/servers.c - a request takes latency + trunc(bytes / bandwidth). Per-NPU memory
+ * serves all requests at once; a node's memory and a pool serve one request after the
+ * other.
  */
 #include "mem/servers.h"
 
@@ -36,10 +37,12 @@ uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t n
     const uint32_t server[3] = {0, npu / m->npus_per_node, npu};
     const uint64_t n_pieces = bytes == 0 ? 1 : (bytes - 1) / m->piece_bytes + 1;
     const double piece = (double)bytes / (double)n_pieces;
-    double first = (double)now + (double)m->latency_ticks; /* the first piece comes */
-    double last = 0; /* the last piece has left the stage before */
+    double first = (double)now + (double)m->latency_ticks; /* arrival of the first
+                                                              piece */
+    double last = 0; /* when the last piece has left the previous stage */
     for (int k = 0; k < 3; k++) {
-        /* Gathered or reduced in the node's switch: what is above carries it once. */
+        /* Data gathered or reduced in the node's switch cross the stages above only
+         * once. */
         const double carried = m->in_switch && k < 2 ? piece / m->npus_per_node : piece;
         const double service = carried / m->stage_bytes_per_tick[k];
         double *free_at = &m->free_at[k][server[k]];

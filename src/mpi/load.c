@@ -1,7 +1,7 @@
 /*
- * Finding the plug-in. The first libhalley-mpi.so that can be opened and has the right
- * version is taken; when there is none, the sentence says what the loader said of the
- * last one that exists, since a plug-in whose MPI is missing is the usual case.
+ * Find the plug-in. The first libhalley-mpi.so that can be opened and has the right
+ * version is used. If there is none, the error quotes the loader's message for the last
+ * file that exists. Usually the plug-in is there and its MPI library is missing.
  */
 #include "mpi/load.h"
 
@@ -31,8 +31,8 @@ uint32_t mpi_count_started(void)
     return getenv("PMIX_RANK") != NULL ? UINT32_MAX : 0;
 }
 
-/* The loader's handle of FOLDER/BELOW/libhalley-mpi.so; NULL when it is not there or does
- * not open, and then `why` says why if the file exists. */
+/* The loader's handle of FOLDER/BELOW/libhalley-mpi.so. NULL if it does not exist or does
+ * not open; `why` then holds the reason if the file exists. */
 static void *open_in(const char *folder, size_t n, const char *below, strbuf *why)
 {
     strbuf path = {0};
@@ -50,7 +50,8 @@ static void *open_in(const char *folder, size_t n, const char *below, strbuf *wh
     return handle;
 }
 
-/* In the folder of this file and where an installation has it from there. */
+/* Search the folder of this file, and where an installation has the plug-in relative to
+ * it. */
 static void *open_near(const char *file, strbuf *why)
 {
     static const char *const below[] = {"", "halley/", "../" HALLEY_LIBDIR "/halley/"};

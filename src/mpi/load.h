@@ -5,15 +5,15 @@
 #include "halley/error.h"
 #include "mpi/plugin.h"
 
-/* Did mpirun, mpiexec or srun start this process as one of several? 0 = no; else how many
- * processes there are, or UINT32_MAX when that is not known. */
+/* Whether mpirun, mpiexec or srun started this process as one of several. 0 = no; else
+ * the number of processes, or UINT32_MAX if it is not known. */
 uint32_t mpi_count_started(void);
 
 /*
- * Open the plug-in. It is looked for in the folder HALLEY_PLUGINS (environment); next to
- * the library or program that this code is part of, and in its halley/ and
- * ../LIBDIR/halley/; and where it was installed. *out stays open as long as the process
- * lives: MPI cannot be started twice.
+ * Open the plug-in. The search covers the folder HALLEY_PLUGINS (environment), then the
+ * folder of the library or program that contains this code, with its halley/ and
+ * ../LIBDIR/halley/. The last place is the installation folder. *out stays open until the
+ * process ends, because MPI cannot be started twice.
  */
 halley_status mpi_plugin_load(const mpi_plugin **out, halley_error *err);
 

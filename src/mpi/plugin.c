@@ -1,4 +1,4 @@
-/* The plug-in: the table of mpi/plugin.h over MPI. Linked with MPI and nothing else. */
+/* The plug-in implements the table of mpi/plugin.h with MPI. It links only MPI. */
 #include "mpi/plugin.h"
 
 #include <mpi.h>
@@ -240,7 +240,7 @@ static bool post_message(mpi_request *request, mpi_comm comm, void *bytes, size_
 static int find_largest_tag(void)
 {
     void *value = NULL;
-    int found = 0, tag = 32767; /* what MPI promises at least */
+    int found = 0, tag = 32767; /* the minimum that MPI guarantees */
     if (MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found) == MPI_SUCCESS &&
         found)
         memcpy(&tag, value, sizeof tag);

@@ -1,4 +1,5 @@
-/* net/dims.c - networks of dimensions: set-up, and what all models of them count. */
+/* net/dims.c - networks of dimensions: set-up, and the counters that all their models
+ * share. */
 #include "net/dims.h"
 
 #include "base/array.h"
@@ -73,7 +74,7 @@ void net_dims_count_all(net_dims *d, const net_request *r, uint32_t n_messages)
     }
 }
 
-/* Links of a dimension on which an NPU sends. */
+/* The number of links of a dimension on which an NPU sends. */
 static double count_links_out(const net_dim *dim)
 {
     if (dim->topology == CLUSTER_RING)

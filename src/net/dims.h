@@ -1,6 +1,6 @@
 /*
- * net/dims.h - a network of dimensions, as four of the models see it: NPU
- * addresses, routes, counts. Not for use outside this folder.
+ * net/dims.h - a network of dimensions, as used by four of the models: NPU addresses,
+ * routes, counters. Not for use outside this folder.
  */
 #ifndef NET_DIMS_H
 #define NET_DIMS_H
@@ -17,13 +17,13 @@ typedef struct net_dim {
 
 typedef struct net_links net_links; /* queue.c */
 
-/* What went over a dimension. */
+/* What crossed a dimension. */
 typedef struct net_dim_sums {
     uint64_t n_messages;
     net_sum bytes;
 } net_dim_sums;
 
-/* All models of dimensions begin with this. */
+/* The state of every model of dimensions begins with this. */
 typedef struct net_dims {
     net head;
     uint32_t n_dims;
@@ -45,13 +45,14 @@ static inline const net_dims *net_dims_of_const(const net *n)
     return (const net_dims *)(const void *)n;
 }
 
-/* Place of an NPU in a dimension. */
+/* Coordinate of an NPU in a dimension. */
 static inline uint32_t get_coordinate(const net_dim *dim, uint32_t npu)
 {
     return npu / dim->stride % dim->n;
 }
 
-/* The first dimension in which two NPUs differ; the last one when they do not. */
+/* The first dimension in which two NPUs differ; the last dimension if they do not differ.
+ */
 static inline uint32_t find_first_dim(const net_dims *d, uint32_t from, uint32_t to)
 {
     uint32_t i = 0;
@@ -64,7 +65,7 @@ static inline uint32_t find_first_dim(const net_dims *d, uint32_t from, uint32_t
     return i;
 }
 
-/* Messages from an NPU over a dimension, and those of the NPUs it represents. */
+/* Count messages from an NPU over a dimension, and those of the NPUs it represents. */
 static inline void count_messages(net_dims *d, uint32_t dim, uint32_t from,
                                   uint64_t bytes, uint32_t n_messages)
 {
@@ -78,7 +79,7 @@ static inline void count_messages(net_dims *d, uint32_t dim, uint32_t from,
 /* Native models: messages count in every dimension that they cross. */
 void net_dims_count_all(net_dims *d, const net_request *r, uint32_t n_messages);
 
-/* Between two places of one dimension. */
+/* Hops between two coordinates of one dimension. */
 static inline uint32_t count_hops(const net_dim *dim, uint32_t a, uint32_t b)
 {
     assert(a != b && a < dim->n && b < dim->n);
@@ -90,7 +91,7 @@ static inline uint32_t count_hops(const net_dim *dim, uint32_t a, uint32_t b)
     return clockwise < dim->n - clockwise ? clockwise : dim->n - clockwise;
 }
 
-/* In one dimension, between the places of two NPUs. */
+/* Delay in one dimension, between the coordinates of two NPUs. */
 static inline uint64_t get_delay_in_dim(const net_dims *d, uint32_t i, uint32_t from,
                                         uint32_t to, uint64_t bytes)
 {
@@ -102,14 +103,16 @@ static inline uint64_t get_delay_in_dim(const net_dims *d, uint32_t i, uint32_t 
                                (double)bytes / dim->bytes_per_tick);
 }
 
-/* Latency over all dimensions in which the two differ, and the least bandwidth. */
+/* Latency over all dimensions in which the two NPUs differ, and the smallest bandwidth.
+ */
 void net_dims_route(const net_dims *d, uint32_t from, uint32_t to, double *latency_ticks,
                     double *bytes_per_tick);
-/* Delay of a message that is alone: over its whole route, or as ASTRA-sim has it. */
+/* Delay of a message without other traffic: over its whole route, or by ASTRA-sim's rule.
+ */
 uint64_t net_dims_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes);
 uint64_t net_dims_delay_first(net *n, uint32_t from, uint32_t to, uint64_t bytes);
 
-/* What the rows of these models share; dims_open comes first in their open. */
+/* Functions that these models share. Their `open` calls net_dims_open first. */
 halley_status net_dims_open(net *n, const halley_cluster *c, const net_options *o,
                             halley_error *err);
 void net_dims_close(net *n);

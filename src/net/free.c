@@ -1,11 +1,11 @@
 /*
- * net/free.c - models without contention: a message's arrival is known when it starts and
- * becomes an event of the queue at once. ASTRA-sim's model and the native one differ in
- * what a message pays that crosses several dimensions.
+ * net/free.c - models without contention. The arrival of a message is known when it
+ * starts and is scheduled at once. ASTRA-sim's model and the native one differ in the
+ * delay of a message that crosses several dimensions.
  */
 #include "net/dims.h"
 
-/* To a switch, or from it: one hop; it is counted on the way up. */
+/* To a switch, or from it: one hop, which is counted on the way up. */
 static void start_part(net_dims *d, const net_request *r)
 {
     const net_dim *dim = &d->dims[r->dim];
@@ -19,7 +19,9 @@ static void start_part(net_dims *d, const net_request *r)
                    d->head.queue->now + des_queue_ticks(d->head.queue, ticks), r->event);
 }
 
-/* The message is counted, and its links seen busy, in the first dimension it crosses. */
+/* Count the message: native models in every dimension it crosses, ASTRA-sim's in `dim`.
+ * The heat map shows its links as busy in `dim` only, the first dimension that it
+ * crosses. */
 static inline void finish_start(net_dims *d, const net_request *r, uint32_t dim,
                                 uint64_t delay)
 {

@@ -1,4 +1,4 @@
-/* net/models.h - the rows of net_models; to add one is told in net.h. */
+/* net/models.h - the rows of net_models; net.h explains how to add one. */
 #ifndef NET_MODELS_H
 #define NET_MODELS_H
 

@@ -1,8 +1,9 @@
 /*
- * net/own.c - a network model that a program brings (halley/network.h), as a row of
- * net.h. The program sees requests by number, the graph and the routes of the cluster,
- * and a clock; it never sees events of the simulator. What it says is checked: a number
- * that is not under way, or a time in the past, ends the run with a sentence.
+ * net/own.c - a network model that the calling program supplies (halley/network.h), as a
+ * row of net.h. The program sees numbered requests, the graph and the routes of the
+ * cluster, and a clock. It never sees events of the simulator. Its answers are checked:
+ * the number of a request that is not in flight, or a time in the past, ends the run with
+ * an error.
  */
 #include "des/ticks.h"
 #include "hw/graph/topology.h"
@@ -11,7 +12,7 @@
 
 #include <math.h>
 
-/* A message or collective under way. */
+/* A message or collective in flight. */
 typedef struct own_request {
     uint64_t event; /* handed back on arrival */
     uint32_t next_free;
@@ -252,7 +253,7 @@ halley_status halley_network_route(const halley_network_hop **hops, size_t *n,
     return HALLEY_OK;
 }
 
-/* Of a message that is alone: the graph's latency and its narrowest link. */
+/* Delay of a message without other traffic: the graph's latency and its slowest link. */
 static uint64_t own_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     halley_network *o = own_net_of(n);
@@ -272,7 +273,7 @@ static uint64_t own_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
 static bool own_find_way(net_way *out, const net *n, uint32_t from, uint32_t to)
 {
     (void)out, (void)n, (void)from, (void)to;
-    return false; /* nobody knows what it shares */
+    return false; /* what it shares is unknown */
 }
 
 static uint32_t own_count_differing(const net *n, uint32_t a, uint32_t b)
@@ -281,7 +282,7 @@ static uint32_t own_count_differing(const net *n, uint32_t a, uint32_t b)
     return a != b;
 }
 
-/* All that it carried; its links are its own business. */
+/* One row with everything it carried; its links are unknown. */
 static bool own_describe(net_part_use *out, const net *n, uint32_t i)
 {
     const halley_network *o = (const halley_network *)(const void *)n;

@@ -1,17 +1,19 @@
 /*
- * net/queue.c - links as servers: one message at a time, first come first served, stored
- * whole before it goes on. ASTRA-sim's congestion-aware model and the native one are
- * alike but for the rules they belong to.
+ * net/queue.c - links as servers: a link sends one message at a time, first come, first
+ * served, and a device stores the whole message before it forwards it. ASTRA-sim's
+ * congestion-aware model and the native one differ only in the rules they belong to.
  *
- * A link that takes a message at t schedules two events in this order: arrival at the
- * next device at t + trunc(latency + bytes/bandwidth), and itself free again at t +
- * trunc(bytes/bandwidth). A message that finds the link busy waits in the link's queue;
- * the free event takes the first one waiting. Order among events of one instant decides
- * who goes first, so both are always events, even when nobody waits.
+ * A link that accepts a message at t schedules two events in this order. The message
+ * arrives at the next device at t + trunc(latency + bytes/bandwidth). The link is free
+ * again at t + trunc(bytes/bandwidth). A message that finds the link busy waits in the
+ * link's queue, and the "free" event starts the first waiting one. The order of events of
+ * one instant decides which message goes first. So both are always events, even if no
+ * message waits.
  *
- * Links: a ring has two per NPU (up the ids, down the ids), the shorter way is taken and
- * a tie goes up; a switch one from each NPU and one to each; a fully connected dimension
- * one per ordered pair, made when first used because n^2 of them would not fit.
+ * A ring has two links per NPU, towards higher and towards lower ids. The shorter
+ * direction is taken, and a tie goes towards higher ids. A switch has one link from each
+ * NPU and one to each. A fully connected dimension has one link per ordered pair. These
+ * are created on first use, because all n^2 would not fit into memory.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -22,9 +24,9 @@
 
 typedef struct net_message {
     uint64_t event, bytes;
-    uint32_t at, to; /* NPU (or the switch beyond it, see `dim`) it is at; destination */
-    uint32_t next;   /* in the queue of a link, or of free messages */
-    uint32_t dim; /* dimension being crossed; the top bit: at that dimension's switch */
+    uint32_t at, to; /* its present NPU (or switch, see `dim`); destination */
+    uint32_t next;   /* next in the queue of a link, or in the free list */
+    uint32_t dim; /* dimension being crossed; top bit: it is at that dimension's switch */
 } net_message;
 
 typedef struct net_link {
@@ -34,12 +36,12 @@ typedef struct net_link {
     bool busy;
 } net_link;
 
-/* How long a link of a dimension is busy with the last size of message, and until when
- * the message is under way. Collectives send many of one size: the division is made once.
- */
+/* How long the last message size keeps a link of a dimension busy, and how long such a
+ * message is in flight. Collectives send many messages of one size, so this saves
+ * divisions. */
 typedef struct wire_time {
     uint64_t bytes;
-    double wire;               /* ticks, with their fraction */
+    double wire;               /* ticks, with fraction */
     uint64_t arrives, is_free; /* whole ticks */
     bool is_known;
 } wire_time;
@@ -51,7 +53,7 @@ struct net_links {
     net_link *links;
     uint32_t n_links, cap_links;
     uint32_t first[CLUSTER_MAX_DIMS]; /* by dimension: its first link */
-    map64 pairs; /* links of fully connected dimensions, made when first used */
+    map64 pairs; /* links of fully connected dimensions, created on first use */
 };
 
 /* Events: which message has arrived at a device, which link is free again. */
@@ -138,7 +140,7 @@ static void queue_close(net *n)
     net_dims_of(n)->links = NULL;
 }
 
-/* A message of the pool; NET_NONE: no memory, and the queue has failed. */
+/* Take a message from the pool. NET_NONE: no memory, and the queue has failed. */
 static uint32_t new_message(net_dims *d)
 {
     net_links *l = d->links;
@@ -161,7 +163,8 @@ static uint32_t new_message(net_dims *d)
     return l->n_messages++;
 }
 
-/* The link of an ordered pair of a fully connected dimension; NET_NONE: no memory. */
+/* Find or make the link of an ordered pair of a fully connected dimension. NET_NONE: no
+ * memory. */
 static uint32_t get_pair_link(net_dims *d, uint32_t dim, uint32_t from, uint32_t to)
 {
     net_links *l = d->links;
@@ -187,7 +190,7 @@ no_memory:
     return NET_NONE;
 }
 
-/* From a dimension's switch to the NPU at the destination's place. */
+/* Leave a dimension's switch for the NPU at the destination's coordinate. */
 static uint32_t leave_switch(net_dims *d, net_message *m)
 {
     const uint32_t *representative = d->head.folding.representative;
@@ -199,7 +202,7 @@ static uint32_t leave_switch(net_dims *d, net_message *m)
            (representative != NULL ? representative[m->at] : m->at);
 }
 
-/* The link on which a message leaves the device it is at; moves it to the next device. */
+/* Move a message to the next device; returns the link that it takes. */
 static uint32_t leave_device(net_dims *d, net_message *m)
 {
     if (m->dim & AT_SWITCH)
@@ -226,7 +229,7 @@ static uint32_t leave_device(net_dims *d, net_message *m)
     return d->links->first[m->dim] + 2 * from + (goes_up ? 0 : 1);
 }
 
-/* A link from a switch, and the end of the others, belong to the receiver. */
+/* Links from a switch, and the receiving ends of all links, belong to the receiver. */
 static void watch_link(const net_dims *d, uint32_t id, const net_message *m,
                        uint64_t arrives, uint64_t is_free)
 {
@@ -273,7 +276,7 @@ static void transmit_message(net_dims *d, uint32_t id, uint32_t message)
     des_queue_push(d->head.queue, is_free, encode_free_link(id));
 }
 
-/* Send on a link now or wait for it. */
+/* Send on a link now, or wait for it. */
 static void take_link(net_dims *d, uint32_t id, uint32_t message)
 {
     net_link *link = &d->links->links[id];
@@ -304,7 +307,7 @@ static net_id queue_start(net *n, const net_request *r)
     const bool whole = r->part == NET_WHOLE;
     if (d->sent != NULL)
         net_dims_count_all(d, r, 1);
-    else if (r->part != NET_DOWN) /* it was counted on the way up */
+    else if (r->part != NET_DOWN) /* already counted on the way up */
         count_messages(d, whole ? find_first_dim(d, r->from, r->to) : r->dim, r->from,
                        r->bytes, 1);
     const uint32_t id = new_message(d);

@@ -11,7 +11,7 @@ uint32_t net_dims_count_differing(const net *n, uint32_t a, uint32_t b)
         a /= d->dims[i].n;
         b /= d->dims[i].n;
     }
-    assert(a == b); /* what is left lies beyond the last dimension */
+    assert(a == b); /* the rest is beyond the last dimension */
     return n_differing;
 }
 

@@ -1,6 +1,6 @@
 /*
- * replay/check.c - do the ranks fit together? Every member of a group must begin the same
- * collectives in the same order, and every message needs its partner; what does not match
+ * replay/check.c - check that the ranks fit together. Every member of a group must begin
+ * the same collectives in the same order, and every message needs its partner. A mismatch
  * would hang on the real machine, so it is refused before anything runs.
  */
 #include "base/error.h"
@@ -85,7 +85,8 @@ static halley_status check_plan_group(const replay_plan *plan, uint32_t group,
     return status;
 }
 
-/* Messages of a channel that were sent, less those received; sizes by their order. */
+/* The key of a channel. Per channel, the numbers of sends and receives are compared, and
+ * their total bytes. */
 static uint64_t hash_channel(uint32_t from, uint32_t to, int tag)
 {
     return hash_u64(hash_u64((uint64_t)from << 32 | to) ^ (uint64_t)tag);

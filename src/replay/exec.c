@@ -1,7 +1,8 @@
 /*
- * replay/exec.c - operations in the order of their dependencies: communication is begun
- * as soon as it is ready and never waited for while there is something to compute;
- * compute runs one operation at a time, the first in the trace first, as on one stream.
+ * replay/exec.c - execute operations in the order of their dependencies. Communication
+ * begins as soon as it is ready; the process does not wait for it while there is
+ * something to compute. Compute runs one operation at a time, in trace order, as on one
+ * stream.
  */
 #include "replay/exec.h"
 
@@ -16,9 +17,9 @@
 
 enum {
     GROUP_TAG = 29000,
-    CACHE_BYTES = 128 << 20, /* more than caches hold */
+    CACHE_BYTES = 128 << 20, /* larger than any cache */
 };
-/* Operations have memory of their own, as in training, up to this limit in bytes. */
+/* Operations have separate memory, as in training, up to this limit in bytes. */
 static const uint64_t most_own_bytes = UINT64_C(2) << 30;
 
 static void lock_exec(replay_exec *e)
@@ -111,7 +112,7 @@ void replay_exec_fini(replay_exec *e)
 
 /* ---- buffers ---- */
 
-/* The place + 1 of a new buffer; 0: no memory. */
+/* The index + 1 of a new buffer; 0: no memory. */
 static uint32_t add_buffer(replay_exec *e, uint64_t size)
 {
     replay_buffer b = {.size = (size_t)size};
@@ -123,11 +124,12 @@ static uint32_t add_buffer(replay_exec *e, uint64_t size)
         e->out_of_memory = true;
         return 0;
     }
-    memset(b.at, (int)(rng_u64(&r) & 0x3f), b.size); /* small floats, and pages exist */
+    memset(b.at, (int)(rng_u64(&r) & 0x3f), b.size); /* small floats; also makes the
+                                                        pages resident */
     return (uint32_t)e->buffers.n;
 }
 
-/* One that nobody uses, of about that size. */
+/* An unused buffer of about that size. */
 static uint32_t find_free_buffer(const replay_exec *e, uint64_t size)
 {
     uint32_t best = 0;
@@ -140,8 +142,8 @@ static uint32_t find_free_buffer(const replay_exec *e, uint64_t size)
     return best;
 }
 
-/* The buffer of an operation: its own, or a shared one: its place + 1; 0: none is needed,
- * or no memory. */
+/* The index + 1 of an operation's buffer, which is its own or a shared one. 0: none is
+ * needed, or no memory. */
 static uint32_t take_buffer(replay_exec *e, uint32_t op, int which, uint64_t size)
 {
     uint32_t *const own = &e->own[2 * (size_t)op + (size_t)which];
@@ -197,7 +199,8 @@ static void end_operation(replay_exec *e, uint32_t op)
     }
 }
 
-/* What a member sends to each, by its node's list; false: it has none of that length. */
+/* What a member sends to each member, by its node's list; false if it has no list of that
+ * length. */
 static bool read_node_parts(int *counts, const halley_trace *t, uint32_t node, uint32_t n)
 {
     halley_attr attr;
@@ -211,7 +214,7 @@ static bool read_node_parts(int *counts, const halley_trace *t, uint32_t node, u
     return i == n;
 }
 
-/* The node of another member's program that is the same collective. */
+/* The node of another member's program for the same collective. */
 static uint32_t find_same_collective(const replay_program *p, const replay_op *op)
 {
     uint32_t i = 0;
@@ -222,7 +225,7 @@ static uint32_t find_same_collective(const replay_program *p, const replay_op *o
     return i;
 }
 
-/* Counts and offsets of what is sent and received; sums of both. */
+/* Compute counts and offsets of what is sent and received, and the sums of both. */
 static bool list_parts(replay_flight *f, uint64_t sums[2], const replay_exec *e,
                        const replay_op *op, uint32_t n)
 {
@@ -307,7 +310,8 @@ static void begin_communication(replay_exec *e, uint32_t index)
              e->job->rank, (unsigned long long)halley_node_id(e->program->trace, index));
 }
 
-/* Collectives of a group begin in order; those after it that are ready follow. */
+/* Collectives of a group begin in order. This one begins now, and then those after it
+ * that are ready. */
 static void begin_in_order(replay_exec *e, uint32_t index)
 {
     const replay_op *ops = e->program->ops;
@@ -326,7 +330,7 @@ static void begin_in_order(replay_exec *e, uint32_t index)
         e->held.at[i] = e->held.at[--e->held.n];
         e->next_ordinal[group]++;
         begin_communication(e, next);
-        i = (size_t)-1; /* from the start again */
+        i = (size_t)-1; /* start again from the beginning */
     }
 }
 
@@ -404,7 +408,7 @@ static void advance_flights(replay_exec *e)
     }
 }
 
-/* What the process waits for, for others to see. */
+/* Report what the process waits for to the others. */
 static void describe_own(replay_exec *e)
 {
     replay_sign *own = &e->job->own;
@@ -430,11 +434,11 @@ static bool look_around(replay_exec *e)
     return !e->failed;
 }
 
-/* Between pieces of compute. */
+/* Called between pieces of compute. */
 static bool poll_exec(void *context)
 {
     replay_exec *e = context;
-    if (e->has_thread) /* which does it */
+    if (e->has_thread) /* the thread does it */
         return !e->failed;
     advance_flights(e);
     if (e->job->own.is_idle || clock_s() - e->job->sent_s > 0.1) {

@@ -1,4 +1,4 @@
-/* replay/exec.h - one process carries out its operations. */
+/* replay/exec.h - execute the operations of one process. */
 #ifndef REPLAY_EXEC_H
 #define REPLAY_EXEC_H
 
@@ -32,23 +32,24 @@ typedef struct replay_exec {
     uint32_t n_heap, n_done;
     uint64_t *begins, *ends; /* by operation, ns since the start of the repeat */
     uint64_t start_ns;
-    ARRAY(uint32_t) held; /* collectives that are ready before their turn */
+    ARRAY(uint32_t) held; /* collectives that became ready before their turn */
     ARRAY(replay_flight) flights;
     ARRAY(replay_buffer) buffers;
-    uint32_t *own;        /* by operation, twice: its buffers + 1; 0 = none yet */
+    uint32_t *own;        /* by operation, two each: index of its buffer + 1; 0 = none
+                             yet */
     uint64_t n_own_bytes; /* of all of them */
-    char *evicted; /* written before a repeat, so that it begins with cold caches */
+    char *evicted;        /* written before a repeat, so that caches are cold */
     uint64_t seed;
     bool has_thread, failed, out_of_memory;
     volatile bool ends_thread;
     pthread_t thread;
-    pthread_mutex_t lock; /* of everything here, while there is a thread */
+    pthread_mutex_t lock; /* protects everything here while there is a thread */
 } replay_exec;
 
 halley_status replay_exec_init(replay_exec *e, replay_job *job, const replay_plan *plan,
                                const halley_replay_opts *opts, halley_error *err);
-/* All operations once, after all ranks have met; false: the job must end, and job says
- * why. */
+/* Run all operations once, after a barrier of all ranks. False: the job must end; `job`
+ * has the reason. */
 bool replay_exec_run(replay_exec *e);
 void replay_exec_fini(replay_exec *e);
 

@@ -1,8 +1,9 @@
 /*
- * replay/fit.c - measuring the ladders. For every kind, group and size: all members meet,
- * begin at once, and the sample is the time of the member that began last (the least);
- * of the samples the median is taken. Every sample uses other memory, as the buffers of a
- * training step do, so that caches are cold. Progress is made as in a replay.
+ * replay/fit.c - measure ladders of message sizes, for every kind, group and size. All
+ * members synchronize and then begin at once. The sample is the time of the member that
+ * began last, which is the least time. The result is the median of the samples. Every
+ * sample uses other memory, like the buffers of a training step, so that caches are cold.
+ * Progress is made as in a replay.
  */
 #include "replay/fit.h"
 
@@ -19,14 +20,14 @@ enum {
     FIT_TAG = 28000,
     MOST_GROUPS = 4,
     SMALLEST = 64,
-    AREA_BYTES = 128 << 20, /* samples walk through it, so that caches are cold */
+    AREA_BYTES = 128 << 20, /* samples move through it, so that caches are cold */
 };
 
 typedef struct fit_group {
     int ranks[1024];
     uint32_t n, per_node;
     mpi_comm comm;
-    int place; /* of this process; -1 = not a member */
+    int place; /* of this process in the group; -1 = not a member */
 } fit_group;
 
 typedef struct fitter {
@@ -36,7 +37,7 @@ typedef struct fitter {
     fit_group groups[MOST_GROUPS];
     uint32_t n_groups;
     char *send, *receive; /* areas */
-    size_t area, at;      /* bytes of each; where the next sample is */
+    size_t area, at;      /* size of each; offset of the next sample */
     double *samples;      /* of this process */
     double *all;          /* by rank and sample, on the first process */
     ARRAY(fit_ladder) ladders;
@@ -105,17 +106,18 @@ static bool take_samples(fitter *f, const fit_group *g, halley_collective_kind k
         if (!begin_sample(f, g, kind, bytes, &request) || !wait_for_request(f, &request))
             return false;
         f->job.own.n_done++;
-        if (i >= 3) /* the first ones set things up */
+        if (i >= 3) /* the first samples include set-up */
             f->samples[i - 3] = 1e-9 * (double)(replay_now_ns() - from);
     }
     return true;
 }
 
-/* On the first process: of every sample the member that began last or, where one rank
- * sends to others that then go on, the one that ended last; of those the median. */
+/* On the first process: the median over the samples. The time of a sample is that of the
+ * member that began last. If one rank sends to others, which then continue, it is that of
+ * the member that ended last. */
 static double find_time(fitter *f, const fit_group *g, halley_collective_kind kind)
 {
-    const bool rooted = kind >= HALLEY_COLLECTIVE_BROADCAST; /* messages, too */
+    const bool rooted = kind >= HALLEY_COLLECTIVE_BROADCAST; /* includes messages */
     for (uint32_t i = 0; i < f->n_samples; i++) {
         double least = INFINITY, most = 0;
         for (uint32_t k = 0; k < g->n; k++) {
@@ -180,7 +182,7 @@ static halley_status add_fit_group(fitter *f, uint32_t n, uint32_t stride)
     return HALLEY_OK;
 }
 
-/* Two ranks of a host, all of a host; two hosts, all ranks. */
+/* Two ranks of a host and all of a host; two hosts and all ranks. */
 static halley_status make_fit_groups(fitter *f)
 {
     const uint32_t n = (uint32_t)f->job.n_ranks, h = f->per_node;

@@ -1,4 +1,6 @@
-/* replay/fit.h - measured ladders of communication, and the cluster file made of them. */
+/*
+ * replay/fit.h - measured ladders of communication, and the cluster file made from them.
+ */
 #ifndef REPLAY_FIT_H
 #define REPLAY_FIT_H
 
@@ -7,7 +9,7 @@
 #include "halley/extend.h"
 
 typedef struct fit_point {
-    double bytes; /* the larger buffer of one rank */
+    double bytes; /* size of the larger buffer of one rank */
     double seconds;
 } fit_point;
 
@@ -24,10 +26,10 @@ typedef struct fit_line {
 } fit_line;
 typedef ARRAY(fit_line) fit_lines;
 
-/* As few lines as come within `tolerance` of every point; false: no memory. The points
- * are made ascending in time first. */
+/* Find the fewest lines that are within `tolerance` of every point; false: no memory. The
+ * points are first made ascending in time. */
 bool fit_find_lines(fit_lines *out, fit_ladder *ladder, double tolerance);
-/* Latency and bandwidth that fit all points best, by relative error. */
+/* The latency and bandwidth that fit all points best, by relative error. */
 fit_line fit_find_line(const fit_ladder *ladder);
 /* The cluster file; false: no memory. */
 bool fit_write_cluster(strbuf *to, fit_ladder *ladders, size_t n, uint32_t n_ranks,

@@ -1,9 +1,10 @@
 /*
- * replay/fit_file.c - ladders as a cluster file. A machine's collectives look like a few
- * straight lines over the size, one per protocol: latency, bandwidth, and the size from
- * which the protocol is used. Lines go through measured points; each is as long as it
- * stays within the tolerance of the points between. The links themselves, on which
- * messages and collectives contend, get one latency and one bandwidth per level.
+ * replay/fit_file.c - write ladders as a cluster file. The times of a machine's
+ * collectives over size are a few straight lines, one per protocol. Each line has a
+ * latency, a bandwidth, and the size from which the protocol is used. Lines go through
+ * measured points, and each is as long as it stays within the tolerance of the points
+ * between. The links themselves, on which messages and collectives contend, get one
+ * latency and one bandwidth per level.
  */
 #include "base/number/number.h"
 #include "replay/fit.h"
@@ -11,7 +12,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* Of a line that does not rise. */
+/* The bandwidth of a line that does not rise. */
 static const double endless_Bps = 1e15;
 
 static fit_line connect_points(fit_point a, fit_point b)
@@ -37,7 +38,8 @@ static bool is_near(const fit_ladder *l, size_t from, size_t to, double toleranc
 bool fit_find_lines(fit_lines *out, fit_ladder *l, double tolerance)
 {
     assert(l->points.n >= 2);
-    for (size_t i = 1; i < l->points.n; i++) /* noise may not make more bytes faster */
+    for (size_t i = 1; i < l->points.n; i++) /* noise must not make larger messages
+                                                faster */
         l->points.at[i].seconds =
             fmax(l->points.at[i].seconds, l->points.at[i - 1].seconds);
     for (size_t from = 0; from + 1 < l->points.n;) {
@@ -68,7 +70,7 @@ fit_line fit_find_line(const fit_ladder *l)
     const double det = s11 * s22 - s12 * s12;
     double latency = det > 0 ? (r1 * s22 - r2 * s12) / det : 0;
     double slope = det > 0 ? (s11 * r2 - s12 * r1) / det : 0;
-    if (!(latency > 0) || !(slope > 0)) { /* by the ends */
+    if (!(latency > 0) || !(slope > 0)) { /* use the end points */
         const fit_line ends =
             connect_points(l->points.at[0], l->points.at[l->points.n - 1]);
         latency = fmax(ends.latency_s, 1e-9);

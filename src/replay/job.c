@@ -1,8 +1,8 @@
 /*
- * replay/job.c - every process sends a sign of life to the first one several times a
- * second, and the first one to all others. A process that is silent too long is taken for
- * dead; if all wait for others and nothing ends for as long, the job is stuck, and the
- * sentence says who waits for what.
+ * replay/job.c - detect dead and stuck processes. Every process sends a heartbeat to the
+ * first one several times per second, and the first one to all others. A process that is
+ * silent for too long is assumed dead. If all processes wait for others and nothing ends
+ * for as long, the job is stuck. The error says who waits for what.
  */
 #include "replay/job.h"
 
@@ -22,7 +22,7 @@
 enum { SIGN_TAG = 30001, DATA_TAG = 30002 };
 static const double sign_every_s = 0.2;
 
-/* From now on: nobody has been silent so far. */
+/* Restart the timers: no process has been silent so far. */
 static void restart_job(replay_job *j)
 {
     const double now = clock_s();
@@ -70,7 +70,7 @@ static void send_sign(replay_job *j, int to)
 {
     bool complete = true;
     if (j->sending[to] != 0 && j->mpi->test(&j->sending[to], &complete) && !complete)
-        return; /* the last one has not left yet */
+        return; /* the previous one has not been sent yet */
     j->out[to] = j->own;
     (void)j->mpi->send(&j->sending[to], &j->out[to], sizeof j->out[to], to, SIGN_TAG);
 }
@@ -134,7 +134,7 @@ static void tell_stuck(replay_job *j, double now)
     strbuf_fini(&text);
 }
 
-/* On the first process: is anybody dead, or everybody stuck? */
+/* On the first process: check whether a process is dead, or all are stuck. */
 static void look_at_all(replay_job *j, double now)
 {
     uint64_t n_done = 0;
@@ -170,7 +170,7 @@ bool replay_job_poll(replay_job *j)
     return j->sentence[0] == '\0';
 }
 
-/* Until a request is complete. */
+/* Wait until a request is complete. */
 static bool wait_request(replay_job *j, mpi_request *request)
 {
     bool complete = *request == 0;

@@ -1,6 +1,6 @@
 /*
- * replay/job.h - the processes of a job: signs of life, progress, and what is awaited, so
- * that a dead or stuck process ends the job with a sentence.
+ * replay/job.h - the processes of a job: heartbeats, progress, and what each waits for. A
+ * dead or stuck process ends the job with an error that explains it.
  */
 #ifndef REPLAY_JOB_H
 #define REPLAY_JOB_H
@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a process says of itself, several times a second. */
+/* The heartbeat of a process, sent several times per second. */
 typedef struct replay_sign {
     uint64_t n_done; /* operations ended since the start */
-    uint64_t node;   /* id of one that is awaited */
+    uint64_t node;   /* id of a node that it waits for */
     uint64_t bytes;
-    uint32_t is_idle; /* it waits for others: nothing to compute */
-    uint32_t type;    /* of the awaited node; coll */
+    uint32_t is_idle; /* it waits for others and has nothing to compute */
+    uint32_t type;    /* of that node; coll */
     uint32_t coll;
     int32_t peer; /* -1 = none */
 } replay_sign;
@@ -29,9 +29,9 @@ typedef struct replay_job {
     double stall_limit_s, end_s; /* end_s: by clock_s; 0 = never */
     replay_sign own;             /* kept up to date by the owner */
     replay_sign *signs;          /* by rank, on the first process */
-    double *seen_s;              /* by rank: when its last sign came */
-    double sent_s;               /* when the last sign was sent */
-    uint64_t n_done;             /* of all, and when it last rose */
+    double *seen_s;              /* by rank: when its last heartbeat arrived */
+    double sent_s;               /* when the last heartbeat was sent */
+    uint64_t n_done;             /* total, and when it last rose */
     double moved_s;
     mpi_request *sending; /* by rank */
     replay_sign *out;     /* by rank: what is being sent */
@@ -40,14 +40,15 @@ typedef struct replay_job {
 
 halley_status replay_job_init(replay_job *j, const mpi_plugin *mpi, int rank, int n_ranks,
                               halley_error *err);
-/* To be called often; false: the job must end, and `sentence` says why. */
+/* Call this often. False: the job must end; `sentence` has the reason. */
 bool replay_job_poll(replay_job *j);
-/* Between two looks at what is awaited: others may need the processor. */
+/* Call between two polls: others may need the processor. */
 void replay_job_pause(const replay_job *j);
 void replay_job_fini(replay_job *j);
-/* Wait until all ranks have come here; false as replay_job_poll. */
+/* A barrier of all ranks; false as for replay_job_poll. */
 bool replay_job_meet(replay_job *j);
-/* Send `n` bytes to the first process, which gets those of all in `all` (n[i] each). */
+/* Send `n` bytes to the first process, which receives those of all ranks in `all`
+ * (sizes[i] each). */
 bool replay_job_gather(replay_job *j, const void *bytes, size_t n, void *const *all,
                        const size_t *sizes);
 

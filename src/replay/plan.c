@@ -1,8 +1,9 @@
 /*
- * replay/plan.c - a trace set as operations. Compute takes its recorded time; sizes mean
- * what they mean to the simulator (all-gather: one rank's part; gather and scatter: the
- * root's buffer; others: the buffer of one rank). Collectives of a group are begun in one
- * order on all members: that of the trace, where a node comes after what it depends on.
+ * replay/plan.c - turn a trace set into operations. Compute takes its recorded time.
+ * Sizes mean the same as in the simulator: one rank's part for all-gather, the root's
+ * buffer for gather and scatter, the buffer of one rank for others. Collectives of a
+ * group begin in the same order on all members: that of the trace, where a node comes
+ * after its dependencies.
  */
 #include "replay/plan.h"
 
@@ -59,7 +60,7 @@ static void add_plan_note(replay_plan *plan, const char *format, ...)
 
 /* ---- groups ---- */
 
-/* The members that are run; HALLEY_OK also when there are none. */
+/* Add the members that take part; HALLEY_OK also if there are none. */
 static halley_status add_plan_group(planner *p, int64_t id, const conf_file *file,
                                     const conf_node *list)
 {
@@ -104,7 +105,8 @@ static halley_status read_group_map(planner *p, const conf_file *file)
     return HALLEY_OK;
 }
 
-/* From the given file or the one next to the traces, else from what they declare. */
+/* Use the given file or the one next to the traces, else the groups that the traces
+ * declare. */
 static halley_status open_groups(conf_file *out, bool *is_there, planner *p)
 {
     char *text = NULL;
@@ -135,7 +137,7 @@ static halley_status read_plan_groups(planner *p)
     return status;
 }
 
-/* The group a node names; REPLAY_NO_GROUP: it is not known. */
+/* The group that a node names; REPLAY_NO_GROUP if it is not known. */
 static uint32_t find_plan_group(const planner *p, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
@@ -172,7 +174,7 @@ static void plan_compute(replay_op *op, planner *p, const halley_trace *t, uint3
     op->seconds = 1e-9 * ns * (p->opts->compute_scale > 0 ? p->opts->compute_scale : 1);
 }
 
-/* A group that lost members: what each rank sends in all stays. */
+/* For a group that lost members: keep the total size that each rank sends. */
 static void scale_to_group(replay_op *op, planner *p, uint32_t node_members)
 {
     const uint32_t n = p->plan->groups.at[op->group].n;
@@ -329,8 +331,9 @@ static void push_heap(uint32_t *heap, uint32_t *n, uint32_t value)
     heap[at] = value;
 }
 
-/* Each after what it waits for, the smallest index first; false: no memory. *n is how
- * many have a place: fewer than all when some depend on each other. */
+/* Order the operations so that each follows its dependencies, the smallest index first;
+ * false: no memory. *n is the number of ordered operations, which is less than all if
+ * there is a cycle. */
 static bool order_operations(replay_program *p, uint32_t *n)
 {
     uint32_t *const heap = mem_array(p->n + 1, sizeof *heap);

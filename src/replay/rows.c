@@ -1,8 +1,8 @@
 /*
  * replay/rows.c - measured, recorded and simulated times of communication, by kind, size
- * and group size. A collective's time is that of the member that came last: the least of
- * the members' times, so that waiting for others does not count. A message's is its
- * receive's.
+ * and group size. The time of a collective is that of the member that arrived last. It is
+ * the least of the members' times, so waiting for others does not count. The time of a
+ * message is that of its receive.
  */
 #include "base/error.h"
 #include "base/hash.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Where a time of a node comes from. */
+/* The source of a node's time. */
 typedef struct source {
     const halley_replay *r;
     const halley_result *simulated; /* else NULL */
@@ -40,7 +40,7 @@ static double get_node_time(const source *s, uint32_t rank, uint32_t node)
     return 1e-9 * (double)(times[p->n + node] - times[node]);
 }
 
-/* Collectives by group and ordinal: nodes of all members. */
+/* A collective by group and ordinal: the nodes of all members. */
 typedef struct instance {
     uint32_t row;
     uint32_t first; /* in `nodes`: rank, node pairs */
@@ -73,7 +73,7 @@ static halley_status find_counter_row(uint32_t *out, counter *c, const replay_op
     return !fresh || array_push(&c->rows, row) ? HALLEY_OK : error_nomem(c->err);
 }
 
-/* The same collective on another member: by group and ordinal. */
+/* Add the same collective on other members, by group and ordinal. */
 static halley_status add_members(counter *c, const replay_op *op)
 {
     const replay_group *g = &c->r->plan.groups.at[op->group];
@@ -251,7 +251,7 @@ halley_status halley_replay_traces(halley_trace_set **out, const halley_replay *
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, traces, n, err);
     for (uint32_t i = 0; status != HALLEY_OK && traces != NULL && i < n; i++)
-        halley_trace_free(traces[i]); /* else the set's */
+        halley_trace_free(traces[i]); /* on success the set owns it */
     free(traces);
     return status;
 }

@@ -1,6 +1,7 @@
 /*
  * replay/run.c - a job: plan, check, warm up, repeat. After every repeat the first
- * process gets everybody's times, so that what is finished is kept whatever happens next.
+ * process receives the times of all processes, so that finished repeats are kept whatever
+ * happens next.
  */
 #include "replay/run.h"
 
@@ -88,7 +89,7 @@ static void save_step(const halley_replay *r, const halley_replay_opts *opts)
     fclose(to);
 }
 
-/* The times of this process go to the first one. */
+/* Send the times of this process to the first one. */
 static bool keep_repeat(halley_replay *r, replay_exec *e, const halley_replay_opts *opts)
 {
     const uint32_t n = e->program->n;
@@ -157,7 +158,7 @@ static halley_status run_job(halley_replay *r, const replay_mpi *mpi,
         replay_exec_fini(&exec);
     if (status == HALLEY_OK)
         replay_job_fini(&job);
-    return status; /* after a failure MPI may still use what it was given */
+    return status; /* after a failure MPI may still use the buffers */
 }
 
 halley_status halley_replay_run(halley_replay **out, const halley_trace_set *traces,

@@ -1,4 +1,4 @@
-/* replay/run.h - a replay from within. */
+/* replay/run.h - the internals of a replay. */
 #ifndef REPLAY_RUN_H
 #define REPLAY_RUN_H
 
@@ -21,7 +21,7 @@ static inline const uint64_t *replay_times(const halley_replay *r, uint32_t repe
 /* The repeat whose step time is the median. */
 uint32_t replay_median_repeat(const halley_replay *r);
 
-/* MPI of this process; started once and kept. */
+/* MPI in this process; started once and kept. */
 typedef struct replay_mpi {
     const mpi_plugin *plugin;
     int rank, n_ranks;

@@ -1,8 +1,8 @@
 /*
- * replay/work.c - compute on a machine that has none of the trace's devices. Spinning
- * takes the recorded time on the clock, whatever else the machine does; matmuls are as
- * many as take that time alone, so that disturbance shows; sleep leaves the processor to
- * others. Between pieces of about 5 us communication is advanced.
+ * replay/work.c - imitate compute on a machine without the trace's devices. Spinning
+ * takes the recorded wall-clock time, whatever else the machine does. Matmuls are as many
+ * as take that time when run alone, so that disturbances are visible. Sleep leaves the
+ * processor to others. Communication is advanced between pieces of about 5 us.
  */
 #include "replay/work.h"
 
@@ -32,7 +32,7 @@ uint64_t replay_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Work that the compiler cannot leave out. */
+/* Work that the compiler cannot remove. */
 static uint64_t spin_loops(uint64_t loops)
 {
     volatile uint64_t x = 88172645463325252u;
@@ -41,7 +41,7 @@ static uint64_t spin_loops(uint64_t loops)
     return x;
 }
 
-/* The fastest of several: others may use the processor meanwhile. */
+/* Take the fastest of several runs, because others may use the processor meanwhile. */
 static double calibrate_loops(void)
 {
     const uint64_t loops = 200000;
@@ -169,7 +169,11 @@ void replay_work_copy(replay_work *w, uint64_t bytes, replay_poll *poll, void *c
     while (bytes > 0) {
         const size_t n = bytes < COPY_BYTES ? (size_t)bytes : COPY_BYTES;
         memcpy(w->near, w->far, n);
-        __asm__ __volatile__("" : : "r"(w->near) : "memory"); /* the copy is wanted */
+        __asm__ __volatile__(""
+                             :
+                             : "r"(w->near)
+                             : "memory"); /* keep the compiler from
+                                             removing the copy */
         bytes -= n;
         if (!poll(context))
             return;

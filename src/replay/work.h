@@ -20,7 +20,7 @@ typedef struct replay_work {
 /* Nanoseconds since some moment. */
 uint64_t replay_now_ns(void);
 
-/* Calibrates. HALLEY_ENOTFOUND: matmuls are wanted and OpenBLAS is not there. */
+/* Calibrates. HALLEY_ENOTFOUND: matmuls are requested and OpenBLAS is missing. */
 halley_status replay_work_init(replay_work *w, const halley_replay_opts *opts,
                                halley_error *err);
 void replay_work_compute(replay_work *w, double seconds, replay_poll *poll,

@@ -1,7 +1,7 @@
 /*
- * Boxes are collected in the order in which they come and written by row. A file is a
- * head of 16 bytes, a JSON object that names rows, texts and the places of the columns,
- * and the columns, each on a multiple of 8 bytes, little-endian.
+ * Boxes are collected in the order in which they come, and written row by row. A file has
+ * three parts. The head has 16 bytes. A JSON object names the rows, the texts and the
+ * offsets of the columns. The columns follow, each aligned to 8 bytes, little-endian.
  */
 #include "report/columns.h"
 
@@ -25,7 +25,7 @@ typedef struct box {
 
 typedef struct row {
     uint64_t track;
-    uint32_t rank_id, lane, name; /* `name` without the lane */
+    uint32_t rank_id, lane, name; /* `name`: without the lane */
     uint32_t next;                /* the next lane of its track and group */
     uint32_t n_boxes;
     double until_s;
@@ -46,7 +46,7 @@ typedef struct heat_entry {
     float *use;
 } heat_entry;
 
-/* Texts that repeat, numbered. */
+/* Texts that repeat, each with a number. */
 typedef struct text_table {
     map64 ids;
     ARRAY(str) texts; /* owned */
@@ -65,7 +65,7 @@ struct report_columns {
     map64 first_rows; /* by track and group, of the last rank */
     double end_s, capacity_bytes, headroom;
     uint32_t n_ranks, n_left_out, npus_per_node;
-    bool failed; /* memory ran out: something is missing */
+    bool failed; /* memory ran out: the content is incomplete */
 };
 
 report_columns *report_columns_new(const char *what)
@@ -121,10 +121,10 @@ static bool push_text(text_table *t, str text)
     return true;
 }
 
-/* The number of a text; a hash that another text has already gives the next key. */
+/* The number of a text. If another text has the same hash, the next key is tried. */
 static uint32_t add_column_text(report_columns *c, text_table *t, str text)
 {
-    if (c->failed) /* perhaps a key has a number, but no text */
+    if (c->failed) /* a key may have a number, but no text */
         return 0;
     for (uint64_t key = hash_bytes(text.at, text.n, 0);; key++) {
         uint32_t id = (uint32_t)t->texts.n;
@@ -199,7 +199,7 @@ uint32_t report_columns_add(report_columns *c, const report_columns_box *b)
 {
     assert(b->end_s >= b->start_s);
     const uint32_t id = (uint32_t)c->boxes.n;
-    if (c->failed) /* perhaps there is no rank that it would belong to */
+    if (c->failed) /* its rank may be missing */
         return id;
     assert(c->ranks.n > 0);
     const uint32_t row_id = add_box_row(c, b);
@@ -232,7 +232,7 @@ void report_columns_step(report_columns *c, uint32_t id, double begin_s, double 
 
 void report_columns_level(report_columns *c, double at_s, double bytes)
 {
-    if (c->failed) /* perhaps there is no rank that it would belong to */
+    if (c->failed) /* its rank may be missing */
         return;
     assert(c->ranks.n > 0);
     const halley_memory_level level = {(uint64_t)(at_s * 1e12), (uint64_t)bytes};
@@ -276,8 +276,8 @@ void report_columns_total(report_columns *c, uint32_t n_ranks, uint32_t n_left_o
     c->n_left_out = n_left_out;
 }
 
-/* The order of rows: rank, track, group by its first box, lane. A lane follows the first
- * row of its group. */
+/* Order rows by rank, track, first box of the group, and lane. Lanes follow the first row
+ * of their group. */
 static int compare_column_rows(const void *a, const void *b, void *context)
 {
     const report_columns *c = context;
@@ -292,7 +292,7 @@ static int compare_column_rows(const void *a, const void *b, void *context)
     return x->lane < y->lane ? -1 : x->lane > y->lane;
 }
 
-/* How the file is laid out: rows in order, and where each box goes. */
+/* The layout of the file: the order of rows, and the place of each box. */
 typedef struct layout {
     uint32_t *rows;  /* by place */
     uint32_t *boxes; /* by place: number of the box */
@@ -486,7 +486,7 @@ static void add_dimensions(strbuf *to, const report_columns *c)
     strbuf_add_char(to, ']');
 }
 
-/* Where each column begins, counted from the first one. */
+/* Write where each column begins, relative to the first one. */
 static void add_places(strbuf *to, const column columns[N_COLUMNS])
 {
     size_t at = 0;
@@ -522,7 +522,7 @@ static void make_header(strbuf *to, const report_columns *c, const layout *l,
         strbuf_add_char(to, ' ');
 }
 
-/* Where the bytes go: a file, or a text in memory. */
+/* Where the bytes go: a file, or a buffer in memory. */
 typedef struct columns_sink {
     file_output *file; /* NULL: text */
     strbuf *text;

@@ -1,5 +1,5 @@
-/* Recorded times as columns: a row is a thread or a stream, and rows below it hold what
- * runs inside an operator. Arrows lead from launching operators to their kernels. */
+/* Recorded times as columns. A row is a thread or a stream; rows below it hold what runs
+ * inside an operator. Arrows lead from launching operators to their kernels. */
 #include "report/columns.h"
 #include "report/recorded.h"
 #include "report/tracks.h"
@@ -74,7 +74,7 @@ static bool add_slices(rank_writer *w, const report_slices *slices)
     return ok;
 }
 
-/* The earliest time of all ranks; UINT64_MAX where nothing says when it ran. */
+/* Find the earliest time of all ranks; UINT64_MAX if no node has a recorded time. */
 static bool find_origin(uint64_t *out, const halley_trace_set *traces)
 {
     *out = UINT64_MAX;

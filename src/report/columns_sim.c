@@ -1,9 +1,11 @@
 /*
- * A simulation as columns. Of a plan, a rank has a first row with its passes (forward and
- * backward of each micro-batch), and its memory follows from them: what a stage holds
- * anyway, and activations in proportion to the micro-batches in flight, so that the peak
- * is the estimate's. Ranks with equal totals are drawn once. The critical path and
- * messages of a rank that is not drawn are shown at the one that represents it.
+ * A simulation as columns. For a plan, the first row of a rank shows its passes (forward
+ * and backward of each micro-batch). Its memory is derived from them: the fixed part of a
+ * stage, plus activations in proportion to the micro-batches in flight. So the peak is
+ * that of the estimate.
+ *
+ * Ranks with equal totals are drawn once. The critical path and messages of a rank that
+ * is not drawn are shown at the rank that represents it.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 
 enum { TRACK_PASSES = 0, TRACK_FIRST = 1 };
-/* Of a rank that is not drawn; as a value of a map, which keeps UINT32_MAX for itself. */
+/* Marks a rank that is not drawn. Maps reserve UINT32_MAX for themselves. */
 static const uint32_t NO_SLOT = UINT32_MAX - 1;
 
 typedef struct shown_rank {
@@ -26,14 +28,14 @@ typedef struct shown_rank {
 typedef struct sim_writer {
     const halley_result *result;
     const report_traces *traces;
-    const halley_trace *trace; /* of the rank that is being written */
+    const halley_trace *trace; /* of the current rank */
     const report_columns_options *o;
     report_columns *to;
     double per_s;
     ARRAY(shown_rank) shown;
     uint32_t *slots;       /* by rank: the shown rank that represents it */
     uint32_t *order;       /* nodes of one rank by begin */
-    map64 sends, receives; /* by key: how many so far */
+    map64 sends, receives; /* by key: count so far */
     map64 flows;           /* by flow: the box of its first end */
     bool failed;
 } sim_writer;
@@ -56,7 +58,7 @@ static uint64_t hash_totals(const sim_writer *w, uint32_t rank)
     return hash_bytes(of, sizeof of, 0);
 }
 
-/* Which ranks are drawn, and which of them represents each rank. */
+/* Choose the ranks that are drawn, and the one that represents each rank. */
 static bool choose_shown_ranks(sim_writer *w, uint32_t *left_out)
 {
     const uint32_t n = halley_result_ranks(w->result);
@@ -109,7 +111,7 @@ static str find_node_kind(const halley_trace *t, uint32_t node)
     }
 }
 
-/* The class of a recorded kernel says more. */
+/* A recorded kernel's class is more specific than its type. */
 static str find_node_class(const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
@@ -130,8 +132,8 @@ static str find_group_name(const halley_trace *t, uint32_t node)
     return str_eq(name, STR("0")) ? STR("") : name;
 }
 
-/* Equal numbers on both ends of a message; the k-th send of a key meets the k-th receive.
- * Ranks are those that are drawn. */
+/* A number that is equal on both ends of a message: the k-th send of a key matches the
+ * k-th receive. Ranks are those that are drawn. */
 static uint64_t find_message_flow(sim_writer *w, const halley_trace *t, uint32_t rank,
                                   uint32_t node)
 {
@@ -205,7 +207,7 @@ static int compare_box_begins(const void *a, const void *b, void *context)
     const halley_node_times y = halley_result_node(by->result, by->rank, k);
     if (x.begin != y.begin)
         return x.begin < y.begin ? -1 : 1;
-    if ((x.end == x.begin) != (y.end == y.begin)) /* an instant fits before the others */
+    if ((x.end == x.begin) != (y.end == y.begin)) /* instants come first */
         return x.end == x.begin ? -1 : 1;
     if (x.end != y.end)
         return x.end > y.end ? -1 : 1;
@@ -227,7 +229,7 @@ typedef struct pass_span {
     double begin_s, end_s;
 } pass_span;
 
-/* From the first compute node of a pass to its last. */
+/* The span from the first compute node of a pass to its last. */
 static pass_span find_pass_span(const sim_writer *w, const shown_rank *s,
                                 const halley_plan_pass *p)
 {
@@ -266,7 +268,7 @@ static void add_pass(sim_writer *w, const shown_rank *s, const halley_plan_pass 
     (void)report_columns_add(w->to, &box);
 }
 
-/* +1 where a micro-batch begins to hold activations, -1 where it ends. */
+/* +1 when a micro-batch begins to hold activations, -1 when it releases them. */
 typedef struct flight_change {
     double at_s;
     int by;

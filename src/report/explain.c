@@ -26,7 +26,7 @@ static uint64_t find_attr_u64(const halley_trace *t, uint32_t node, const char *
     return value;
 }
 
-/* "ALL_REDUCE", "compute", "message": what a step is, to sum by. */
+/* The kind of a step, by which steps are summed: "ALL_REDUCE", "compute", "message". */
 static const char *find_step_kind(const halley_trace *t, uint32_t node)
 {
     switch (halley_node_type_of(t, node)) {
@@ -58,7 +58,7 @@ static int compare_seconds(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* Sum the steps by kind; returns how many kinds. */
+/* Sum the steps by kind; returns the number of kinds. */
 static uint32_t sum_kinds(share *to, const halley_path_step *steps, size_t n,
                           const halley_result *result, const report_traces *traces)
 {
@@ -128,7 +128,7 @@ static int compare_begins(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Keep the `most` longest of them, in the order of time; returns how many there are. */
+/* Keep the `most` longest steps, in order of time; returns their number. */
 static size_t keep_longest(halley_path_step *steps, size_t n, size_t most)
 {
     if (n <= most)
@@ -158,7 +158,7 @@ static report_table *make_step_table(const halley_path_step *steps, size_t n,
     return t;
 }
 
-/* Frees the table; NULL is one without memory. */
+/* Frees the table. NULL: there was no memory for it. */
 static halley_status write_text_table(report_table *t, FILE *to, halley_error *err)
 {
     if (t == NULL)
@@ -168,7 +168,7 @@ static halley_status write_text_table(report_table *t, FILE *to, halley_error *e
     return status;
 }
 
-/* The verdict on a run whose parts nobody names: by the kinds of its critical path. */
+/* The verdict on a run whose parts have no names, by the kinds of its critical path. */
 static void describe_shares(char to[REPORT_LOSSES_TEXT], const share *shares, uint32_t n)
 {
     report_loss parts[MOST_KINDS];
@@ -223,7 +223,7 @@ halley_status report_sim_explain_json(report_json *j, const halley_result *resul
 
 enum { MOST_CLASSES = 20 };
 
-/* Which ranks were run for which, and what sets them apart. */
+/* Write which ranks represent which, and what distinguishes them. */
 static void write_classes(const halley_result *result, FILE *to)
 {
     const halley_symmetry y = halley_result_symmetry(result);

@@ -16,7 +16,7 @@ static const report_column job_columns[] = {
     {"Use", "use", REPORT_QUANTITY, UNITS_SHARE, 0},
 };
 
-/* "0-3,8": the NPUs in the order of the ranks. */
+/* Write "0-3,8": the NPUs in the order of the ranks. */
 static void print_npus(strbuf *to, const halley_job_result *job)
 {
     for (uint32_t i = 0; i < job->n_ranks; i++) {

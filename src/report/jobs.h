@@ -7,12 +7,12 @@
 
 #include <stdio.h>
 
-/* A row for each job, then the network and the hottest links of the run together. */
+/* Write a row per job, then the network and the hottest links of the run of all jobs. */
 halley_status report_jobs_text(const halley_jobs_result *jobs, FILE *to,
                                halley_error *err);
 halley_status report_jobs_csv(const halley_jobs_result *jobs, FILE *to,
                               halley_error *err);
-/* The member "jobs", and what report_sim_json writes of the run together. */
+/* Write the member "jobs", and what report_sim_json writes for the run of all jobs. */
 halley_status report_jobs_json(report_json *j, const halley_jobs_result *jobs,
                                halley_error *err);
 

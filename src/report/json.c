@@ -1,6 +1,7 @@
 /*
- * The writer keeps three bits for each open container: what it is, whether it needs a
- * comma and whether it stays on its line. Everything goes straight to the stream.
+ * The writer keeps three bits for each open container: whether it is an array, whether it
+ * needs a comma, and whether it is written on one line. Everything goes directly to the
+ * stream.
  */
 #include "report/json.h"
 
@@ -28,7 +29,7 @@ static void start_json_line(report_json *j)
     fprintf(j->to, "\n%*s", (int)(2 * j->depth), "");
 }
 
-/* Nothing stands there, not even memory, when it ran out at the first text. */
+/* If memory ran out at the first text, the buffer is empty and its pointer is NULL. */
 static void put_scratch(report_json *j)
 {
     if (j->scratch.n > 0)
@@ -42,7 +43,7 @@ static void put_quoted(report_json *j, str text)
     put_scratch(j);
 }
 
-/* Comma, line, key: all that stands before a value. */
+/* Write what precedes a value: comma, new line and key. */
 static void before_value(report_json *j, const char *key)
 {
     if (j->depth == 0)

@@ -10,7 +10,7 @@
 
 enum { TOP_SHOWN = 15 };
 
-/* Write the value whose first token was read, as a member of the document. */
+/* Copy the value whose first token was read, as a member of the document. */
 static bool copy_json(report_json *j, json_reader *r, const char *key, json_token token)
 {
     int64_t whole;
@@ -53,7 +53,7 @@ static bool copy_json(report_json *j, json_reader *r, const char *key, json_toke
     }
 }
 
-/* The member `key` of the facts, if they have it. */
+/* Copy the member `key` of the facts, if there is one. */
 static void copy_fact(report_json *j, const char *facts, const char *key)
 {
     json_reader r;

@@ -6,15 +6,15 @@
 #include "report/table.h"
 
 typedef struct report_kernels_opts {
-    bool as_hta; /* also the figures that HTA has */
+    bool as_hta; /* add the figures that HTA prints */
     bool all;    /* every kernel, not only the longest */
 } report_kernels_opts;
 
-/* A table for people, or the classes as CSV. */
+/* Write a table for people, or the classes as CSV. */
 halley_status report_kernels_write(const halley_kernels *k,
                                    const report_kernels_opts *opts, report_form form,
                                    FILE *to, halley_error *err);
-/* Everything as members of the object that is open. */
+/* Write everything as members of the open object. */
 void report_kernels_json(report_json *j, const halley_kernels *k,
                          const report_kernels_opts *opts);
 

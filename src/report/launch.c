@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A value in its JSON type: a number, a boolean, else a text. */
+/* Write a value in its JSON type: a number, a boolean, else a string. */
 static void write_value(report_json *j, const char *key, const char *text)
 {
     char name[64];
@@ -40,7 +40,7 @@ void report_launch_json(report_json *j, const halley_launch *l)
 {
     const halley_model *model = halley_launch_model(l);
     if (model != NULL) {
-        halley_model shown = *model; /* the plan has the sequence */
+        halley_model shown = *model; /* the plan states the sequence length */
         shown.seq = 0;
         report_model_json(j, &shown, NULL);
         if (halley_launch_lacks_vocab(l))

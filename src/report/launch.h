@@ -9,7 +9,8 @@
 
 /* For people: "read as", model, plan, assumed, unknown, notes. */
 void report_launch_text(FILE *to, const halley_launch *launch);
-/* The members of an object that is open: the model's, the plan's keys, npus, `import`. */
+/* Write the members of an open object: those of the model, the plan's keys, npus,
+ * `import`. */
 void report_launch_json(report_json *j, const halley_launch *launch);
 
 #endif

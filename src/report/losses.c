@@ -1,8 +1,8 @@
 /*
- * The verdict on a step: what loses the most time names its kind. A small loss (the
- * shares are those of recordings, ingest/kernels/top.c) does not name it: then the step
- * is bound by its largest piece of useful work. The second largest loss is added when it
- * is worth a look.
+ * The verdict on a step. The largest loss of time determines its kind. If that loss is
+ * small (the thresholds are those of recordings, ingest/kernels/top.c), the step is bound
+ * by its largest part of useful work instead. The second largest loss is added if it is
+ * large enough to matter.
  */
 #include "report/losses.h"
 
@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Shares of the whole from which a loss names the kind, and from which it is added. */
+/* Fractions of the total from which a loss determines the kind, and from which it is
+ * added. */
 static const double first_share = 0.15, second_share = 0.10;
 
 static const char *const kinds[REPORT_N_LOSSES] = {
@@ -25,7 +26,8 @@ static const char *const kinds[REPORT_N_LOSSES] = {
     [REPORT_LOSS_OTHER] = "bound by fixed costs",
 };
 
-/* The largest part that is (not) a loss and is not `but`; NULL when none takes time. */
+/* The largest part that is (or is not) a loss and is not `but`; NULL if none takes time.
+ */
 static const report_loss *find_largest(const report_loss *parts, size_t n, bool is_loss,
                                        const report_loss *but)
 {

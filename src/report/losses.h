@@ -1,4 +1,4 @@
-/* report/losses.h - where a step loses time, in one sentence: the verdict of a run. */
+/* report/losses.h - the verdict of a run: where a step loses time, in one sentence. */
 #ifndef REPORT_LOSSES_H
 #define REPORT_LOSSES_H
 
@@ -24,10 +24,10 @@ typedef struct report_loss {
 enum { REPORT_LOSSES_TEXT = 320 };
 
 /*
- * "communication-bound: 18 % of the step is exposed tensor-parallel communication. Also
- * 3 % pipeline bubble", or "compute-bound: 63 % of the step is matmuls". `whole` is what
- * shares refer to ("the step", "the critical path"); the seconds of all parts add up to
- * it. Without any time: "there is no time to judge".
+ * Write "communication-bound: 18 % of the step is exposed tensor-parallel communication.
+ * Also 3 % pipeline bubble", or "compute-bound: 63 % of the step is matmuls". `whole`
+ * names what the percentages refer to ("the step", "the critical path"). The seconds of
+ * all parts add up to it. If they are zero, the text is "there is no time to judge".
  */
 void report_losses_describe(char to[REPORT_LOSSES_TEXT], const report_loss *parts,
                             size_t n, const char *whole);

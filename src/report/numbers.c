@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What an accelerator is called: "GPU", "chip", "accelerator"; static. */
+/* The word for the device: "GPU", "chip", "accelerator"; static. */
 static const char *find_npu_word(const halley_npu *npu)
 {
     return npu->type == HALLEY_NPU_GPU   ? "GPU"

@@ -10,16 +10,16 @@
 
 /* "8.03 B", "675 M". */
 const char *report_print_params(char to[48], double params);
-/* Parameters and rates, each on a line. */
+/* Write parameters and rates, one per line. */
 void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estimate *e,
                           const halley_plan *plan, const halley_npu *npu);
-/* Days, accelerator-hours, money and power of the whole run. */
+/* Write days, accelerator-hours, money and power of the whole run. */
 void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate *e,
                         const halley_npu *npu);
-/* The members of both into the object that is open. */
+/* Write both as members of the open object. */
 void report_numbers_json(report_json *j, const halley_numbers *n);
 
-/* The bar in words, with what kind of runs it rests on. */
+/* Write the bar in words, with the class of runs that it is based on. */
 void report_error_bar_text(FILE *to, const halley_error_bar *bar);
 /* "error_bar": {"typical": 0.08, "bound": 0.15, ...} */
 void report_error_bar_json(report_json *j, const halley_error_bar *bar);

@@ -1,4 +1,4 @@
-/* A page around a result. */
+/* An HTML page with a result. */
 #include "report/page.h"
 
 #include "base/file/file.h"
@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Within an element of HTML: no '<' may end it. JSON has another way to write it. */
+/* Inside an HTML element no '<' may occur, because it could end the element. JSON has an
+ * escape for it. */
 static void add_json(strbuf *to, str json)
 {
     for (size_t i = 0; i < json.n; i++) {
@@ -60,7 +61,7 @@ static void add_script(strbuf *to, const char *text)
     strbuf_add(to, STR("</script>\n"));
 }
 
-/* Bytes that the page's script reads. */
+/* Add the bytes that the page's script reads. */
 static void add_columns(strbuf *to, str columns)
 {
     if (columns.n == 0)

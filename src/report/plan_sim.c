@@ -1,7 +1,7 @@
 /*
- * Where the time of a simulated plan goes: a sweep over the nodes of one rank. At any
- * time the rank computes, or else something is exposed: the first of the kinds below that
- * is under way; a receive is a wait for another stage.
+ * Where the time of a simulated plan goes, by a sweep over the nodes of one rank. At any
+ * time the rank computes, or something is exposed. Then the first of the kinds below that
+ * is in progress counts. A receive is a wait for another stage.
  */
 #include "report/plan_sim.h"
 
@@ -41,7 +41,7 @@ double report_plan_finish(const halley_result *result)
     return (double)last / halley_result_ticks_per_s(result);
 }
 
-/* The part that a group's messages are, by the name of its rule. */
+/* The part to which a group's messages belong, by the name of its rule. */
 static report_plan_part find_group_part(str name)
 {
     if (str_eq(name, STR("tp")))
@@ -57,7 +57,7 @@ static report_plan_part find_part(const halley_trace *t, uint32_t node)
 {
     halley_attr a = {0};
     switch (halley_node_type_of(t, node)) {
-    case HALLEY_NODE_COMP: /* one without a lane is the rest of a receive */
+    case HALLEY_NODE_COMP: /* a compute node without a lane is the rest of a receive */
         return halley_node_find_attr(&a, t, node, HALLEY_ATTR_NAME_FREE_LANE) &&
                        a.bits != 0
                    ? REPORT_PLAN_BUBBLE

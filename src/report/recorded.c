@@ -1,8 +1,8 @@
 /*
- * Recorded times as Chrome trace events: a process is a rank, a row a thread or a stream.
- * An operator is drawn as long as it took with all it contains (inclusive_ns); what the
- * linker added to keep time that belongs to nobody has no such length and is not drawn,
- * as the gap shows itself.
+ * Recorded times as Chrome trace events. A process is a rank; a row is a thread or a
+ * stream. The length of an operator includes everything inside it (inclusive_ns). The
+ * linker adds nodes for time that belongs to no operator. They have no such length and
+ * are not drawn, because the gap is visible.
  */
 #include "report/recorded.h"
 
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Nanoseconds in an attribute of ours go before the schema's microseconds. */
+/* Our own attributes in nanoseconds override the schema's microseconds. */
 static bool read_slice(report_slice *out, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
@@ -53,7 +53,7 @@ bool report_recorded_has(const halley_trace *trace)
     return false;
 }
 
-/* By row, then by time, what contains others first. */
+/* Order by row, then by time, containing slices first. */
 static int compare_slices(const void *a, const void *b)
 {
     const report_slice *const x = a, *const y = b;
@@ -72,7 +72,8 @@ static void next_event(strbuf *text, bool *first)
     *first = false;
 }
 
-/* The node that launched a kernel: its operator, else the call that began then. */
+/* The node that launched a kernel: its operator, else the call that began at the launch.
+ */
 static uint32_t find_launcher(const halley_trace *trace, uint32_t node,
                               const map64 *calls, uint64_t launch_ns)
 {
@@ -82,7 +83,7 @@ static uint32_t find_launcher(const halley_trace *trace, uint32_t node,
     return call == HASH_NONE ? HALLEY_NO_NODE : call;
 }
 
-/* The host's slices by their begin; the innermost of several. False: no memory. */
+/* Index the host's slices by their begin, the innermost of several. False: no memory. */
 static bool index_calls(map64 *calls, const halley_trace *trace,
                         const report_slices *slices)
 {
@@ -93,8 +94,8 @@ static bool index_calls(map64 *calls, const halley_trace *trace,
     return true;
 }
 
-/* An arrow from what launched a kernel, at the time of the launch. Ids count the nodes of
- * all ranks apart. */
+/* Write an arrow from the launcher of a kernel, at the time of the launch. Ids are unique
+ * over all ranks. */
 static void write_launch_arrow(strbuf *text, const halley_trace *trace, uint32_t node,
                                const map64 *calls, const tracks_event *event, bool *first)
 {

@@ -75,7 +75,7 @@ static uint64_t last_finish(const halley_result *result)
 
 typedef struct spread {
     double mean, least, most;
-    uint32_t at; /* the rank with the most */
+    uint32_t at; /* the rank with the largest value */
 } spread;
 
 static spread measure_all_ranks(const halley_result *result, measure *of, double per_s)
@@ -135,7 +135,7 @@ static const report_column memory_columns[] = {
     {"On rank", "most_rank", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-/* Empty when no trace says what is in memory. */
+/* Empty if no trace describes what is in memory. */
 static report_table *memory_table(const halley_result *result)
 {
     report_table *t = report_table_new(memory_columns, 5);
@@ -177,7 +177,7 @@ static void traffic_row(report_table *t, const halley_traffic *row, const char *
     report_table_number(t, row->ticks / (double)row->count / per_s);
 }
 
-/* May these stand in one line for people: the same kind in groups of the same size. */
+/* True if rows may share a line in tables: the same kind in groups of the same size. */
 static bool are_alike(const halley_traffic *a, const halley_traffic *b)
 {
     return a->type == b->type && a->coll == b->coll && a->n_members == b->n_members &&
@@ -195,7 +195,7 @@ static bool seen_before(const halley_result *result, uint32_t i)
     return false;
 }
 
-/* For people groups of one size share a line; for programs every group has its own. */
+/* Tables join groups of one size into one line; for programs every group has its own. */
 static report_table *traffic_table(const halley_result *result, bool every)
 {
     const double per_s = halley_result_ticks_per_s(result);
@@ -264,8 +264,8 @@ static const report_column link_columns[] = {
     {"Share", "share", REPORT_QUANTITY, UNITS_SHARE, 0},
 };
 
-/* The busiest links, at most that many; those of one kind with the same use once when
- * `distinct`. */
+/* The `most` busiest links. With `distinct`, links of one kind with equal use are listed
+ * once. */
 static report_table *link_table(const halley_result *result, uint32_t most, bool distinct)
 {
     report_table *t = report_table_new(link_columns, 8);
@@ -339,7 +339,7 @@ static report_table *rank_table(const halley_result *result)
     return t;
 }
 
-/* Write a table and free it; NULL is a table without memory. */
+/* Write a table and free it. NULL: there was no memory for it. */
 static halley_status write_sim_table(report_table *t, report_form form, FILE *to,
                                      halley_error *err)
 {

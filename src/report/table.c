@@ -1,6 +1,6 @@
 /*
- * Cells are kept as values and formatted when written, because the text form must know
- * the widest cell of a column before it prints the first.
+ * Cells are kept as values and formatted when written. The text form must know the widest
+ * cell of a column before it prints the first.
  */
 #include "report/table.h"
 
@@ -14,7 +14,7 @@
 
 typedef struct cell {
     bool empty;
-    bool is_digits; /* the words are a number */
+    bool is_digits; /* the text is a number */
     uint64_t count;
     double number;
     str words;
@@ -48,7 +48,8 @@ void report_table_free(report_table *t)
     free(t);
 }
 
-/* `as_words`, `as_count`: what the caller takes the column for; neither: a number. */
+/* `as_words`, `as_count`: the kind that the caller expects of the column; neither: a
+ * number. */
 static void add_cell(report_table *t, cell c, bool as_words, bool as_count)
 {
     const report_kind kind = t->columns[t->cells.n % t->n_columns].kind;
@@ -101,7 +102,7 @@ void report_table_number_or_empty(report_table *t, double value)
         report_table_empty(t);
 }
 
-/* Code points, which is what a column of a terminal holds for the text we print. */
+/* Width in code points, which is the width on a terminal for the text we print. */
 static size_t measure_width(str text)
 {
     size_t n = 0;
@@ -122,7 +123,7 @@ static str cut_text(str text, size_t n)
     return (str){text.at, i};
 }
 
-/* What would act on the terminal is escaped; text too wide is cut. */
+/* Escape control characters, and cut text that is too wide. */
 static void add_words(strbuf *to, str text, uint32_t max_width)
 {
     const bool cut = max_width > 3 && measure_width(text) > max_width;
@@ -153,8 +154,8 @@ static void add_for_people(strbuf *to, const report_column *column, const cell *
     }
 }
 
-/* One line; `texts` are the cells, as wide as `widths` but for the last if it is words.
- */
+/* Print one line. `texts` are the cells, padded to `widths`, except for the last if it is
+ * text. */
 static void print_table_line(FILE *to, const report_table *t, const str *texts,
                              const size_t *widths)
 {
@@ -168,7 +169,7 @@ static void print_table_line(FILE *to, const report_table *t, const str *texts,
     fputc('\n', to);
 }
 
-/* All cells formatted into one buffer, ends[i] being where cell i ends. */
+/* Format all cells into one buffer; cell i ends at ends[i]. */
 static bool format_cells(const report_table *t, strbuf *all, size_t *ends)
 {
     for (size_t i = 0; i < t->cells.n; i++) {
@@ -223,7 +224,7 @@ static void add_csv_cell(strbuf *to, const report_column *column, const cell *c)
     if (c->empty)
         return;
     if (c->is_digits)
-        strbuf_add(to, c->words); /* a minus makes no formula of it */
+        strbuf_add(to, c->words); /* a minus sign does not make it a formula */
     else if (column->kind == REPORT_WORDS)
         strbuf_csv(to, c->words);
     else if (column->kind == REPORT_COUNT)
@@ -237,7 +238,7 @@ static halley_status write_csv_table(const report_table *t, FILE *to, halley_err
     strbuf b = {0};
     for (uint32_t i = 0; i < t->n_columns; i++) {
         strbuf_add(&b, str_from(i ? "," : ""));
-        strbuf_csv(&b, str_from(t->columns[i].key)); /* of a query, anything */
+        strbuf_csv(&b, str_from(t->columns[i].key)); /* keys of a query may be anything */
     }
     strbuf_add_char(&b, '\n');
     if (!b.failed)

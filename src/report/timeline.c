@@ -1,14 +1,15 @@
 /*
- * report/timeline.c - every node of a run: as CSV rows, and as Chrome trace events. In
- * the timeline a process is a rank and a thread a kind of work, or the thread or stream
- * that was recorded, and for collectives the group; nodes that would overlap in it stand
- * in further threads, for slices of one thread must not. Of ranks that are alike only
- * the first has a process, which names the others, unless they are asked for. A counter
- * shows the NPU's
- * memory. A send and the receive that it meets are joined by a flow. Which receive that
- * is follows from counting: the k-th send of a key (tag, sender, receiver, bytes) meets
- * the k-th receive of it. Recorded times, where there are any, become processes of their
- * own after those of the run.
+ * report/timeline.c - every node of a run: as CSV rows, and as Chrome trace events.
+ *
+ * In the timeline a process is a rank. A thread is a kind of work, or the recorded thread
+ * or stream, and for collectives the group. Nodes that would overlap in a thread go to
+ * further threads, because slices of one thread must not overlap. Of equivalent ranks
+ * only the first has a process, which names the others, unless more are requested. A
+ * counter shows the NPU's memory.
+ *
+ * A flow joins a send and its receive. The pairs follow from counting: the k-th send of a
+ * key (tag, sender, receiver, bytes) matches the k-th receive of it. Recorded times, if
+ * there are any, become separate processes after those of the run.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -21,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row of a rank's timeline; rows of the same work are linked. */
+/* One row of a rank's timeline; rows of the same kind of work are linked. */
 typedef struct lane {
-    uint64_t until; /* it is taken until then */
+    uint64_t until; /* it is occupied until then */
     uint32_t next;
 } lane;
 
@@ -31,14 +32,14 @@ typedef struct lane {
 typedef struct writer {
     const halley_result *result;
     const report_traces *traces;
-    const halley_trace *trace; /* of the rank that is being written */
-    halley_trace *made;        /* the same, when it is ours */
-    const uint8_t *written;    /* by rank: does it have a process? NULL = all */
+    const halley_trace *trace; /* of the current rank */
+    halley_trace *made;        /* the same, if we must free it */
+    const uint8_t *written;    /* by rank: true if it has a process; NULL = all */
     bool has_others;           /* more than one rank of some class has one */
     file_output *to;
     strbuf text;           /* one row at a time */
     double per_s, per_us;  /* ticks */
-    map64 sends, receives; /* by key: how many so far */
+    map64 sends, receives; /* by key: count so far */
     uint32_t *order;       /* nodes of one rank by begin */
     ARRAY(lane) lanes;     /* of one rank */
     map64 first_lanes;     /* by track and group: the first of its lanes */
@@ -88,7 +89,7 @@ static bool is_written(const writer *w, uint32_t rank)
     return w->written == NULL || w->written[rank] != 0;
 }
 
-/* The process that a peer is in: its own, or that of the rank which represents it. */
+/* The process of a peer: its own, or that of the rank which represents it. */
 static uint64_t find_process(const writer *w, uint64_t peer)
 {
     return peer >= halley_result_ranks(w->result) || is_written(w, (uint32_t)peer)
@@ -102,8 +103,8 @@ static uint64_t find_peer(const halley_trace *t, uint32_t node)
     return tracks_attr(t, node, sends ? "comm_dst" : "comm_src");
 }
 
-/* Where some ranks are there besides those that represent them, an arrow needs both of
- * its ends. */
+/* If ranks are shown in addition to their representatives, an arrow needs both of its
+ * ends. */
 static bool has_both_ends(const writer *w, const halley_trace *t, uint32_t node)
 {
     const uint64_t peer = find_peer(t, node);
@@ -111,7 +112,7 @@ static bool has_both_ends(const writer *w, const halley_trace *t, uint32_t node)
            is_written(w, (uint32_t)peer);
 }
 
-/* The flow between a send and its receive: equal numbers on both ends, never 0. */
+/* The flow between a send and its receive: the same number on both ends, never 0. */
 static uint64_t flow_of(writer *w, const halley_trace *t, uint32_t rank, uint32_t node)
 {
     const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
@@ -134,7 +135,7 @@ static void begin_event(writer *w)
     w->first = false;
 }
 
-/* The group of a collective; "" for the world and for what is no collective. */
+/* The group of a collective; "" for the world and for other nodes. */
 static str group_of(const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
@@ -146,7 +147,7 @@ static str group_of(const halley_trace *t, uint32_t node)
     return str_eq(name, STR("0")) ? STR("") : name;
 }
 
-/* A new row of a rank, named for its work and its number among those of that work. */
+/* Add a row to a rank. Its name has the kind of work and its number among such rows. */
 static uint32_t new_lane(writer *w, uint32_t rank, uint64_t track, str group,
                          uint32_t number)
 {
@@ -173,7 +174,7 @@ static uint32_t new_lane(writer *w, uint32_t rank, uint64_t track, str group,
     return id;
 }
 
-/* The row in which a node stands; nodes come by their begin. */
+/* Find or add the row for a node; nodes must come in order of their begin. */
 static uint32_t find_event_lane(writer *w, uint32_t rank, uint32_t node,
                                 const halley_node_times *times)
 {
@@ -219,7 +220,7 @@ static void write_flow_event(writer *w, uint32_t rank, uint32_t node, uint32_t t
     strbuf_add_char(&w->text, '}');
 }
 
-/* Ranks of a class as ranges: "0-7,64-71". */
+/* Write the ranks of a class as ranges: "0-7,64-71". */
 static void add_ranges(strbuf *to, const halley_result *result, uint32_t class_id)
 {
     const uint32_t n = halley_result_ranks(result);
@@ -236,7 +237,7 @@ static void add_ranges(strbuf *to, const halley_result *result, uint32_t class_i
     }
 }
 
-/* Whom the rank represents, if others are left out. */
+/* Write which ranks this rank represents, if they are omitted. */
 static void add_alike(writer *w, uint32_t rank)
 {
     const uint32_t id = halley_result_class_of(w->result, rank);
@@ -252,7 +253,7 @@ static void add_alike(writer *w, uint32_t rank)
     strbuf_add(&w->text, STR("\"}}"));
 }
 
-/* A rank's process, and its memory over time. */
+/* Write a rank's process, and its memory over time. */
 static void open_rank(writer *w, uint32_t rank)
 {
     char name[32];
@@ -364,7 +365,7 @@ static halley_status writer_close(writer *w, halley_status status, halley_error 
     return status != HALLEY_OK ? status : error_nomem(err);
 }
 
-/* From now on events are of that rank. */
+/* Make this the rank whose events are written. */
 static halley_status open_trace(writer *w, uint32_t rank, halley_error *err)
 {
     halley_trace_free(w->made);
@@ -387,7 +388,7 @@ halley_status report_sim_nodes(const halley_result *result, const report_traces 
     return writer_close(&w, status, err);
 }
 
-/* The recordings next to the run, as processes of their own. */
+/* Write the recordings next to the run, as separate processes. */
 static halley_status write_recorded(writer *w, halley_error *err)
 {
     const uint32_t n = halley_result_ranks(w->result);
@@ -403,7 +404,7 @@ static halley_status write_recorded(writer *w, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The text up to a character, which is taken away with it. */
+/* Split off the text up to a character, and drop that character. */
 static str cut_at(str *rest, char end)
 {
     const char *found = memchr(rest->at, end, rest->n);
@@ -413,7 +414,7 @@ static str cut_at(str *rest, char end)
     return part;
 }
 
-/* The ranks that a list names; false: it is none. `to` may be NULL. */
+/* Read a list of ranks; false: it is not valid. `to` may be NULL. */
 static bool read_ranks(uint8_t *to, str list, uint32_t n)
 {
     while (list.n > 0) {
@@ -436,7 +437,7 @@ bool report_sim_expand_is(const char *expand, uint32_t n_ranks)
            (expand[0] != 0 && read_ranks(NULL, str_from(expand), n_ranks));
 }
 
-/* One rank of each class, and those that were asked for. NULL: all, or no memory. */
+/* Choose one rank per class, and those that were requested. NULL: all, or no memory. */
 static uint8_t *choose_ranks(const halley_result *result, const char *expand)
 {
     const uint32_t n = halley_result_ranks(result);

@@ -1,9 +1,9 @@
 /*
  * report/topology.c - the drawing of a network.
  *
- * Networks with switches are rows, NPUs at the bottom and one row per tier above. Of a
- * long row its first devices are drawn and a box that counts the rest; cables to devices
- * that are not drawn are left out, so that the picture shows the pattern. Networks
+ * Networks with switches are drawn in rows, with NPUs at the bottom and one row per tier
+ * above. A long row shows its first devices and a box that counts the rest. Cables to
+ * devices that are not drawn are omitted, so that the picture shows the pattern. Networks
  * without switches are a circle (one dimension) or a grid (the first two dimensions).
  */
 #include "report/topology.h"
@@ -25,7 +25,7 @@ enum { MOST_ROWS = 12, MOST_CIRCLE = 48, MOST_GRID = 12 };
 typedef struct picture_row {
     uint32_t first, n, shown, tier;
     const char *kind;
-    char name[128]; /* of the first device */
+    char name[128]; /* name of the first device */
     double y;
 } picture_row;
 
@@ -44,8 +44,8 @@ static double bound_value(double value, double low, double high)
     return fmin(fmax(value, low), high);
 }
 
-/* Names such as leaf0 and leaf12: the same letters, then a number. Other names are alike.
- */
+/* True if two names have the same prefix before their number, such as leaf0 and leaf12.
+ * Names of any other form count as equal. */
 static bool have_same_prefix(const char *a, const char *b)
 {
     const size_t n = strcspn(a, "0123456789"), m = strcspn(b, "0123456789");
@@ -54,7 +54,7 @@ static bool have_same_prefix(const char *a, const char *b)
     return !counted || (n == m && strncmp(a, b, n) == 0);
 }
 
-/* Devices of equal kind, tier and name that follow each other. */
+/* Group consecutive devices of equal kind, tier and prefix into rows. */
 static void find_device_rows(picture *p)
 {
     for (uint32_t i = 0; i < p->n_devices; i++) {
@@ -147,7 +147,7 @@ static void draw_line(picture *p, const halley_topology_link *l, double most_Bps
     strbuf_printf(p->to, "<path class=\"%s\" stroke-width=\"%s\" d=\"M%s %s ", class,
                   number_fixed(0.6 + 1.8 * sqrt(share), 2).at, number_fixed(x1, 1).at,
                   number_fixed(y1, 1).at);
-    if (same_row && far > 2.2 * p->box_w + 20) { /* around what is between */
+    if (same_row && far > 2.2 * p->box_w + 20) { /* around the devices between them */
         const double lift = bound_value(far * 0.18, 14, 40);
         strbuf_printf(p->to, "Q%s %s %s %s\"/>\n",
                       number_fixed((x1 + x2) / 2 + (x1 == x2 ? lift : 0), 1).at,
@@ -191,7 +191,7 @@ static void draw_device_box(picture *p, double x, double y, const char *class, s
     strbuf_add(p->to, STR("</text></g>\n"));
 }
 
-/* The end of a name that fits into a box: "leaf12", "…:07:00.0". */
+/* Write the end of a name that fits into a box: "leaf12", "…:07:00.0". */
 static void shorten_name(strbuf *to, const picture *p, const char *name)
 {
     const size_t fit = (size_t)(p->box_w / 6.2), n = strlen(name);
@@ -220,7 +220,7 @@ static void draw_devices(picture *p)
     }
 }
 
-/* Boxes that count what a row does not show, and the row's name. */
+/* Draw the boxes that count what rows do not show, and the names of rows. */
 static void draw_row_ends(picture *p)
 {
     for (uint32_t i = 0; i < p->n_rows; i++) {
@@ -251,7 +251,8 @@ static const char style[] =
     ".net .switch rect{fill:#d5f5e3}.net .nic rect{fill:#fdebd0}.net .cpu rect{fill:#eee}"
     ".net .rest rect{stroke-dasharray:3 2;fill:#fbfcfc}</style>";
 
-/* One <svg> element of `width` px. Long rows show their first devices and a count. */
+/* Draw one <svg> element of `width` px. Long rows show their first devices and a count.
+ */
 static void draw_topology(strbuf *to, const halley_topology *topology,
                           const halley_topology_report *report, double width)
 {

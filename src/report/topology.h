@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "halley/topology.h"
 
-/* A file of its own: .svg, or a page with the drawing and the numbers. */
+/* Write a file: .svg, or a page with the drawing and the numbers. */
 halley_status report_topology_picture(const halley_topology *topology,
                                       const halley_topology_report *report,
                                       const char *title, const char *path,

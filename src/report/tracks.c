@@ -1,4 +1,4 @@
-/* Rows and events of timelines. Threads and streams are numbered apart from kinds. */
+/* Rows and events of timelines. Threads and streams have other numbers than kinds. */
 #include "report/tracks.h"
 
 #include <inttypes.h>
@@ -6,11 +6,11 @@
 const char *const tracks_kind_names[TRACKS_N_KINDS] = {
     "CPU", "GPU", "communication", "receive", "remote memory", "other"};
 
-/* Where rows of threads, of streams' gaps and of streams begin: all below 2^31, as
- * viewers take them for thread ids. */
+/* Where the rows of threads, of gaps of streams and of streams begin. All are below 2^31,
+ * because viewers use them as thread ids. */
 static const uint64_t THREADS = 100, GAPS = 1 << 29, STREAMS = 1 << 30;
 static const uint64_t MOST = 1 << 28;
-/* Gaps of streams are threads from here on; see ingest/emit.c. */
+/* Gaps of streams are recorded as threads from here on; see ingest/emit.c. */
 static const uint64_t DEVICE_THREADS = UINT64_C(1) << 32;
 
 uint64_t tracks_attr(const halley_trace *t, uint32_t node, const char *name)
@@ -84,7 +84,7 @@ static void add_text_member(strbuf *to, const char *key, halley_bytes value)
     strbuf_json(to, (str){value.at, value.n});
 }
 
-/* What recordings know beyond the schema: class, group, shapes. */
+/* Write what recordings contain beyond the schema: class, group, shapes. */
 static void add_recorded_members(strbuf *to, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
@@ -97,7 +97,7 @@ static void add_recorded_members(strbuf *to, const halley_trace *t, uint32_t nod
         add_text_member(to, "shapes", io.shapes);
 }
 
-/* Kernels by their class, host operators by their kind. */
+/* Kernels have their class as category, host operators their kind. */
 static void add_category(strbuf *to, const halley_trace *t, uint32_t node)
 {
     halley_attr attr;

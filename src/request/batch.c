@@ -1,10 +1,11 @@
 /*
- * Many estimates at once. The request is read once, as `estimate` reads it; each design
- * is the base plan with the values of its columns, completed and checked as a single one
- * is, so that its numbers are those of a request with the same plan. What a value does to
- * a plan depends on the value alone, so every distinct value is checked before the first
- * design. Designs are taken in an order in which those that share the prices of their
- * layers follow each other (halley_estimator).
+ * Many estimates at once. The request is read once, as `estimate` reads it. Each design
+ * is the base plan with the values of its columns. It is completed and checked as a
+ * single plan is, so its numbers are those of a request with the same plan.
+ *
+ * The effect of a value on a plan depends on the value alone, so every distinct value is
+ * checked before the first design. Designs are sorted so that those with the same layer
+ * times are consecutive (halley_estimator).
  */
 #include "halley/batch.h"
 
@@ -25,10 +26,10 @@ struct halley_batch {
     halley_model model;
     halley_cluster *cluster;
     halley_stack stack;
-    halley_plan plan; /* of all designs, not completed */
+    halley_plan plan; /* base plan of all designs, not completed */
 };
 
-/* What a metric is read from. */
+/* Where the value of a metric comes from. */
 typedef struct batch_metric {
     const char *name;
     size_t offset; /* of a double in halley_estimate */
@@ -120,7 +121,7 @@ void halley_batch_free(halley_batch *batch)
     free(batch);
 }
 
-/* A key by its name with _ or -; HALLEY_N_PLAN_KEYS when there is none. */
+/* Find a key by its name with _ or -; HALLEY_N_PLAN_KEYS if there is none. */
 static halley_plan_key find_batch_key(const char *name)
 {
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
@@ -171,8 +172,8 @@ static halley_status find_batch_metric(size_t *out, const char *name, halley_err
                      near != NULL ? "\"?" : "");
 }
 
-/* Keys that the prices of layers do not depend on, mostly: designs that differ in them
- * alone come one after the other. It is a matter of speed. */
+/* Keys that mostly do not change the times of layers. Designs that differ only in them
+ * are consecutive. This affects speed only. */
 static bool is_outside_layers(halley_plan_key key)
 {
     static const bool outside[HALLEY_N_PLAN_KEYS] = {
@@ -202,7 +203,7 @@ static bool is_outside_layers(halley_plan_key key)
 /* One run over the designs. */
 typedef struct batch_run {
     const halley_batch *batch;
-    /* In the order of the table of keys, in which a request sets them, but that keys
+    /* In the order of the table of keys, in which a request sets them, except that keys
      * outside the layers come last. */
     halley_batch_key keys[MAX_BATCH_KEYS];
     size_t n_keys, n_stem_keys;
@@ -217,7 +218,7 @@ typedef struct batch_run {
     intern reasons;
 } batch_run;
 
-/* Check the keys and put them in order. */
+/* Check the keys and sort them. */
 static halley_status order_batch_keys(batch_run *r, const halley_batch_key *keys,
                                       size_t n_keys, size_t n, halley_error *err)
 {
@@ -243,7 +244,7 @@ static halley_status order_batch_keys(batch_run *r, const halley_batch_key *keys
     return HALLEY_OK;
 }
 
-/* Set the keys from one to another in a design's plan. */
+/* Set the keys `from` to `to` - 1 in a design's plan. */
 static halley_status set_batch_keys(halley_plan *plan, const batch_run *r, size_t from,
                                     size_t to, size_t design, halley_error *err)
 {
@@ -254,8 +255,8 @@ static halley_status set_batch_keys(halley_plan *plan, const batch_run *r, size_
     return HALLEY_OK;
 }
 
-/* The plan with the keys that come first; kept for the next design, which mostly has the
- * same. */
+/* Make the plan with the first n_stem_keys keys. It is kept for the next design, which
+ * mostly has the same. */
 static halley_status update_batch_stem(batch_run *r, size_t design, halley_error *err)
 {
     bool same = r->has_stem;
@@ -282,7 +283,7 @@ static halley_status make_batch_plan(halley_plan *out, batch_run *r, size_t desi
     return design_check_offload(out, r->batch->cluster, err);
 }
 
-/* A refused design is a result; another status ends the run. */
+/* A refused design is a result; any other failure ends the run. */
 static halley_status run_batch_design(batch_run *r, size_t design, uint32_t *refusal,
                                       halley_error *err)
 {
@@ -310,7 +311,7 @@ static halley_status run_batch_design(batch_run *r, size_t design, uint32_t *ref
     return HALLEY_OK;
 }
 
-/* Sort designs by one key: stable, by counting. */
+/* Sort designs by one key: a stable counting sort. */
 static void sort_by_key(size_t *to, const size_t *from, size_t n,
                         const halley_batch_key *key, size_t *counts)
 {
@@ -323,7 +324,8 @@ static void sort_by_key(size_t *to, const size_t *from, size_t n,
         to[counts[key->value_of[from[i]]]++] = from[i];
 }
 
-/* The order in which designs are taken; the last key sorts first. NULL: out of memory. */
+/* The order in which designs are evaluated: a radix sort from the last key to the first.
+ * NULL: no memory. */
 static size_t *sort_batch_designs(const batch_run *r, size_t n)
 {
     uint32_t most = 0;

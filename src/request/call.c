@@ -1,4 +1,5 @@
-/* One call of a verb: what was given, notes, usage, the frame of its JSON. */
+/* One call of a verb: which options were given, notes, usage errors, the frame of its
+ * JSON. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
@@ -106,7 +107,7 @@ void request_work_end(const request_call *call)
         progress_view_fini(call->view);
 }
 
-/* Before anything is computed or written. */
+/* Call this before anything is computed or written. */
 static halley_status refuse_two_forms(request_call *call, halley_error *err)
 {
     return request_given(call, "json") && request_given(call, "csv")
@@ -114,8 +115,8 @@ static halley_status refuse_two_forms(request_call *call, halley_error *err)
                : HALLEY_OK;
 }
 
-/* Memory that ran out anywhere on the way fails the call: something may be missing. The
- * reply is in memory, too, and complete before files are kept. */
+/* If memory ran out anywhere, the call fails, because something may be missing. The reply
+ * is in memory too, and is complete before files are kept. */
 static halley_status run_verb(request_call *call, uint64_t n_failures, halley_error *err)
 {
     const halley_status status = call->verb->run(call, err);
@@ -128,8 +129,8 @@ static halley_status run_verb(request_call *call, uint64_t n_failures, halley_er
     return lost ? error_nomem(err) : HALLEY_OK;
 }
 
-/* Files appear when the report on them is complete. A call whose answer is "no" has its
- * report, too. */
+/* Files appear only when the report on them is complete. They are also kept if the answer
+ * is "no" (infeasible), because that call has a report, too. */
 static halley_status run_and_keep_files(request_call *call, uint64_t n_failures,
                                         halley_error *err)
 {

@@ -42,7 +42,7 @@ void design_note_idle(const request_call *call, const halley_cluster *cluster)
         request_note(call, "note: %s", halley_cluster_idle(cluster));
 }
 
-/* -m and -c exchanged. */
+/* Refuse -m and -c if they were exchanged. */
 static halley_status refuse_exchanged(const design_options *o, halley_error *err)
 {
     char name[HALLEY_NAME];
@@ -57,7 +57,7 @@ static halley_status refuse_exchanged(const design_options *o, halley_error *err
                      o->cluster);
 }
 
-/* The model of a launch file, taken out of it. */
+/* Move the model out of a launch file. */
 static halley_status load_launch_model(halley_model *model, const halley_launch *launch)
 {
     *model = *halley_launch_model(launch);
@@ -102,7 +102,7 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
     return status;
 }
 
-/* Keys of a plan in the order of halley_plan_key. */
+/* Names of the plan keys in the order of halley_plan_key. */
 #define KEY(id, key, ...) key,
 static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
                                        HALLEY_PLAN_LISTS(KEY)};
@@ -139,7 +139,8 @@ halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
     return HALLEY_OK;
 }
 
-/* In a search such a plan just does not fit; who asks for it by name is told why. */
+/* In a search such a plan simply does not fit. If the user asks for it by name, this
+ * error explains why. */
 halley_status design_check_offload(const halley_plan *p, const halley_cluster *cluster,
                                    halley_error *err)
 {
@@ -154,7 +155,7 @@ halley_status design_check_offload(const halley_plan *p, const halley_cluster *c
                      tier + 1);
 }
 
-/* Every default that was used is named. */
+/* List every default that was used. */
 static void name_defaults(const request_call *call, const halley_plan *p,
                           const halley_model *model)
 {
@@ -187,7 +188,7 @@ halley_status design_check_count(const halley_cluster *cluster, request_call *ca
         o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
-/* Stages of different length, which other programs refuse. */
+/* Note stages of different length, which other programs refuse. */
 static void note_uneven(const request_call *call, const halley_plan *p,
                         const halley_model *m)
 {
@@ -233,7 +234,7 @@ void design_note_split(const request_call *call, const halley_plan *plan,
                      each, ranks, each / ranks * ranks, each / ranks * ranks);
 }
 
-/* dp is the rest of the NPUs. */
+/* Set dp to the number of NPUs divided by tp, pp and cp, unless it is given. */
 static halley_status fill_plan_dp(halley_plan *p, uint32_t n_npus, halley_error *err)
 {
     const uint32_t tp = p->tp ? p->tp : 1, pp = p->pp ? p->pp : 1, cp = p->cp ? p->cp : 1;
@@ -322,7 +323,7 @@ void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster
     fprintf(to, "%s\n\n", text);
 }
 
-/* Append to a text of `size` bytes; what does not fit is cut. */
+/* Append to a text of `size` bytes; what does not fit is cut off. */
 static void append_words(char *to, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void append_words(char *to, size_t size, const char *format, ...)

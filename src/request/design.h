@@ -6,20 +6,21 @@
 #include "halley/plan_keys.h"
 #include "request/verbs.h"
 
-/* What was on the command line; a plan's keys as their texts, by halley_plan_key. */
+/* The options as given on the command line. The plan's keys are texts, by
+ * halley_plan_key. */
 typedef struct design_options {
     const char *model, *cluster, *stack, *plan;
-    double headroom; /* share of memory; where the command has --headroom */
+    double headroom; /* fraction of memory; for commands with --headroom */
     const char *value[HALLEY_N_PLAN_KEYS];
     bool on[HALLEY_N_PLAN_KEYS];
     request_texts list[HALLEY_N_PLAN_KEYS];
     request_texts sets; /* variables of a launch script */
-    uint32_t vocab;     /* of a launch file that does not state it */
+    uint32_t vocab;     /* for a launch file that does not state it */
 } design_options;
 
 /*
- * The rows for a command's table of options. The options struct must be called
- * `options_struct` there and hold a design_options `design`.
+ * The rows for a command's table of options. Its options struct must be called
+ * `options_struct` and contain a design_options `design`.
  */
 #define DESIGN_TEXT(key, field, letter_, meta, text, default_, example_)                 \
     {.name = key,                                                                        \
@@ -93,7 +94,7 @@ typedef struct design_options {
     HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
     HALLEY_PLAN_LISTS(DESIGN_LIST)
 
-/* For commands that judge whether a plan fits. */
+/* For commands that decide whether a plan fits. */
 #define DESIGN_HEADROOM                                                                  \
     {.name = "headroom",                                                                 \
      .kind = REQUEST_QUANTITY,                                                           \
@@ -106,48 +107,49 @@ typedef struct design_options {
      .by_default = "4 %",                                                                \
      .example = "10 %"},
 
-/* Load what the options name, and tell what the cluster has to say. On success the
- * cluster and the model are the caller's. */
+/* Load what the options name, and report the cluster's notes. On success the caller owns
+ * the cluster and the model. */
 halley_status design_load(halley_model *model, halley_cluster **cluster,
                           halley_stack *stack, request_call *call,
                           const design_options *o, halley_error *err);
-/* Say so when nodes split a group of the plan, or stay partly empty to avoid that. */
+/* Add a note if nodes split a group of the plan, or stay partly empty to avoid that. */
 void design_note_split(const request_call *call, const halley_plan *plan,
                        const halley_cluster *cluster);
-/* Say so when the model has layers of a kind that no measured run had. */
+/* Add a note if the model has layers of a kind that no measured run had. */
 void design_note_unmeasured(const request_call *call, const halley_model *model);
-/* Say which nodes the cluster pays for and does not use; for commands that count money.
+/* Note which nodes the cluster pays for but does not use; for commands that compute cost.
  */
 void design_note_idle(const request_call *call, const halley_cluster *cluster);
-/* The plan of the files and options for n_npus NPUs, not checked, and (may be NULL) which
- * keys options and --plan give, as bits 1 << key. */
+/* Read the plan of the files and options for n_npus NPUs, without a check. `given` (may
+ * be NULL) gets the keys that options and --plan set, as bits 1 << key. */
 halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
                           request_call *call, const design_options *o, halley_error *err);
-/* The same, dp filled to the cluster's NPUs, checked. */
+/* The same, with dp filled to the cluster's NPUs, and checked. */
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err);
 /* Fill dp to the cluster's NPUs and check the plan against model and device. */
 halley_status design_complete(halley_plan *plan, const halley_model *model,
                               const halley_cluster *cluster, halley_error *err);
-/* The memory that the plan offloads to must exist. */
+/* Check that the memory that the plan offloads to exists. */
 halley_status design_check_offload(const halley_plan *plan, const halley_cluster *cluster,
                                    halley_error *err);
-/* A plan is refused: the words of the command line are at fault where any of them says
- * something about the plan, else the plan's file. */
+/* Refuse a plan. If any word of the command line is about the plan, that is a usage
+ * error; else the error names the plan's file. */
 halley_status design_refuse(request_call *call, const design_options *o,
                             halley_status status, halley_error *err);
-/* The cluster must say how many NPUs it has. */
+/* Check that the cluster states how many NPUs it has. */
 halley_status design_check_count(const halley_cluster *cluster, request_call *call,
                                  const design_options *o, halley_error *err);
-/* "fits: ...", "may fit: ..." or "does not fit: ...", with stage, need and room. */
+/* Write "fits: ...", "may fit: ..." or "does not fit: ...", with stage, need and
+ * capacity. */
 void design_verdict(char to[256], const halley_estimate *estimate,
                     const halley_cluster *cluster);
-/* The same as the first line; nothing for what fits. */
+/* Print the same as the first line; prints nothing for a plan that fits. */
 void design_print_unfit(FILE *to, const halley_estimate *estimate,
                         const halley_cluster *cluster);
 
-/* What the library refuses of the user's own words is wrong usage. */
+/* Turn a refusal of the user's own words by the library into a usage error. */
 halley_status design_usage(request_call *call, halley_status status, halley_error *err);
 
 /* "tp 8 pp 8 dp 16 mbs 1 ..." */

@@ -1,7 +1,7 @@
 /*
- * request/document.h - a model, cluster, stack, plan or study by whatever names it: a
- * preset, a path, or the document itself as YAML or JSON text. A text is a document when
- * it has several lines, starts with '{', or holds ": ", and no file has that name.
+ * request/document.h - loads a model, cluster, stack, plan or study by name: a preset, a
+ * path, or the document itself as YAML or JSON text. A text is a document if it has
+ * several lines, starts with '{', or contains ": ", and no file has that name.
  */
 #ifndef REQUEST_DOCUMENT_H
 #define REQUEST_DOCUMENT_H
@@ -18,7 +18,7 @@ bool request_is_document(const char *text);
 /* `import` may be NULL; see halley_model_import. */
 halley_status request_model_load(halley_model *out, halley_import **import,
                                  const char *text, halley_error *err);
-/* A number of accelerators that is none ("dgx-h100:0") is wrong usage: the words of the
+/* An invalid number of accelerators ("dgx-h100:0") is a usage error: the words of the
  * call are at fault, not a file. */
 halley_status request_cluster_load(halley_cluster **out, request_call *call,
                                    const char *text, halley_error *err);

@@ -1,6 +1,6 @@
 /*
- * request/estimate_out.h - the numbers of an estimate by their keys: one table for text,
- * JSON and CSV, used by every verb that writes estimates.
+ * request/estimate_out.h - the numbers of an estimate by their keys. Every verb that
+ * writes estimates uses this one table for text, JSON and CSV.
  */
 #ifndef REQUEST_ESTIMATE_OUT_H
 #define REQUEST_ESTIMATE_OUT_H
@@ -25,14 +25,15 @@ void request_estimate_losses(char to[REPORT_LOSSES_TEXT], const halley_estimate 
 /* A class of memory as a key: "weights"; `to` holds 32 bytes. */
 const char *request_memory_key(char to[32], halley_memory memory);
 
-/* {"tp": 8, ...} with every key that has a value; reads back as the same plan. */
+/* Write {"tp": 8, ...} with every key that has a value. It reads back as the same plan.
+ */
 halley_status request_plan_json(report_json *j, const char *key, const halley_plan *plan,
                                 halley_error *err);
-/* "spilled_bytes", where the plan spreads classes over two memories: how much of
- * device_bytes is in the outer one. */
+/* Write "spilled_bytes" if the plan spreads classes over two memories: the part of
+ * device_bytes that is in the outer one. */
 void request_spilled_json(report_json *j, const halley_plan *plan, double device_bytes,
                           double capacity_bytes, double headroom);
-/* The members of an estimate that every verb writes, from step_s to cost_usd. */
+/* Write the members of an estimate that every verb has, from step_s to cost_usd. */
 void request_estimate_json(report_json *j, const halley_estimate *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an exploration found, for programs. */
+/* The results of an exploration, for programs. */
 #include "base/error.h"
 #include "report/numbers.h"
 #include "request/estimate_out.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Metrics whose column starts with `object` and a dot, as an object of that name. */
+/* Write metrics whose column starts with `object` and a dot as an object of that name. */
 static void write_metric_object(report_json *j, const char *object,
                                 const halley_candidate *c)
 {
@@ -148,7 +148,8 @@ static void roofline_json(report_json *j, const halley_roofline *r)
     report_json_end(j);
 }
 
-/* The best for each value of an axis; where it moves the roof, the layer under it. */
+/* The best design for each value of an axis. If the axis changes the roofline, also the
+ * layer under it. */
 static void slices_json(report_json *j, const explore_outcome *o)
 {
     const halley_exploration *const e = o->e;

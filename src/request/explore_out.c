@@ -1,5 +1,5 @@
-/* What an exploration found, for people: the best, the front, what matters, what would
- * change the answer. */
+/* The results of an exploration, for people: the best designs, the Pareto front, what
+ * matters, and what would change the answer. */
 #include "request/explore_out.h"
 
 #include "base/error.h"
@@ -34,7 +34,7 @@ static void metric_cell(sheet *t, uint32_t metric, double value)
     add_sheet_cell(t, halley_metric_format(text, sizeof text, metric, value));
 }
 
-/* The last part of a path says enough in a table. */
+/* In a table the last part of a path is clear enough. */
 static const char *shorten_axis_name(const char *path)
 {
     static const char *const plain[] = {"plan.", "cluster.npu.", "cluster.", "model."};
@@ -45,7 +45,7 @@ static const char *shorten_axis_name(const char *path)
     return path;
 }
 
-/* Metrics always shown; objectives that are others come before them. */
+/* Metrics that are always shown; other objectives come before them. */
 static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME,  HALLEY_METRIC_TOKENS_PER_S,
                                  HALLEY_METRIC_MFU,        HALLEY_METRIC_MEMORY,
                                  HALLEY_METRIC_TRAIN_TIME, HALLEY_METRIC_TRAIN_COST};
@@ -167,7 +167,7 @@ halley_status explore_write_refusals(const halley_refusal *list, uint32_t n, FIL
     return status;
 }
 
-/* What holds for all designs, below the tables. */
+/* Write what applies to all designs, below the tables. */
 static void write_basis(const halley_exploration *e, FILE *to)
 {
     const halley_candidate *best = &e->best[0];

@@ -11,11 +11,11 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
                                  uint32_t top, FILE *to, halley_error *err);
 halley_status explore_write_json(const request_call *call, const halley_study *s,
                                  const halley_exploration *e, halley_error *err);
-/* A page with the same, and the study itself. */
+/* Write a page with the same, and the study itself. */
 halley_status explore_write_page(const request_call *call, const char *path,
                                  const halley_study *s, const halley_exploration *e,
                                  halley_error *err);
-/* The best designs, one a row, every metric in its base unit. */
+/* Write the best designs, one per row, every metric in its base unit. */
 halley_status explore_write_csv(const halley_study *s, const halley_exploration *e,
                                 FILE *to, halley_error *err);
 /* Refusals, most frequent first. */

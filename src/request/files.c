@@ -1,4 +1,4 @@
-/* request/files.c - no call may write over what it reads, or twice to one place. */
+/* request/files.c - no call may overwrite what it reads, or write twice to one place. */
 #include "request/files.h"
 
 #include "base/array.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that is there, and the words of the call that name it. */
+/* An existing file, and the words of the call that name it. */
 typedef struct named_file {
     dev_t device;
     ino_t inode;
@@ -30,7 +30,7 @@ typedef ARRAY(named_file) named_files;
 /* A place to write to or read from, as given. */
 typedef struct target {
     const char *option, *path;
-    const char *ending; /* of the files of a set in that place; NULL = any trace's */
+    const char *ending; /* ending of the files of a set there; NULL = that of any trace */
 } target;
 
 typedef ARRAY(target) targets;
@@ -44,7 +44,7 @@ static bool add_file(named_files *files, const char *path, const target *words)
     return array_push(files, file);
 }
 
-/* "x.12.et", "x.3.json.gz", "x.comm_group.json" for the prefix "x". */
+/* True for "x.12.et", "x.3.json.gz", "x.comm_group.json" if the prefix is "x". */
 static bool is_of_set(const char *name, const char *prefix, size_t n_prefix)
 {
     if (strncmp(name, prefix, n_prefix) != 0 || name[n_prefix] != '.')
@@ -68,7 +68,7 @@ static bool ends_as_trace(const char *name, const char *ending)
     return false;
 }
 
-/* The traces of a folder; with a prefix only those of that set. */
+/* Add the traces of a folder; with a prefix only those of that set. */
 static bool add_entries(named_files *files, const char *folder, const char *prefix,
                         const target *words)
 {
@@ -89,7 +89,7 @@ static bool add_entries(named_files *files, const char *folder, const char *pref
     return ok;
 }
 
-/* What a path may mean: a file, a folder of files, or the prefix of a set. */
+/* Add what a path may refer to: a file, a folder of files, or the prefix of a set. */
 static bool add_path(named_files *files, const target *words)
 {
     struct stat info;
@@ -108,8 +108,8 @@ static bool add_path(named_files *files, const target *words)
     return ok;
 }
 
-/* The ending of the files of a set that the call writes, as its option "to" or "form"
- * says; sets are .et files where it says nothing. */
+/* The ending of the files of a set that the call writes, from its option "to" or "form".
+ * The default is .et. */
 static const char *find_ending(const request_call *call)
 {
     static const char *const names[] = {"to", "form"};
@@ -132,7 +132,7 @@ static const char *find_ending(const request_call *call)
     return ".et";
 }
 
-/* The texts that an option holds. */
+/* The texts that an option contains. */
 static request_texts read_texts(const request_call *call, const request_option *o,
                                 const char **one)
 {
@@ -151,7 +151,7 @@ static bool is_path(const char *text)
     return text[0] != '\0' && strcmp(text, "-") != 0 && !is_document;
 }
 
-/* Values of a plan, such as 2 of --tp 2, name no files. */
+/* Values of a plan, such as the 2 of --tp 2, do not name files. */
 static bool is_plan_key(const request_option *o)
 {
     for (int key = 0; key < HALLEY_N_PLAN_KEYS; key++)
@@ -231,7 +231,7 @@ static halley_status refuse_twin(request_call *call, const target *a, const targ
         b->path);
 }
 
-/* An absolute path without links of where a new file would be; the caller's, to free. */
+/* The absolute path, without links, that a new file would have; the caller frees it. */
 static char *resolve_new(const char *path)
 {
     strbuf whole = {0};
@@ -247,10 +247,10 @@ static char *resolve_new(const char *path)
     strbuf named = {0};
     strbuf_printf(&named, "%s/%s", folder, slash == NULL ? path : slash + 1);
     free(folder);
-    return named.at; /* NULL when memory ran out: the writer says so */
+    return named.at; /* NULL if memory ran out: the writer reports it */
 }
 
-/* SQLite keeps these next to a store. */
+/* True for the files that SQLite keeps next to a store. */
 static bool is_of_store(const char *store, const char *path)
 {
     const size_t n = strlen(store);
@@ -259,7 +259,7 @@ static bool is_of_store(const char *store, const char *path)
             strcmp(path + n, "-journal") == 0);
 }
 
-/* Would the output be a file of the set that is written to a prefix or a folder? */
+/* True if the output would be a file of the set that is written to a prefix or folder. */
 static bool is_in_set(const target *set, const char *prefix, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -302,8 +302,8 @@ static const named_file *find_same(const named_files *in, const named_files *of)
     return NULL;
 }
 
-/* A study names models and clusters, a script its configuration: files that are read,
- * though no word of the call says so. */
+/* A study names models and clusters; a script names its configuration. These files are
+ * read, although the call does not name them. */
 static halley_status check_mentions(request_call *call, const target *output,
                                     const targets *sources, halley_error *err)
 {
@@ -348,8 +348,8 @@ static halley_status check_output(request_call *call, const targets *outputs, si
     return status;
 }
 
-/* The folder of a report, a timeline or a store is there: said before the work, not after
- * it. Folders of sets of traces (--out) are made. */
+/* Check that the folder of a report, a timeline or a store exists, before the work
+ * starts. Folders for sets of traces (--out) are created. */
 static halley_status check_folder(const target *output, halley_error *err)
 {
     char folder[PATH_MAX];
@@ -367,7 +367,7 @@ static halley_status check_folder(const target *output, halley_error *err)
                      output->path);
 }
 
-/* Names that begin with a dot are the server's own, and unfinished files. */
+/* Names that begin with a dot belong to the server, or are unfinished files. */
 static bool is_hidden(const char *path)
 {
     return path[0] == '.' || strstr(path, "/.") != NULL;

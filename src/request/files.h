@@ -1,29 +1,30 @@
 /*
- * request/files.h - no call may write over what it reads, or twice to one place.
+ * request/files.h - no call may overwrite what it reads, or write twice to one place.
  *
- * Outputs are the options with `writes` and, of a verb with `writes_last`, the last
- * argument; everything else that names a file is an input. Files are compared by device
- * and inode, so that links and other spellings of a path are found. A path may also be a
- * folder or the prefix of a set of traces: then its files are compared. Files that a
- * study, a cluster file or a script names are inputs, too (request/mention.h).
+ * Outputs are the options with `writes` and, for a verb with `writes_last`, the last
+ * argument. Everything else that names a file is an input. Files are compared by device
+ * and inode, so links and other spellings of a path are found. If a path is a folder or
+ * the prefix of a set of traces, its files are compared. Files that a study, a cluster
+ * file or a script names are inputs, too (request/mention.h).
  */
 #ifndef REQUEST_FILES_H
 #define REQUEST_FILES_H
 
 #include "request/verb.h"
 
-/* Before anything is written. Wrong usage names the option, the file and the remedy.
- * Verbs with an option "force" let it replace what they read. */
+/* Call this before anything is written. The usage error names the option, the file and
+ * the remedy. Verbs with an option "force" may replace what they read. */
 halley_status request_files_check(request_call *call, halley_error *err);
-/* The same for what a program prints: no file of the call is its standard output. */
+/* The same for the output of a program: no file of the call may be its standard output.
+ */
 halley_status request_files_check_stdout(request_call *call, halley_error *err);
 
-/* What a call of a stranger may not do: name files outside the root
- * (base/file/file_root.h) or hidden ones in it, and with `read_only` write any. One
- * sentence names the option. */
+/* Check a call that comes from a stranger. It may not name files outside the root
+ * (base/file/file_root.h) or hidden files in it. With `read_only` it may not write any.
+ * The error names the option. */
 halley_status request_files_permit(request_call *call, bool read_only, halley_error *err);
 
-/* Options that many verbs on traces have, each with what differs. */
+/* Options that many verbs on traces have, each with its differences. */
 #define REQUEST_OUT_OPTION(type, member, what, text, default_, example_)                 \
     {                                                                                    \
         .name = "out", .letter = 'o', .kind = REQUEST_TEXT, .writes = true,              \
@@ -51,7 +52,7 @@ halley_status request_files_permit(request_call *call, bool read_only, halley_er
         .doc = "overwrite OUT if it exists"                                              \
     }
 
-/* The option of verbs that may replace their own source. */
+/* The option of verbs that may replace their own input. */
 #define REQUEST_FORCE_OPTION(type, member)                                               \
     {                                                                                    \
         .name = "force", .kind = REQUEST_FLAG, .offset = offsetof(type, member),         \

@@ -18,7 +18,7 @@ static uint64_t find_given_keys(const request_call *call)
     return given;
 }
 
-/* A launch file by its path or as a document; *out NULL: it is none. */
+/* Open a launch file by its path or as a document; *out is NULL if it is none. */
 static halley_status open_launch_file(halley_launch **out, const char *text,
                                       const halley_launch_opts *opts, halley_error *err)
 {
@@ -59,7 +59,7 @@ halley_status design_launch_open(halley_launch **out, const request_call *call,
     return HALLEY_OK;
 }
 
-/* Presets of clusters whose name or NPU has the word. */
+/* List the presets of clusters whose name or NPU contains the word. */
 static void list_clusters_with(char *to, size_t size, const char *word)
 {
     char name[HALLEY_NAME];
@@ -109,7 +109,7 @@ halley_status design_launch_cluster(char *to, size_t size, request_call *call,
     return HALLEY_OK;
 }
 
-/* Say where the command line overrides the file. */
+/* Note where the command line overrides the file. */
 static void note_differences(const request_call *call, const design_options *o,
                              const halley_launch *launch)
 {
@@ -146,7 +146,8 @@ halley_status design_launch_plan(halley_plan *plan, uint64_t *given, request_cal
                                  halley_error *err)
 {
     bool is_launch;
-    /* a search may change what the model's file says: its keys are not given */
+    /* A search may change what the model's file sets, so its keys do not count as given.
+     */
     TRY(apply_launch_file(plan, NULL, call, o, o->model, n_npus, &is_launch, err));
     if (o->plan == NULL)
         return HALLEY_OK;

@@ -1,4 +1,4 @@
-/* request/mention.c - does a file name another one? */
+/* request/mention.c - whether a file names another one. */
 #include "request/mention.h"
 
 #include "base/file/file_root.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 3 };
 
-/* What ends a word in YAML, JSON, TOML and shell. */
+/* Characters that end a word in YAML, JSON, TOML and shell. */
 static bool is_between_words(char c)
 {
     return (unsigned char)c <= ' ' || strchr("\"'`,;:=(){}[]<>|&", c) != NULL;
@@ -26,7 +26,7 @@ static bool read_text(strbuf *out, const char *path)
         strbuf_add(out, (str){part, n});
     fclose(file);
     return !out->failed && out->n <= MOST_BYTES &&
-           memchr(out->at, '\0', out->n) == NULL; /* else it is no text */
+           memchr(out->at, '\0', out->n) == NULL; /* else it is not a text file */
 }
 
 /* The next word of the text, without comments; false at its end. */
@@ -50,7 +50,8 @@ static bool take_word(str *text, str *word)
     return n > 0;
 }
 
-/* The word as a path, as it is or from the folder of the file that names it. */
+/* Make a path of the word, as it is or relative to the folder of the file that names it.
+ */
 static bool make_path(char to[PATH_MAX], str word, const char *from, bool in_folder)
 {
     const char *slash = strrchr(from, '/');

@@ -1,6 +1,6 @@
 /*
- * Options by their texts: the words of a command line and the values of a request are
- * stored by the same functions, with the same limits and the same sentences.
+ * Sets options from texts. The words of a command line and the values of a request go
+ * through the same functions, with the same limits and the same error messages.
  */
 #include "base/error.h"
 #include "base/number/number.h"
@@ -101,7 +101,7 @@ static halley_status store_choice(const setting *s)
     return refuse_choice(s);
 }
 
-/* The first text replaces what the defaults have. */
+/* The first text replaces the defaults. */
 static halley_status store_texts(const setting *s)
 {
     request_texts list;
@@ -110,7 +110,7 @@ static halley_status store_texts(const setting *s)
     if (!request_given(s->call, s->option->name))
         list.n = 0;
     const char **at = (const char **)(uintptr_t)list.at;
-    if ((list.n & (list.n - 1)) == 0) { /* the room is the next power of two */
+    if ((list.n & (list.n - 1)) == 0) { /* capacity grows in powers of two */
         at = arena_array(s->memory, list.n > 0 ? 2 * list.n : 1, sizeof *at);
         if (at == NULL)
             return error_nomem(s->err);

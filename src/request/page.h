@@ -1,5 +1,4 @@
-/* request/page.h - a result of a verb as a page (report/page.h): what it writes as JSON,
- * drawn. */
+/* request/page.h - a result of a verb as a page (report/page.h), which draws its JSON. */
 #ifndef REQUEST_PAGE_H
 #define REQUEST_PAGE_H
 
@@ -14,7 +13,7 @@
         .by_default = "none", .example = "report.html"                                   \
     }
 
-/* What writes the result of `what` as JSON to call->out. */
+/* A function that writes the result of `what` as JSON to call->out. */
 typedef halley_status request_json_writer(const request_call *call, const void *what,
                                           halley_error *err);
 
@@ -25,7 +24,7 @@ typedef struct request_page {
     str columns; /* of a timeline; may be empty */
 } request_page;
 
-/* Nothing when `path` is NULL. */
+/* Does nothing if `path` is NULL. */
 halley_status request_page_save(const request_call *call, const char *path,
                                 const request_page *page, halley_error *err);
 

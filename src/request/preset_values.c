@@ -1,10 +1,14 @@
 /*
  * request/preset_values.c - the numbers of presets with their sources.
  *
- * A preset is a YAML file with a map `sources`. The source of the value a.b is, in this
- * order: that of "a.b"; of the list entry that holds it ("host" of memory.host.capacity);
- * of "b", unless b is also a key of the file itself; of "a", also without what follows
- * the last '-' ("gemm" for gemm-fp8); and at last that of "all".
+ * A preset is a YAML file with a map `sources`. The source of the value a.b is the first
+ * of these entries that exists:
+ *
+ *   - "a.b";
+ *   - the name of the list entry that contains it ("host" for memory.host.capacity);
+ *   - "b", unless b is also a top-level key of the file;
+ *   - "a", then "a" without its parts after each '-' ("gemm" for gemm-fp8);
+ *   - "all".
  */
 #include "request/preset_values.h"
 
@@ -24,7 +28,7 @@ typedef struct value_writer {
     const conf_node *root, *sources;
 } value_writer;
 
-/* Where a value stands. */
+/* The position of a value in the file. */
 typedef struct value_place {
     char key[MOST_KEY];
     str first, item, last; /* top-level key, name of a list entry, key of the value */
@@ -60,7 +64,7 @@ static str choose_source(const value_writer *w, const value_place *at)
     return source.n > 0 ? source : find_source(w, STR("all"));
 }
 
-/* The unit that results have for a kind of quantity. */
+/* The unit of results for a kind of quantity. */
 static const char *name_unit(units_kind kind)
 {
     static const char *const names[UNITS_N_KINDS] = {
@@ -72,7 +76,7 @@ static const char *name_unit(units_kind kind)
     return names[kind];
 }
 
-/* A number, with the unit that its text has; false: it is a word. */
+/* Read a number, with the unit that its text has; false: it is a word. */
 static bool read_number(double *out, const char **unit, const conf_node *node)
 {
     *unit = NULL;
@@ -108,10 +112,10 @@ static void write_scalar(const value_writer *w, const value_place *at,
     report_json_end(w->j);
 }
 
-/* A place inside of `at`. */
+/* A position inside of `at`. */
 static value_place enter_place(const value_place *at, str key, bool is_item)
 {
-    value_place in = *at; /* presets are ours: their keys fit */
+    value_place in = *at; /* presets are part of halley: their keys fit */
     const size_t used = strlen(at->key) + (at->key[0] != '\0');
     const size_t room = sizeof in.key - 1 - used;
     const size_t n = key.n < room ? key.n : room;
@@ -128,7 +132,7 @@ static value_place enter_place(const value_place *at, str key, bool is_item)
     return in;
 }
 
-/* As deep as presets are: the parser allows 64 levels. */
+/* The recursion is as deep as the preset; the parser allows 64 levels. */
 static void write_node(const value_writer *w, const value_place *at,
                        const conf_node *node)
 {

@@ -9,9 +9,10 @@
 #include "report/json.h"
 
 /*
- * The member "values" of an open object: every value of the preset `name` in `folder`
- * ("npus"), in the order of its file. Maps and lists are flattened, so that a key is a
- * path ("memory.hbm.bandwidth"); of a model, what halley computes comes last.
+ * Write the member "values" of an open object: every value of the preset `name` in
+ * `folder` ("npus"), in the order of its file. Maps and lists are flattened, so that a
+ * key is a path ("memory.hbm.bandwidth"). For a model, the numbers that halley computes
+ * come last.
  */
 halley_status request_write_preset_values(report_json *j, const char *folder,
                                           const char *name, halley_error *err);

@@ -1,4 +1,4 @@
-/* The public reports: names and memory of the public interface over report/. */
+/* The public report functions: a wrapper over report/ with public names and memory. */
 #include "halley/report.h"
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ static halley_status open_text(text_stream *s, halley_error *err)
     return s->to != NULL ? HALLEY_OK : error_nomem(err);
 }
 
-/* Gives the text away when everything went well; else frees it. */
+/* Hand the text to the caller if everything succeeded; else free it. */
 static halley_status close_text(char **out, text_stream *s, halley_status status,
                                 halley_error *err)
 {

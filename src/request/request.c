@@ -1,6 +1,6 @@
 /*
- * A request from its text to its reply: find the verb, store each key as the option of
- * that name, run, and put the result or the error into an envelope.
+ * Answers a request: find the verb, store each key as the option of that name, run the
+ * verb, and put the result or the error into an envelope.
  */
 #include "halley/request.h"
 
@@ -35,7 +35,7 @@ static halley_status refuse_request(request_reader *r, request_code code,
     return error_set(r->err, HALLEY_EINVAL, "%s", text);
 }
 
-/* "trace info" is "trace.info". */
+/* True if the request "trace.info" names the verb "trace info". */
 static bool is_verb_named(const request_verb *verb, str name)
 {
     if (strlen(verb->name) != name.n)
@@ -48,7 +48,7 @@ static bool is_verb_named(const request_verb *verb, str name)
     return true;
 }
 
-/* The verb that a request names, without its reader; NULL when there is none. */
+/* The verb that a request names; NULL if there is none. */
 static const request_verb *find_named_verb(str name)
 {
     for (size_t i = 0; request_verbs[i] != NULL; i++)
@@ -88,13 +88,13 @@ static halley_status find_verb(request_reader *r)
     return r->call.verb != NULL ? HALLEY_OK : refuse_verb(r, name->text);
 }
 
-/* Options that choose the form of the output; a request always gets JSON. */
+/* True for options that choose the form of the output; a request always gets JSON. */
 static bool is_form(const char *name)
 {
     return strcmp(name, "json") == 0 || strcmp(name, "csv") == 0;
 }
 
-/* The option that a key names: with _ for -. */
+/* The option that a key names, with _ for -. */
 static const request_option *find_option(const request_verb *verb, str key)
 {
     char name[64];
@@ -135,7 +135,7 @@ static halley_status print_request_value(const char **out, request_reader *r,
                                          const conf_node *node)
 {
     if (node->kind == CONF_SCALAR) {
-        *out = node->text.at; /* terminated: the tree copies texts */
+        *out = node->text.at; /* terminated, because the tree copies texts */
         return HALLEY_OK;
     }
     strbuf text = {0};
@@ -199,7 +199,7 @@ static halley_status store_option(request_reader *r, const request_option *optio
     return HALLEY_OK;
 }
 
-/* Positional arguments of the command, by their keys. */
+/* Store a positional argument of the command by its key. */
 static halley_status store_argument(request_reader *r, str key, const conf_node *node)
 {
     if (node->kind == CONF_NULL)
@@ -232,7 +232,7 @@ static bool is_argument_key(const request_verb *verb, str key)
     return false;
 }
 
-/* Arguments in the order of the command, whatever their order in the request. */
+/* Store arguments in the order of the command, whatever their order in the request. */
 static halley_status store_arguments(request_reader *r)
 {
     const request_verb *verb = r->call.verb;
@@ -322,7 +322,7 @@ const char *request_code_word(request_code code)
     return words[code];
 }
 
-/* What follows "did you mean" or the last semicolon of a sentence is what to do. */
+/* The hint of an error message: the text after "did you mean" or the last semicolon. */
 static str find_hint(str sentence)
 {
     static const char mark[] = ", did you mean ";
@@ -337,7 +337,7 @@ static str find_hint(str sentence)
 
 static void print_error(strbuf *to, request_code code, const halley_error *err)
 {
-    char word[64]; /* topology files have code words of their own */
+    char word[64]; /* topology files have their own code words */
     const char *own = halley_topology_error_code(err, word, sizeof word);
     strbuf_printf(to, "{\"ok\": false, \"error\": {\"code\": \"%s\", \"message\": ",
                   own != NULL ? own : request_code_word(code));
@@ -358,7 +358,7 @@ static void print_error(strbuf *to, request_code code, const halley_error *err)
     strbuf_add(to, STR("}}\n"));
 }
 
-/* The result without its final newline, in the envelope. */
+/* Put the result into the envelope, without its final newline. */
 static void print_result(strbuf *to, str result)
 {
     if (str_ends(result, STR("\n")))
@@ -406,7 +406,7 @@ void request_reader_fini(request_reader *r)
     arena_fini(&r->memory);
 }
 
-/* The name by which the parser knows the request is of no use to anybody. */
+/* Remove the parser's name for the request, which is useless to the user. */
 static void forget_request_name(halley_error *err)
 {
     if (strcmp(err->file, "request.json") == 0)

@@ -1,4 +1,4 @@
-/* Copies of pipes in memory files, which have a path as long as they are open. */
+/* Copies pipes into memory files, which have a path while they are open. */
 #include "request/spool.h"
 
 #include "base/error.h"
@@ -17,8 +17,8 @@ static bool is_pipe(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
-/* *path, if it names a pipe, becomes the path of a copy of at most `most` bytes; 0 = as
- * many as the limit of memory. */
+/* If *path names a pipe, replace it with the path of a copy of at most `most` bytes. 0 =
+ * the limit of memory applies. */
 static halley_status spool_path(request_spool *spool, const char **path, uint64_t most,
                                 halley_error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * request/spool.h - pipes as documents. A model, plan or study file is opened more than
- * once (to see what it is, then to read it), and a pipe (`<(...)`, /dev/stdin) gives its
- * bytes only once. So what an option or argument names is read into memory first, and the
- * call gets the path of that.
+ * once: to recognise it, then to read it. A pipe (`<(...)`, /dev/stdin) delivers its
+ * bytes only once. So its content is read into memory first, and the call gets the path
+ * of that copy.
  */
 #ifndef REQUEST_SPOOL_H
 #define REQUEST_SPOOL_H
@@ -25,7 +25,7 @@ typedef struct request_spool {
 /* Replace the pipes among the call's documents; {0} is an empty spool. */
 halley_status request_spool_fill(request_spool *spool, request_call *call,
                                  halley_error *err);
-/* Free the copies; an error names what the user named. */
+/* Free the copies. In an error, the user's name replaces that of the copy. */
 void request_spool_fini(request_spool *spool, halley_error *err);
 
 #endif

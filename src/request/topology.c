@@ -33,7 +33,7 @@ double request_round_gbps(double bw_Bps)
     return round(bw_Bps * 8e-9 * 1e6) / 1e6;
 }
 
-/* Values that print alike are one entry. */
+/* Values that print the same share an entry. */
 static void write_bins(report_json *j, const char *key, const halley_topology_bin *bins,
                        size_t n, double unit)
 {
@@ -115,7 +115,7 @@ static void write_bill(report_json *j, const char *key, const halley_topology_re
     report_json_end(j);
 }
 
-/* Closed forms of 1 GB per NPU; absent where rates are unknown. */
+/* Closed forms for 1 GB per NPU; absent if rates are unknown. */
 static void write_collectives(report_json *j, const halley_topology_report *r)
 {
     report_json_flat_object(j, "oversubscription");
@@ -307,7 +307,8 @@ halley_status request_topology_table(const request_call *call,
     return request_table_write(call, t, "properties", form, err);
 }
 
-/* A cluster file says what NPU or nodes it has; a file of a network alone does not. */
+/* True for a cluster file, which states its NPU or nodes. A file of a network alone does
+ * not. */
 static bool is_cluster_file(const char *path)
 {
     conf_file file;
@@ -337,7 +338,7 @@ static halley_status load_cluster_network(halley_topology **out, request_call *c
     return status;
 }
 
-/* A preset, "NAME:N", "FILE:N", or a file that describes a cluster. */
+/* True for a preset, "NAME:N", "FILE:N", or a file that describes a cluster. */
 static bool names_cluster(const request_topology_source *source, const char *path)
 {
     if (source->format != NULL || strcmp(path, "-") == 0)

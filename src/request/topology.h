@@ -1,4 +1,4 @@
-/* request/topology.h - what the commands on networks share. */
+/* request/topology.h - code that the commands on networks share. */
 #ifndef REQUEST_TOPOLOGY_H
 #define REQUEST_TOPOLOGY_H
 
@@ -56,24 +56,23 @@ typedef struct request_topology_choice {
 } request_topology_choice;
 extern const request_option request_topology_options[];
 
-/* Gb/s, rounded to 1e-6, so that sums of doubles print as the numbers they are. */
+/* Gb/s, rounded to 1e-6, so that sums of doubles print as round numbers. */
 double request_round_gbps(double bw_Bps);
 
-/* Load a file, or the description itself, with the links that the user set. */
+/* Load a file, or the description itself, and apply the links that the user set. */
 halley_status request_topology_load(halley_topology **out, request_call *call,
                                     const request_topology_source *source,
                                     const char *path, halley_error *err);
-/* Warnings about an imported file, as notes. */
+/* Report warnings about an imported file as notes. */
 void request_topology_warn(const request_call *call, const halley_topology *topology);
-/* Load and measure; both are the caller's. Warnings become
- * notes. */
+/* Load and measure; the caller owns both. Warnings become notes. */
 halley_status request_topology_measure(halley_topology_report **out,
                                        halley_topology **topology, request_call *call,
                                        const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err);
 /* What `topology show` may add to a report. Valid when zeroed. */
 typedef struct request_topology_extra {
-    const double *sizes; /* of collectives, B per NPU */
+    const double *sizes; /* sizes of collectives, B per NPU */
     size_t n_sizes;
     const halley_topology_drawing *drawing; /* NULL: none */
 } request_topology_extra;

@@ -126,7 +126,7 @@ void request_topology_write_drawing(report_json *j, const halley_topology_drawin
     report_json_end(j);
 }
 
-/* Of `size_bytes` per NPU; negative: unknown. */
+/* Time for `size_bytes` per NPU; negative: unknown. */
 static double scale_time(double time_1gb_s, double fixed_s, double size_bytes)
 {
     return time_1gb_s < 0 ? -1 : fixed_s + (time_1gb_s - fixed_s) * size_bytes / 1e9;

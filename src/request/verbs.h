@@ -4,9 +4,9 @@
 
 #include "request/verb.h"
 
-/* The verbs that are also commands, in the order of the help: one a line, so that a new
- * one is one line. Commands that are no requests stand between the two lists and after
- * them (cli/commands.c). */
+/* The verbs that are also commands, in the order of the help. There is one per line, so
+ * that a new one adds one line. Commands that are no requests come between the two lists
+ * and after them (cli/commands.c). */
 /* clang-format off */
 #define REQUEST_TRACE_VERBS(ROW)                                                         \
     ROW(trace_info)                                                                      \
@@ -50,7 +50,7 @@ REQUEST_DECLARE_VERB(version)
 
 #define REQUEST_VERB_ROW(name) &request_verb_##name,
 
-/* All of them that a request may name, in the order of the help; ends with NULL. */
+/* All verbs that a request may name, in the order of the help; ends with NULL. */
 extern const request_verb *const request_verbs[];
 
 #endif

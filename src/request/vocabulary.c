@@ -1,6 +1,6 @@
 /*
  * The table of keys. Units are SI base units; shares are fractions from 0 to 1. Reports
- * on networks have the units of that trade (Gb/s, ns).
+ * on networks use the units of that field (Gb/s, ns).
  */
 #include "request/vocabulary.h"
 
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* One a line, so that a new one is one line. */
+/* There is one key per line, so that a new one adds one line. */
 /* clang-format off */
 static const request_key keys[] = {
     {"warnings", REQUEST_IS_LIST, NULL, "what the user should know about this result; a list of sentences", "*", NULL, 0},
@@ -671,8 +671,8 @@ static bool has_own_row(const char *plan_key)
     return false;
 }
 
-/* *i counts past the keys of plans: the key of the plan without a row of its own that
- * comes there. False past the last. */
+/* *i counts on after the keys of plans. Set it to the plan key without its own row at
+ * that position; false after the last. */
 static bool find_bare_key(size_t *i)
 {
     size_t left = *i - HALLEY_N_PLAN_KEYS;

@@ -1,11 +1,11 @@
 /*
- * request/vocabulary.h - every key of a JSON result, listed once: unit, meaning, which
- * commands write it, and the word for the same thing in YAML files and expressions.
- * `halley help json`, halley-json(5) and the schema are made from it;
- * tools/test/check-json fails on a key that is not here.
+ * request/vocabulary.h - every key of a JSON result, listed once: unit, meaning, the
+ * commands that write it, and its name in YAML files and expressions. `halley help json`,
+ * halley-json(5) and the schema are made from it. tools/test/check-json fails on a key
+ * that is missing here.
  *
- * To add a key: a row in vocabulary.c. A key inside an object whose keys would be taken
- * for others (parts_s, memory_bytes, import, explain, plan) is written with its object
+ * To add a key: a row in vocabulary.c. Keys of some objects (parts_s, memory_bytes,
+ * import, explain, plan) could be confused with others; they are written with the object
  * and a dot. Plan keys come from the table of plans and need no row.
  */
 #ifndef REQUEST_VOCABULARY_H
@@ -42,7 +42,8 @@ typedef struct request_key {
     unsigned flags;
 } request_key;
 
-/* The i-th key; false past the last. Keys of plans come last; `name` holds theirs. */
+/* The i-th key; false after the last. Keys of plans come last; `name` holds their name.
+ */
 bool request_key_get(request_key *out, char name[64], size_t i);
 
 #endif

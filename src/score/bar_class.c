@@ -1,9 +1,9 @@
 /*
- * Classes of runs, and quantiles of their errors. A class is a kind of model, what is
- * known of the software, whether the device was among the runs fitted to, and what kind
- * of parallelism; where fewer than three sources are in a class, a wider one serves.
- * Within a class the runs of a source weigh 1 / sqrt(their number) each, so that 900 runs
- * of one source do not speak for all.
+ * Classes of runs, and quantiles of their errors. A class has four members: the kind of
+ * model, the knowledge about the software, whether the device was among the fitted runs,
+ * and the kind of parallelism. If a class has fewer than three sources, a wider class is
+ * used. Within a class, each run of a source weighs 1 / sqrt(number of its runs). 900
+ * runs of one source therefore do not dominate the class.
  */
 #include "score/bar_class.h"
 
@@ -79,7 +79,8 @@ static int by_bar_error(const void *a, const void *b)
     return x->source < y->source ? -1 : x->source > y->source;
 }
 
-/* The error that a share of the weight lies below; errors ascend. */
+/* The quantile: errors below it have a fraction `share` of the weight. Errors are
+ * ascending. */
 static double find_bar_quantile(const bar_error *sorted, size_t n, double share)
 {
     double total = 0, sum = 0;
@@ -94,7 +95,7 @@ static double find_bar_quantile(const bar_error *sorted, size_t n, double share)
     return sorted[n - 1].error;
 }
 
-/* Weigh errors that are sorted by source; how many sources there are. */
+/* Set the weights of errors that are sorted by source. Returns the number of sources. */
 static uint32_t weigh_sources(bar_error *at, size_t n)
 {
     uint32_t n_sources = 0;

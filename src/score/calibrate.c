@@ -1,8 +1,8 @@
 /*
- * Calibration: the constants a stack file lists under `fit`, fitted to all rows the stack
- * serves, with the error of the fit and of cross-validation by layout beside it. More
- * constants than layouts cannot be told apart and are refused: the list is cut from its
- * end, or, with fewer than three layouts, the fit is declined.
+ * Calibration: fits the constants that a stack file lists under `fit` to all rows that
+ * the stack serves. Reports the error of the fit and of cross-validation by layout. Fewer
+ * than three layouts, or more constants than layouts, are refused: the rows could not
+ * determine the constants.
  */
 #include "halley/score.h"
 #include "score/fit.h"
@@ -37,7 +37,7 @@ static double mean_calibration_error(const score_rows *rows, const uint32_t *at,
     return n ? 100 * sum / (double)n : 0;
 }
 
-/* Errors summed up for models without and with experts. */
+/* Sum up the errors, separately for models without and with experts. */
 static void add_errors(halley_stack *to, const score_rows *rows, const uint32_t *at,
                        size_t n, const halley_stack *stack)
 {

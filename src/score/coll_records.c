@@ -1,10 +1,10 @@
 /*
  * Published collectives, one record each, with the hardware in free text. The
- * accelerator's name gives the link, the description of the network the fabric and its
- * cards; a record that states neither is taken as eight A100 a node with 100 GB/s out of
- * it, which its plateau fits. Bus bandwidths become times. A timing loop in Python adds
- * 20 us a call (measured beside nccl-tests on one B200 node). Two sets: inside a node,
- * between nodes.
+ * accelerator's name determines the link. The description of the network determines the
+ * fabric and its cards. A record that states neither is assumed to use eight A100 per
+ * node with 100 GB/s out of the node, which fits its plateau. Bus bandwidths are
+ * converted to times. A timing loop in Python adds 20 us per call (measured against
+ * nccl-tests on one B200 node). There are two sets: inside a node, and between nodes.
  */
 #include "base/array.h"
 #include "base/number/number.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 
 static const double loop_s = 20e-6;
-static const double warm_bytes = 262144; /* smaller ones time the first connection */
+static const double warm_bytes = 262144; /* smaller: dominated by connecting */
 
 typedef struct names {
     const char *part, *preset;
@@ -59,7 +59,7 @@ static double number_of(const conf_node *map, const char *key)
     return number_read(text_of(map, key), &value) ? value : 0;
 }
 
-/* "8x400G": bytes a second of a node's cards; 0 when not written so. */
+/* "8x400G": bytes per second of a node's cards; 0 if not in this form. */
 static double cards_Bps(str text)
 {
     for (size_t i = 1; i + 1 < text.n; i++) {
@@ -103,7 +103,7 @@ static bool read_coll_record_kind(coll_call *c, str metric, str id)
     return false;
 }
 
-/* The measured value as seconds; 0 when it is no time and no bandwidth. */
+/* The measured value in seconds; 0 if it is neither a time nor a bandwidth. */
 static double read_coll_record_value(const conf_node *row, const coll_call *c)
 {
     const double value = number_of(row, "value"), n = c->n;
@@ -133,7 +133,7 @@ static halley_status read_wires(record *r, const conf_node *hardware, const char
     return HALLEY_OK;
 }
 
-/* NULL in *why: the record is complete. */
+/* *why is NULL if the record is complete. */
 static halley_status read_record(record *r, const char **why, const conf_node *row,
                                  halley_error *err)
 {

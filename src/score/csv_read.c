@@ -1,4 +1,4 @@
-/* Tables of measured products and collectives, told apart by their first line. */
+/* Reads tables of measured matmuls and collectives. The first line shows which it is. */
 #include "score/csv_read.h"
 
 #include "base/error.h"

@@ -1,7 +1,8 @@
 /*
- * Kernels and collectives against micro-benchmarks. Products are scored twice, all of
- * them and those above 1e9 FLOP, in bursts as they were measured (the clock does not sink
- * as far as in training). Repeats of one collective count once, by their geometric mean.
+ * Scores kernels and collectives against micro-benchmarks. Matmuls are scored twice: all
+ * of them, and those above 1e9 FLOP. They are priced as short bursts, as they were
+ * measured: the clock drops less than in training. Repeats of one collective count once,
+ * with their geometric mean.
  */
 #include "score/csv_sets.h"
 
@@ -21,13 +22,13 @@
 
 typedef struct point {
     char id[56];
-    double measured, predicted; /* log of the measured time while repeats are added up */
+    double measured, predicted; /* log of the measured time while repeats are added */
     uint32_t repeats;
     bool large;
 } point;
 typedef ARRAY(point) point_array;
 
-/* One output set being filled. */
+/* One output set while it is filled. */
 typedef struct bin {
     char name[HALLEY_NAME];
     uint32_t rows, unknown;

@@ -1,4 +1,4 @@
-/* score/csv_sets.h - measured products and collectives. */
+/* score/csv_sets.h - measured matmuls and collectives. */
 #ifndef SCORE_CSV_SETS_H
 #define SCORE_CSV_SETS_H
 
@@ -6,9 +6,10 @@
 #include "halley/score.h"
 
 /*
- * A CSV file of products (system,source,dtype,m,n,k,latency_ms) or collectives
- * (system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms), told apart by its
- * first line. One set per system and type; *sets is the caller's to free.
+ * Read a CSV file. Its first line shows whether it contains matmuls
+ * (system,source,dtype,m,n,k,latency_ms) or collectives
+ * (system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms). Makes one set per
+ * system and type. The caller frees *sets.
  */
 halley_status score_csv(halley_score_set **sets, size_t *n, const char *path,
                         halley_error *err);

@@ -1,18 +1,20 @@
 /*
- * Constants of devices from tables of measured products and collectives.
+ * Fits the constants of devices to tables of measured matmuls and collectives.
  *
- * Minimise the mean of sqrt(e^2 + d^2), e = log(predicted / measured) and d = 0.02 (large
- * products count four times: training is made of them), and a
- * weak pull towards where a constant was, over the logarithms of the constants (shares
- * that may be nought: over themselves). The tables' formulas choose between tiles
- * and protocols, so the sum has kinks; the search goes along one constant at a time with
- * a step of its own that grows on success and shrinks on failure, and needs no
- * derivative. A part of the shapes is kept aside, and the error on them is told.
+ * The fit minimises the mean of sqrt(e^2 + d^2), with e = log(predicted / measured) and d
+ * = 0.02, plus a weak pull towards the previous value of each constant. Large matmuls
+ * count four times, because training consists of them. The variables are the logarithms
+ * of the constants, or the constants themselves if they may be zero.
  *
- * Not fitted here, because no table has them: efficiency under the continuous load of
- * training (`sustained`, from training runs), `gemm-fp8` (a library that the table does
- * not have; of the GEMM study), attention, memory-share, misaligned, and the tuner of a
- * link, which is the library's own.
+ * The formulas choose between tiles and protocols, so the objective has kinks. The search
+ * therefore uses no derivatives. It changes one constant at a time. Each constant has its
+ * own step, which grows on success and shrinks on failure. A part of the shapes is held
+ * out, and the error on these is reported.
+ *
+ * Some constants are not fitted here, because no table contains them: efficiency under
+ * the continuous load of training (`sustained`, from training runs), attention,
+ * memory-share and misaligned. `gemm-fp8` is not fitted because the table lacks that
+ * library; it comes from the GEMM study. The tuner of a link belongs to the library.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -31,7 +33,7 @@
 #include <strings.h>
 
 static const double flat = 0.02, pull = 1e-4;
-static const double large_flop = 1e9, large_weight = 4; /* what training is made of */
+static const double large_flop = 1e9, large_weight = 4; /* training has large matmuls */
 enum { MAX_SWEEPS = 60 };
 
 typedef struct device {
@@ -39,13 +41,13 @@ typedef struct device {
     halley_link link;
 } device;
 
-/* One number of a file: where it stands there and here. */
+/* One number of a preset file: its place in the file and in memory. */
 typedef struct constant {
     const char *block, *key, *unit;
     double scale; /* of the unit */
     size_t offset;
-    double min, max; /* here */
-    bool linear;     /* may be nought */
+    double min, max; /* bounds of the value in memory */
+    bool linear;     /* may be zero */
     uint32_t size;   /* of an entry in a list of factors */
 } constant;
 
@@ -100,7 +102,7 @@ static const constant link_constants[] = {
 typedef struct sample {
     double mnk[3];
     coll_call coll;
-    double log_s; /* measured; while repeats are added up, their sum */
+    double log_s; /* log of the measured time; while repeats are added, their sum */
     uint32_t repeats;
     bool held;
 } sample;
@@ -108,9 +110,9 @@ typedef struct sample {
 typedef struct fitting {
     device d;
     const char *preset;
-    bool low; /* products of 8-bit types are fitted now */
+    bool low; /* the matmuls of 8-bit types are being fitted */
     bool collectives;
-    ARRAY(sample) samples[2]; /* 16-bit products or collectives; 8-bit products */
+    ARRAY(sample) samples[2]; /* [0]: 16-bit matmuls or collectives; [1]: 8-bit matmuls */
     map64 seen[2];
     const constant *constants[HALLEY_MAX_DEVICE]; /* those in the file */
     double start[HALLEY_MAX_DEVICE];
@@ -129,7 +131,8 @@ static bool is_ours(const fitting *f, const score_csv_row *row)
     return name && strcasecmp(name, f->preset) == 0;
 }
 
-/* Products: one shape in four is fitted, tables are large; collectives: three in four. */
+/* The fit uses one in four matmul shapes, because the tables are large, and three in four
+ * collectives. The rest are held out. */
 static bool keep_aside(const score_csv_row *row, uint64_t key)
 {
     return row->product ? key % 4 != 0 : key % 4 == 0;
@@ -190,7 +193,8 @@ static double predict_sample(const predictor *p, const sample *s)
                   : t;
 }
 
-/* Mean error of the samples kept aside or not, in percent; and what is minimised. */
+/* The mean error of the held-out samples or of the others, in percent; and the
+ * objective. */
 static double mean_device_error(const fitting *f, bool held, uint32_t *n)
 {
     const predictor p = predictor_of(f);
@@ -240,7 +244,7 @@ static double move_constant(const constant *c, double value, double step)
     const double to =
         c->linear ? value + step * (c->max - c->min) / 3 : value * exp(step);
     if (c->linear && to < 1e-3 * c->max)
-        return c->min; /* as good as nought */
+        return c->min; /* practically zero */
     return to < c->min ? c->min : to > c->max ? c->max : to;
 }
 
@@ -285,7 +289,7 @@ static void choose_device(fitting *f, str text, const constant *table, size_t n)
     }
 }
 
-/* The file's text with the new numbers, and what moved. */
+/* The file's text with the new numbers, and the list of changes. */
 static halley_status write_moves(halley_device_fit *out, strbuf *text, fitting *f,
                                  halley_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Numbers are exchanged in the text itself, so that comments, order and everything that
- * is not fitted stay as they are. Presets write each map on lines of its own and close it
- * with the first "}" or "]" behind its name.
+ * Numbers are replaced in the text itself. Comments, order and everything that is not
+ * fitted stay unchanged. Presets write each map on lines of its own and close it with the
+ * first "}" or "]" after its name.
  */
 #include "score/device_text.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What stands behind "name:" at the left margin, to the end of its map or line. */
+/* The text after "name:" at the left margin, up to the end of its map or line. */
 static str region_of(str text, const char *name)
 {
     char mark[64];

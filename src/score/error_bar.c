@@ -1,7 +1,8 @@
 /*
- * The error bar of a design, looked up in data/error-bars.yaml: the narrowest class of
- * comparable runs that has three sources. A chip or a kind of model of which no run was
- * ever compared gets one and a half times the bar of its class, and says so.
+ * The error bar of a design, looked up in data/error-bars.yaml. It is the bar of the
+ * narrowest class of comparable runs that has three sources. If no run of a chip or of a
+ * kind of model was ever compared, the bar is 1.5 times that of its class. The result
+ * reports this.
  */
 #include "halley/error_bar.h"
 
@@ -22,7 +23,7 @@ typedef struct class_text {
     double typical, bound;
     uint32_t runs, sources;
 } class_text;
-/* The words of a class, each with one more for "not told apart". */
+/* The words of a class's members; "any" = the member does not matter. */
 static const char *const kinds[] = {"any", "dense", "moe", "tpu", "other", NULL};
 static const char *const stacks[] = {"any", "known", "family", "unknown", NULL};
 static const char *const devices[] = {"any", "fitted", "unfitted", NULL};
@@ -45,7 +46,7 @@ static const conf_field class_fields[] = {
     CLASS("sources", CONF_TYPE_U32, UNITS_COUNT, sources, "sets of runs"),
 };
 
-/* Is a text among the items of map.key? */
+/* True if a text is among the items of map.key. */
 static bool has_item(const conf_node *map, const char *key, const char *text)
 {
     const conf_node *list = conf_find(map, key);
@@ -126,8 +127,8 @@ const char *bar_family_name(const halley_model *model, const halley_plan *plan)
     return plan->lora > 0 ? "adapters" : names[model->family];
 }
 
-/* Other runs make the bar of devices that were not fitted to: never narrower than that of
- * those which were. */
+/* The bars of devices that were not fitted come from other runs. They are never narrower
+ * than those of fitted devices. */
 static halley_status widen_unfitted(halley_error_bar *out, const conf_file *file,
                                     bar_class class, halley_error *err)
 {
@@ -152,7 +153,7 @@ static halley_status find_bar_in_file(halley_error_bar *out, const conf_file *fi
     else if (stack->framework[0] != '\0')
         class.stack = BAR_FAMILY;
     if (class.kind == BAR_OTHER)
-        class.stack = BAR_UNKNOWN; /* families have constants of their own */
+        class.stack = BAR_UNKNOWN; /* families have their own constants */
     class.device =
         known == NULL || has_item(known, "npus", npu) ? BAR_FITTED : BAR_UNFITTED;
     TRY(read_bar(out, file, class, err));

@@ -1,13 +1,15 @@
 /*
- * The table of error bars. Every run is predicted several times by constants that had not
- * seen it: its stack fitted without its layout's fold, without its set, without its
- * device, without its release; and by the defaults, as if its software were unknown. The
- * absolute errors are kept by class, and their quantiles are the bars.
+ * Makes the table of error bars. Every run is predicted several times by constants that
+ * were not fitted to it. Its stack is fitted without its layout's fold, without its set,
+ * without its device, and without its release. It is also predicted by the defaults, as
+ * if its software were unknown. The absolute errors are collected by class. Their
+ * quantiles are the error bars.
  *
- *   stack known, device fitted      layout and set left out
- *   stack known, device not fitted  device left out
- *   another release known           release left out, and stacks of other releases
- *   stack unknown                   defaults
+ *   Class                            predicted by
+ *   Stack known, device fitted       fits without the layout's fold, and without the set.
+ *   Stack known, device not fitted   fits without the device.
+ *   Another release known            fits without the release, stacks of other releases.
+ *   Stack unknown                    the defaults.
  */
 #include "score/error_bars.h"
 
@@ -45,7 +47,7 @@ static bool is_timed(const score_row *row)
     return row->skip[0] == '\0' && row->step_s > 0;
 }
 
-/* What is left out with a row. */
+/* The group that is left out together with a row. */
 typedef enum left_out { LEFT_FOLD, LEFT_SET, LEFT_DEVICE, LEFT_RELEASE, N_LEFT } left_out;
 
 static uint64_t bars_group_of(const score_row *row, left_out what)
@@ -74,7 +76,7 @@ static halley_status add_error(maker *m, const score_row *row, const halley_stac
     const double predicted = score_predict(&m->rows, row, stack);
     class.stack = (uint8_t)knowledge;
     class.device = (uint8_t)device;
-    /* Other kinds have one set each: there a device is a source. */
+    /* Other kinds of models have one set each. There each device counts as a source. */
     char source[HALLEY_NAME * 2 + 2];
     snprintf(source, sizeof source, "%s|%s", row->set,
              class.kind == BAR_OTHER ? row->npu : "");
@@ -121,8 +123,8 @@ static bool has_group(const uint64_t *groups, size_t n, uint64_t group)
     return false;
 }
 
-/* Of two sets either one is half of what a stack knows: leaving it out tells nothing of a
- * stack that is known. */
+/* With only two sets, each is half of what a stack was fitted to. Leaving one out then
+ * shows nothing about a stack that is known. */
 static bool has_enough_sets(const maker *m, uint32_t k)
 {
     uint64_t sets[LEAST_SETS];
@@ -156,7 +158,8 @@ static halley_status leave_out_each(maker *m, uint32_t k, left_out what,
     return status;
 }
 
-/* Runs of one release predicted by the stacks of other releases of that software. */
+/* Predict the runs of one release with the stacks of other releases of the same
+ * software. */
 static halley_status swap_releases(maker *m, halley_error *err)
 {
     const score_rows *rows = &m->rows;
@@ -189,7 +192,7 @@ static halley_status collect_bar_errors(maker *m, halley_error *err)
 {
     for (uint32_t k = 0; k < m->rows.stacks.n; k++) {
         if (m->rows.stacks.at[k].n_fit == 0)
-            continue; /* nobody's: defaults */
+            continue; /* no stack file: defaults */
         for (int what = 0; what < N_LEFT; what++)
             TRY(leave_out_each(m, k, (left_out)what, err));
     }
@@ -197,7 +200,7 @@ static halley_status collect_bar_errors(maker *m, halley_error *err)
     return use_defaults(m, err);
 }
 
-/* Is the class one that a design is looked up in? */
+/* True if a design may be looked up in this class. */
 static bool is_reached(bar_class c)
 {
     if (c.kind == BAR_ANY)
@@ -209,7 +212,7 @@ static bool is_reached(bar_class c)
 static uint32_t list_classes(bar_class *to, uint32_t most)
 {
     uint32_t n = 0;
-    (void)most; /* only asserted */
+    (void)most; /* used only by assert */
     for (uint32_t kind = 0; kind <= BAR_N_KINDS; kind++)
         for (uint32_t stack = 0; stack < BAR_N_STACKS; stack++)
             for (uint32_t device = 0; device <= BAR_N_DEVICES; device++)
@@ -260,7 +263,7 @@ static uint32_t write_bars_classes(file_output *to, const maker *m, bar_error *s
     return written;
 }
 
-/* The bar that an error's own class has without its source; false: there is none. */
+/* The bar of an error's own class, computed without the error's source. False if none. */
 static bool find_bar(bar_quantiles *out, const maker *m, bar_error *scratch,
                      const bar_error *e)
 {
@@ -281,10 +284,10 @@ static double count_alike_bars(const maker *m, const bar_error *e)
     return n;
 }
 
-/* The class of an error among those that are counted; NULL when there are too many. */
+/* Counts for one class. */
 typedef struct class_count {
     bar_class class;
-    double typical, bound, all; /* weights */
+    double typical, bound, all; /* sums of weights */
     uint32_t n_runs;
 } class_count;
 
@@ -315,7 +318,7 @@ static void list_covered(halley_error_coverage *out, const class_count *counts,
     }
 }
 
-/* Runs of a source count by the root of their number here, too. */
+/* Here too, the runs of a source count by the square root of their number. */
 static void measure_coverage(halley_error_coverage *out, const maker *m,
                              bar_error *scratch)
 {
@@ -352,7 +355,7 @@ static void measure_coverage(halley_error_coverage *out, const maker *m,
     out->bound = all > 0 ? bound / all : 0;
 }
 
-/* Different texts in the order they come. */
+/* Distinct texts in order of first appearance. */
 typedef struct name_list {
     const char *at[MOST_NAMES];
     uint32_t n;

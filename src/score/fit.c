@@ -2,11 +2,15 @@
  * Fitting by iteratively reweighted least squares with priors.
  *
  * Minimise  sum_i w_i sqrt(e_i^2 + d^2) / s  +  1/2 sum_j ((x_j - p_j) / spread_j)^2
- * over x_j = log of a factor or amount, or a share itself; e_i = log(predicted/measured),
- * d = 0.02 (below which an error is noise) and s = 0.04 (what a run is known to). The
- * absolute value makes single odd runs cheap to miss. Rows of one layout share one
- * weight, sets of one stack count by the root of their layouts, so that 900 small runs do
- * not drown 70 large ones. Derivatives by difference; steps damped (Levenberg).
+ *
+ * over x_j, the log of a factor or amount, or a share itself. Here e_i =
+ * log(predicted/measured), d = 0.02 (smaller errors are noise) and s = 0.04 (the accuracy
+ * of a measured run). The absolute value limits the influence of single outliers.
+ *
+ * The weight of a row is w_i = 1 / sqrt(r sqrt(n)). Here r is the number of rows with its
+ * layout in its set, and n the number of rows in the set. 900 small runs therefore do not
+ * dominate 70 large ones. Derivatives are finite differences. Steps are damped
+ * (Levenberg).
  */
 #include "score/fit.h"
 
@@ -54,7 +58,7 @@ static double from_x(unsigned id, double x)
     return value < info->min ? info->min : value > info->max ? info->max : value;
 }
 
-/* Layouts of a set, and rows of a layout: two counts that make up a weight. */
+/* The weight depends on the number of rows in the set, and with the same layout. */
 static void set_weights(problem *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -103,7 +107,7 @@ static void differentiate_errors(problem *p)
         const double old = p->stack->k[id], h = 1e-3;
         double step = h;
         p->stack->k[id] = from_x(id, fit_to_x(id, old) + h);
-        if (p->stack->k[id] == old) { /* at its upper bound */
+        if (p->stack->k[id] == old) { /* it is at its upper bound */
             step = -h;
             p->stack->k[id] = from_x(id, fit_to_x(id, old) - h);
         }

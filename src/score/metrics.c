@@ -34,7 +34,7 @@ static int by_metric_value(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Ranks, equal values sharing their mean rank. */
+/* Compute ranks; equal values share their mean rank. */
 static void rank_values(double *out, ranked *sorted, size_t n)
 {
     qsort(sorted, n, sizeof *sorted, by_metric_value);
@@ -113,7 +113,7 @@ void score_skip(halley_score_set *set, const char *reason)
     uint32_t i = 0;
     while (i < set->n_skips && strcmp(set->skips[i].reason, reason) != 0)
         i++;
-    if (i == HALLEY_SCORE_SKIPS) { /* the last slot stands for the rest */
+    if (i == HALLEY_SCORE_SKIPS) { /* the last slot counts all other reasons */
         i--;
         snprintf(set->skips[i].reason, sizeof set->skips[i].reason, "other reasons");
     } else if (i == set->n_skips) {

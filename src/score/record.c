@@ -1,4 +1,4 @@
-/* Fields of records, with their file's common values behind them. */
+/* Looks up fields of records. The common values of their file are the fallback. */
 #include "score/record.h"
 
 #include "base/number/number.h"

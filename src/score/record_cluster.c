@@ -1,8 +1,8 @@
 /*
- * The cluster of a record: the preset with the same NPU whose links are nearest, with the
- * node size and the bandwidths that the record states. A preset's network is used only
- * where the record's network is as fast; else it is another machine's, and the record
- * gets a network of its bandwidth that nothing more is known of.
+ * The cluster of a record: the preset with the same NPU and the nearest links, with the
+ * node size and the bandwidths that the record states. A preset's network is used only if
+ * the record's network is as fast. Otherwise it belongs to another machine. The record
+ * then gets a generic network of its bandwidth.
  */
 #include "base/number/number.h"
 #include "hw/link.h"
@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is known of a network of which only the bandwidth is known. */
+/* The fabric of networks of which only the bandwidth is known. */
 static const char unknown_fabric[] = "roce";
-/* Bandwidths nearer than this are the same network: 400 Gb/s may be given as 48 GB/s. */
+/* Bandwidths closer than this are the same network: 400 Gb/s may be stated as 48 GB/s. */
 static const double same_network = 0.1;
 
 static double compare_bandwidth(double a, double b)
@@ -23,7 +23,8 @@ static double compare_bandwidth(double a, double b)
     return a > 0 && b > 0 ? fabs(log(a / b)) : 0;
 }
 
-/* How far a cluster is from the record; of equal links the same node size is nearer. */
+/* The distance of a cluster from the record. If links are equal, the same node size
+ * wins. */
 static double measure_record_distance(const halley_cluster *c, double up_Bps,
                                       double out_Bps, uint32_t per_node)
 {
@@ -32,7 +33,7 @@ static double measure_record_distance(const halley_cluster *c, double up_Bps,
            compare_bandwidth(hw_outer_fabric(c)->bandwidth_Bps, out_Bps) + node;
 }
 
-/* Does a cluster's file name this NPU? */
+/* True if a cluster's file names this NPU. */
 static bool mentions_npu(const char *text, const char *npu)
 {
     char line[HALLEY_NAME + 16];
@@ -46,7 +47,7 @@ typedef struct cluster_wanted {
     uint32_t per_node;
 } cluster_wanted;
 
-/* The nearest preset with this NPU; NULL in *out where there is none. */
+/* The nearest preset with this NPU; *out is NULL if there is none. */
 static halley_status load_nearest(halley_cluster **out, const cluster_wanted *w,
                                   halley_error *err)
 {
@@ -56,7 +57,7 @@ static halley_status load_nearest(halley_cluster **out, const cluster_wanted *w,
     for (size_t i = 0; halley_preset_name(name, sizeof name, "clusters", i); i++) {
         halley_cluster *c;
         if (!mentions_npu(halley_preset_text("clusters", name), w->npu))
-            continue; /* without reading a dozen files for each */
+            continue; /* saves reading a dozen files for each */
         const halley_status status = halley_cluster_load(&c, name, err);
         if (status != HALLEY_OK) {
             halley_cluster_free(*out);

@@ -1,8 +1,8 @@
 /*
- * Records into models and plans. Fields that are keys of a plan under another name
- * (graphs, overlap_ep, kept, …) are handed to the table of plan keys, so that a row can
- * say whatever a plan can. A key that halley reads but does not model yet changes
- * nothing; any other value it refuses makes the row one that cannot be scored.
+ * Converts records into models and plans. Some fields are keys of a plan under another
+ * name (graphs, overlap_ep, kept, …). They are passed to the table of plan keys, so that
+ * a row can state whatever a plan can. A key that halley reads but does not model yet
+ * changes nothing. A row with any other value that is refused cannot be scored.
  */
 #include "base/array.h"
 #include "halley/plan_keys.h"
@@ -118,11 +118,11 @@ static void read_recompute(score_row *row, const score_record *r)
         return;
     if (halley_plan_set(&row->plan, HALLEY_KEY_RECOMPUTE, t, &why) != HALLEY_OK)
         score_row_skip(row, "unknown kind of recomputation \"%.80s\"", t);
-    if (strcmp(t, "none") == 0) /* a list of modules may still say otherwise */
+    if (strcmp(t, "none") == 0) /* a list of modules may still override this */
         row->plan.given &= ~(1ull << HALLEY_KEY_RECOMPUTE);
 }
 
-/* A value as the text of a plan key: lists joined, truths as yes and no. */
+/* A value as the text of a plan key: lists are joined, booleans become yes and no. */
 static void print_record_value(char *to, size_t size, const conf_node *node)
 {
     size_t n = 0;
@@ -186,7 +186,7 @@ static void read_extras(score_row *row, const score_record *r)
             !is_unmodelled(&why))
             score_row_skip(row, "%.120s", why.text);
     }
-    /* Dropped tokens without a stated capacity: each expert takes its even share. */
+    /* Tokens are dropped, but no capacity is stated: each expert takes its even share. */
     halley_error why = {0};
     if (record_is_true(r, "plan", "token_drop") &&
         record_find(r, "plan", "capacity") == NULL &&
@@ -211,14 +211,15 @@ static void read_degrees(halley_plan *p, const score_record *r)
     if (p->virtual_stages < 2 ||
         record_find(r, "plan", "embeddings_count_as_layers") != NULL)
         p->given |= 1ull << HALLEY_KEY_EMBEDDINGS_AS_LAYERS; /* as the source says */
-    /* Some sources count data-parallel replicas of the shard group, others its ranks. */
+    /* Some sources state the number of data-parallel replicas of the shard group, others
+     * the number of its ranks. */
     const uint32_t n = record_count(r, NULL, "n_npus", 0);
     const uint64_t without = (uint64_t)p->tp * p->pp * p->cp * p->dp;
     if (p->fsdp > 1 && without != n && without * p->fsdp == n)
         p->dp *= p->fsdp;
 }
 
-/* Sequences of a step: of packed samples the rows that hold them. */
+/* The number of sequences per step. For packed samples: the rows that contain them. */
 static void read_batch(halley_plan *p, const score_record *r)
 {
     const uint32_t sequences = record_count(r, "batch", "gbs", 0);
@@ -226,7 +227,7 @@ static void read_batch(halley_plan *p, const score_record *r)
     p->micro_batches = record_count(r, "batch", "micro_batches", 0);
     p->micro_batch = record_count(r, "batch", "mbs", 0);
     p->seq = record_count(r, "batch", "seq", 0);
-    if (p->micro_batch == 0) /* not stated: all of a step at once, if that divides */
+    if (p->micro_batch == 0) /* not stated: the whole step at once, if that divides */
         p->micro_batch = p->dp > 0 && p->global_batch % p->dp == 0 &&
                                  record_find(r, "batch", "micro_batches") == NULL &&
                                  p->global_batch > 0 &&

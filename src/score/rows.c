@@ -1,8 +1,7 @@
 /*
- * Records of published runs into models, plans and clusters. A field is looked up in the
- * record, then in what its file says all records share. What a record does not state is
- * left at its default; a record that needs what we cannot express is kept with the
- * reason.
+ * Converts records of published runs into models, plans and clusters. A field is looked
+ * up in the record, then in the values that are common to its file. A field that neither
+ * has keeps its default. A record that halley cannot express is kept with the reason.
  */
 #include "base/hash.h"
 #include "base/number/number.h"
@@ -15,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TPU sources give model TFLOP/s instead of time, by their own count of FLOPs. */
+/* TPU sources state model TFLOP/s instead of time, by their own count of FLOPs. */
 static double time_from_flops(const score_row *row, const score_record *r)
 {
     const double rate = record_number(r, "measured", "model_tflops_per_npu", 0) * 1e12;
     const double n = record_count(r, NULL, "n_npus", 0);
     if (rate <= 0 || n <= 0)
         return 0;
-    halley_model all = row->model; /* "without causal halving" */
+    halley_model all = row->model; /* for sources that count "without causal halving" */
     char convention[64];
     record_text(convention, sizeof convention, r, "measured", "convention");
     all.not_causal = strstr(convention, "without causal") != NULL;
@@ -46,7 +45,8 @@ static void read_measured(score_row *row, const score_record *r)
         score_row_skip(row, "%s", "nothing measured that we predict");
 }
 
-/* Runs of one source, model, batch and machine: what one would choose between. */
+/* The hash is equal for runs of one source, model, batch and machine: one would choose
+ * between these. */
 static uint64_t choice_of(const score_record *r)
 {
     char key[512];
@@ -61,7 +61,7 @@ static uint64_t choice_of(const score_record *r)
     return hash_bytes(key, n < 0 ? 0 : strlen(key), 3);
 }
 
-/* A run that other runs contradict is neither fitted to nor counted. */
+/* A run that other runs contradict is neither fitted nor scored. */
 static void read_doubt(score_row *row, const score_record *r)
 {
     char why[HALLEY_SCORE_TEXT];
@@ -144,7 +144,7 @@ static halley_status find_score_stack(score_rows *rows, score_row *row,
         TRY(halley_stack_choose(&stack, row->framework, row->release, err));
     if (which == SCORE_UNFITTED)
         score_stack_forget(&stack);
-    if (!stack.framework[0]) { /* nobody's: serve just this release with defaults */
+    if (!stack.framework[0]) { /* no stack file: defaults, for this release */
         memcpy(stack.framework, row->framework, sizeof stack.framework);
         memcpy(stack.from, row->release, sizeof stack.from);
         memcpy(stack.to, row->release, sizeof stack.to);

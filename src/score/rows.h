@@ -16,9 +16,9 @@ typedef struct score_row {
     halley_model model;
     halley_plan plan;
     uint32_t cluster, stack; /* indexes */
-    uint64_t choice;         /* equal for runs one would choose between */
-    double step_s;           /* measured; 0 = not */
-    double peak_bytes;       /* measured; 0 = not */
+    uint64_t choice;         /* equal for runs that one would choose between */
+    double step_s;           /* measured; 0 = not measured */
+    double peak_bytes;       /* measured; 0 = not measured */
     bool out_of_memory;      /* the run did not fit */
 } score_row;
 
@@ -35,21 +35,23 @@ typedef struct score_rows {
 
 /* Add the rows of a file (a list of records, or {common, rows}). */
 halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error *err);
-/* The rows of files; none: all our own. */
+/* The rows of these files; without files: of all built-in files. */
 halley_status score_rows_load(score_rows *rows, const char *const *files, size_t n_files,
                               halley_error *err);
-/* Back to defaults and to what is known of the software without measuring it. */
+/* Reset the fitted constants to defaults and to what is known about the software without
+ * measurements. */
 void score_stack_forget(halley_stack *stack);
-/* Which constants rows are predicted with. */
+/* The constants that predict the rows. */
 typedef enum score_stacks {
-    SCORE_FITTED,   /* our stack files, by framework and release */
-    SCORE_UNFITTED, /* what they know of the software, no fitted constant */
+    SCORE_FITTED,   /* the built-in stack files, by framework and release */
+    SCORE_UNFITTED, /* the same without fitted constants */
     SCORE_UNKNOWN,  /* defaults, whatever the software */
 } score_stacks;
-/* Give every row its stack. `own` (may be NULL) goes before ours. */
+/* Assign a stack to every row. `own` (may be NULL) takes precedence over built-in
+ * stacks. */
 halley_status score_rows_stacks(score_rows *rows, score_stacks which,
                                 const halley_stack *own, halley_error *err);
-/* How many different layouts the n rows at these indexes have. */
+/* The number of distinct layouts among the n rows at these indexes. */
 uint32_t score_rows_layouts(const score_rows *rows, const uint32_t *at, size_t n);
 void score_rows_fini(score_rows *rows);
 

@@ -1,8 +1,8 @@
 /*
- * Scoring: read sets, predict every row that can be expressed, compare. Runs are scored
- * with the stack file of their framework and release; with folds, each row is also
- * predicted by a stack fitted to the rows of other folds only, where whole layouts share
- * a fold.
+ * Scoring: reads sets, predicts every row that can be expressed, and compares. Runs are
+ * scored with the stack file of their framework and release. With folds, each row is also
+ * predicted by a stack that was fitted only to the rows of other folds. All rows of a
+ * layout are in the same fold.
  */
 #include "halley/score.h"
 
@@ -23,7 +23,7 @@ typedef struct scoring {
     set_array sets;
     halley_score_opts opts;
     double *predicted; /* of each row; 0 = skipped */
-    double *folded;    /* cross-validated; NULL = none */
+    double *folded;    /* cross-validated predictions; NULL = none */
 } scoring;
 
 static halley_status add_embedded(scoring *s, const cluster_embedded *file,
@@ -178,7 +178,7 @@ static uint32_t n_fitted(const halley_stack *stack)
     return n;
 }
 
-/* Constants of all stacks that serve a set. */
+/* The number of fitted constants of all stacks that serve a set. */
 static uint32_t fitted_of_set(const scoring *s, const char *name)
 {
     uint32_t n = 0;
@@ -194,7 +194,7 @@ static uint32_t fitted_of_set(const scoring *s, const char *name)
     return n;
 }
 
-/* The predicted-best of each choice against its measured best. */
+/* Compare the predicted best run of each choice with its measured best run. */
 static void score_choices(halley_score_set *set, const score_rows *rows,
                           const double *predicted)
 {
@@ -251,7 +251,7 @@ static halley_status score_times(scoring *s, const char *name, score_pair *pairs
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
 }
 
-/* The peak as the logs of the row's software state it. */
+/* The peak memory, as the logs of the row's software report it. */
 static double read_memory(const scoring *s, const score_row *row,
                           const halley_estimate *e)
 {

@@ -1,7 +1,8 @@
 /*
- * Answers and their headers. Everything an attacker could use is refused by default:
- * no script but our own file, no frame around a page, no guessing of types, no copy of
- * an answer of the API in any cache, no address (which holds a token) sent elsewhere.
+ * Answers and their headers. Everything that an attacker could use is refused by default.
+ * Pages run only halley's own script file, cannot be framed, and types are not guessed.
+ * API answers are not cached, and addresses (which contain a token) are not sent
+ * elsewhere.
  */
 #include "request/verb.h"
 #include "serve/server.h"

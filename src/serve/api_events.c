@@ -1,7 +1,7 @@
 /*
- * /api/events/ID: the progress of a job and its reply, as a stream of events. A comment a
- * second shows whether anybody still reads; when the stream is closed the job loses one
- * who waits.
+ * /api/events/ID: the progress of a job and its reply, as a stream of events. A comment
+ * every second shows whether the client still reads. When the stream is closed, the job
+ * has one waiting client less.
  */
 #include "base/array.h"
 #include "serve/server.h"
@@ -22,7 +22,7 @@ typedef struct event_stream {
     bool has_reply; /* the last event is in `text` */
 } event_stream;
 
-/* A line break within the data starts a new line of data; the last one is left out. */
+/* A line break within the data starts a new data line; the last one is left out. */
 static void print_event(strbuf *to, const char *name, str data)
 {
     str line;
@@ -54,11 +54,11 @@ static void print_progress(strbuf *to, const serve_progress *p)
     strbuf_fini(&data);
 }
 
-/* The next event, after at most a second; false: out of memory. */
+/* Make the next event, after at most a second; false: out of memory. */
 static bool make_event(event_stream *s)
 {
     const uint64_t before = s->seen.version;
-    if (before > 0) /* the rate of events is bounded; the reply does not wait */
+    if (before > 0) /* limits the rate of events; the reply does not wait */
         (void)serve_job_wait(s->job, pause_s);
     const char *const reply = serve_job_watch(s->job, &s->seen, beat_s);
     s->text.n = 0;
@@ -103,7 +103,7 @@ static void free_stream(void *context)
     free(s);
 }
 
-/* The job that the URL names; NULL, and answered, when there is none. */
+/* Read the job id in the URL; false if there is none. */
 static bool read_job_id(char id[SERVE_TOKEN + 1], serve_exchange *x)
 {
     return serve_id_read(id, x->url + strlen("/api/events/"));

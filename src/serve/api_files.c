@@ -1,4 +1,4 @@
-/* /api/files: files that browsers send, and files that requests have written. */
+/* /api/files: files that browsers upload, and files that requests have written. */
 #include "base/file/file_beneath.h"
 #include "serve/server.h"
 
@@ -14,7 +14,7 @@ static void receive_file(serve_exchange *x, const char *at, size_t n)
     serve_upload_write(x->upload, at, n);
 }
 
-/* How a file could not be stored: too long, or no room for it. */
+/* Answer why a file could not be stored: it is too long, or there is no room for it. */
 static enum MHD_Result refuse_upload(serve_exchange *x, const halley_error *err)
 {
     if (err->code == HALLEY_ELIMIT)
@@ -44,7 +44,7 @@ static enum MHD_Result answer_upload(serve_exchange *x)
     return sent;
 }
 
-/* The name in the query, without its %XX. */
+/* The name in the query, with %XX decoded. */
 static bool find_upload_name(str *out, serve_exchange *x)
 {
     const char *name = NULL;

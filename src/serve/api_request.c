@@ -1,4 +1,4 @@
-/* POST /api/request: a request document in, its reply out, or the id of a job. */
+/* POST /api/request: takes a request document; answers with its reply or a job id. */
 #include "serve/server.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The rights of the first version, which every later kernel knows. */
+/* The rights of Landlock's first version, which every later kernel supports. */
 enum {
     READ_RIGHTS = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
                   LANDLOCK_ACCESS_FS_READ_DIR,
@@ -25,7 +25,7 @@ enum {
     DEVICE_RIGHTS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 };
 
-/* Of Landlock in this kernel; negative: it has none. */
+/* The version of Landlock in this kernel; negative: it has none. */
 static long find_version(void)
 {
     return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -38,7 +38,7 @@ static void allow_beneath(int rules, int fd, uint64_t rights)
     (void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-/* A place that is not there needs no rule. */
+/* A path that does not exist needs no rule. */
 static void allow_path(int rules, const char *path, uint64_t rights)
 {
     const int fd = open(path, O_PATH | O_CLOEXEC);
@@ -54,7 +54,7 @@ bool serve_confine(int folder_fd)
                                             "/lib64"};
     /* cores, memory and limits of the machine */
     static const char *const facts[] = {"/proc", "/sys/devices/system", "/sys/fs/cgroup"};
-    /* Without it files could not move between folders, not even within this one. */
+    /* Without it, files could not move between folders, not even within this one. */
     const uint64_t refer = find_version() >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0;
     const struct landlock_ruleset_attr what = {.handled_access_fs = ALL_RIGHTS | refer};
     const int rules = (int)syscall(SYS_landlock_create_ruleset, &what, sizeof what, 0);

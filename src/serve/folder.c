@@ -20,7 +20,7 @@
 
 enum {
     MAX_UPLOADS = 1000,
-    UPLOAD_TOTAL = 4, /* limit of all uploads together, in limits of one */
+    UPLOAD_TOTAL = 4, /* limit of all uploads in total, in units of the limit of one */
     MAX_LISTED = 10000,
     MAX_DEPTH = 8,
 };
@@ -35,7 +35,7 @@ static halley_status report_folder(const char *path, const char *doing, int reas
     return HALLEY_EIO;
 }
 
-/* "a/b/c": each part that is not there is made, for the user alone. */
+/* "a/b/c": create each part that does not exist, accessible only to the user. */
 static halley_status make_folders(char *path, halley_error *err)
 {
     for (char *c = path + 1;; c++) {
@@ -66,7 +66,7 @@ static halley_status find_state_folder(char path[PATH_MAX], halley_error *err)
     return make_folders(path, err);
 }
 
-/* Everything below; links are removed, not followed. */
+/* Remove everything below; links are removed, not followed. */
 static void remove_tree(int at, const char *name, int depth)
 {
     if (unlinkat(at, name, 0) == 0 || depth == MAX_DEPTH)
@@ -83,8 +83,8 @@ static void remove_tree(int at, const char *name, int depth)
     (void)unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* Servers share the lock; who gets it alone has no neighbour whose uploads these are. A
- * folder that may only be read has none. */
+/* Servers share the lock. A server that gets it exclusively knows that no other server
+ * owns the uploads. A read-only folder has no lock. */
 static void lock_folder(serve_folder *f)
 {
     f->lock = openat(f->fd, ".halley-serve.lock",
@@ -121,7 +121,7 @@ void serve_folder_close(serve_folder *f)
     pthread_mutex_destroy(&f->guard);
 }
 
-/* Take room for `n` more bytes, before they are written. */
+/* Reserve `n` more bytes before they are written. */
 static bool reserve_bytes(serve_folder *f, uint64_t n)
 {
     pthread_mutex_lock(&f->guard);
@@ -167,7 +167,7 @@ static halley_status count_upload(serve_folder *f, halley_error *err)
                                 (int)MAX_UPLOADS);
 }
 
-/* "upload/RANDOM" and the file within it, under its own name. */
+/* Create "upload/RANDOM", and the file in it under its own name. */
 static halley_status create_upload(serve_upload *u, str name, halley_error *err)
 {
     char random[SERVE_TOKEN + 1], folder[sizeof "upload/" + SERVE_TOKEN];

@@ -1,7 +1,7 @@
 /*
- * HTTP requests: who may ask (Host, Origin, token), which route answers, and the pieces
- * of a body. The library calls serve_access once with the head, then with each piece, and
- * at last with none.
+ * HTTP requests: access control (Host, Origin, token), routing, and receiving a body in
+ * pieces. The library calls serve_access once with the head, then with each piece, and
+ * finally with none.
  */
 #include "base/array.h"
 #include "serve/server.h"
@@ -52,7 +52,7 @@ static const char *find_header(const serve_exchange *x, const char *name)
     return serve_http.lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
-/* A page of another site, or one whose name leads here, gets nothing at all. */
+/* Pages of other sites, or with a host name that points here, get no answer. */
 static bool is_own_page(const serve_exchange *x)
 {
     const char *const host = find_header(x, "Host");
@@ -62,7 +62,7 @@ static bool is_own_page(const serve_exchange *x)
 }
 
 /* A link on another site may lead to the page itself, which shows nothing without a
- * token; everything else only from our own pages. */
+ * token. Everything else must come from halley's own pages. */
 static bool is_visit(const serve_exchange *x)
 {
     const char *const mode = find_header(x, "Sec-Fetch-Mode");
@@ -167,7 +167,7 @@ void serve_connected(void *server, struct MHD_Connection *connection, void **pla
     const union MHD_ConnectionInfo *const info =
         serve_http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     const int fd = info != NULL ? info->connect_fd : -1;
-    /* 0 is what a connection without a place has */
+    /* 0 means that a connection has no index */
     *place =
         (void *)(intptr_t)((fd >= 0 ? serve_connection_add(&s->connections, fd) : -1) +
                            1);

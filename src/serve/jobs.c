@@ -1,6 +1,7 @@
 /*
- * Jobs are in one table under one lock, which nobody holds while a request is carried
- * out. A job is freed when the table, its worker and all who wait have let go of it.
+ * Jobs are in one table under one lock, which no thread holds while it carries out a
+ * request. A job is freed when the table, its worker and all waiting clients have
+ * released it.
  */
 #include "serve/jobs.h"
 
@@ -25,7 +26,7 @@ enum {
     MAX_JOBS = 2048, /* in the table */
     MAX_WORKERS = 64,
     ALL_REQUESTS = 64 << 20,  /* bytes of requests that wait or run */
-    SMALL_REQUEST = 64 << 10, /* bytes; larger ones are not looked into for their verb */
+    SMALL_REQUEST = 64 << 10, /* bytes; larger requests are not parsed for their verb */
     LONG_NICE = 10,
 };
 
@@ -47,9 +48,10 @@ struct serve_job {
     size_t n_request;      /* bytes */
     job_state state;
     atomic_bool cancelled;
-    uint32_t n_references; /* the table, the queue or worker, and all who wait */
+    uint32_t n_references; /* by the table, the queue or worker, and all waiting
+                              clients */
     uint32_t n_waiting;
-    double idle_s, started_s; /* since when: nobody waits; it runs */
+    double idle_s, started_s; /* since when it has no client; since when it runs */
     serve_progress progress;
     pthread_cond_t changed;
     serve_job *next; /* in the queue */
@@ -131,7 +133,7 @@ static serve_job *pop_job(job_lane *lane)
     return job;
 }
 
-/* Called by the work, from any of its threads. */
+/* Called by the operation, from any of its threads. */
 static bool look_at_job(void *context, const halley_progress *now)
 {
     serve_job *const job = context;
@@ -173,7 +175,7 @@ static void finish_job(serve_job *job, char *reply)
     drop_reference(job);
 }
 
-/* Under the lock. One that has not begun is out of the queue at once. */
+/* Under the lock. A job that has not started leaves the queue at once. */
 static void cancel_job(serve_job *job)
 {
     atomic_store(&job->cancelled, true);
@@ -197,7 +199,7 @@ static void *work_lane(void *context)
     const worker_start start = *(worker_start *)context;
     free(context);
     serve_jobs *const jobs = start.jobs;
-    if (start.lane->is_long) /* of this thread, and of those that it starts */
+    if (start.lane->is_long) /* the priority of this thread and of those that it starts */
         (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LONG_NICE);
     pthread_mutex_lock(&jobs->lock);
     for (;;) {
@@ -305,8 +307,8 @@ static void tidy_job(serve_jobs *jobs, uint32_t i, double now_s)
         drop_reference(job);
         return;
     }
-    /* A quick job costs less than the answer "cancelled" to a client that comes late
-     * because the machine is busy. */
+    /* Finishing a quick job costs less than answering "cancelled" to a client that is
+     * late because the machine is busy. */
     const double grace_s = job->lane == &jobs->quick ? SERVE_KEEP_S : SERVE_GRACE_S;
     const bool is_late = job->state == JOB_RUNNING && jobs->o.most_s > 0 &&
                          now_s - job->started_s > jobs->o.most_s;
@@ -323,8 +325,8 @@ void serve_jobs_tidy(serve_jobs *jobs, double now_s)
     pthread_mutex_unlock(&jobs->lock);
 }
 
-/* A free place of the table; of those that nobody waits for the oldest finished job gives
- * way. MAX_JOBS when there is none. */
+/* A free index of the table. If there is none, the oldest finished job without clients is
+ * removed. MAX_JOBS if that is not possible. */
 static uint32_t find_place(serve_jobs *jobs)
 {
     uint32_t oldest = MAX_JOBS;
@@ -354,7 +356,7 @@ static bool is_quick_verb(str verb)
     return false;
 }
 
-/* What cannot be read is refused at once. */
+/* A request that cannot be parsed is quick, because it is refused at once. */
 static bool is_quick_request(const char *json)
 {
     conf_file file;
@@ -384,7 +386,7 @@ static serve_job *make_job(serve_jobs *jobs, const char *json)
         free(job);
         return NULL;
     }
-    job->n_references = 3; /* the table, the queue, who waits */
+    job->n_references = 3; /* the table, the queue, the client */
     job->n_waiting = 1;
     return job;
 }

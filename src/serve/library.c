@@ -13,7 +13,7 @@ static halley_status find_function(void *to, void *handle, const char *name,
     if (found == NULL)
         return error_set(err, HALLEY_EIO,
                          "this libmicrohttpd has no %s; version 0.9.71 is needed", name);
-    memcpy(to, &found, sizeof found); /* as POSIX has it: a pointer to a function */
+    memcpy(to, &found, sizeof found); /* POSIX allows this conversion */
     return HALLEY_OK;
 }
 

@@ -1,6 +1,6 @@
 /*
- * serve/library.h - libmicrohttpd, opened when a server starts: it brings a TLS library
- * with it, which would double the time that every other command takes to start.
+ * serve/library.h - libmicrohttpd, opened only when a server starts. It loads a TLS
+ * library, which would double the start-up time of every other command.
  */
 #ifndef SERVE_LIBRARY_H
 #define SERVE_LIBRARY_H
@@ -9,7 +9,7 @@
 
 #include <microhttpd.h>
 
-/* Its functions that are used, by their names without MHD_. */
+/* The functions that are used, by their names without MHD_. */
 #define SERVE_LIBRARY(F)                                                                 \
     F(add_response_header)                                                               \
     F(create_response_from_buffer)                                                       \
@@ -29,7 +29,7 @@ typedef struct serve_library {
 } serve_library;
 #undef SERVE_LIBRARY_MEMBER
 
-/* Set once, before there are threads. */
+/* Set once, before threads are started. */
 extern serve_library serve_http;
 halley_status serve_library_open(halley_error *err);
 

@@ -16,7 +16,8 @@ typedef struct serve_socket {
     bool is_local;            /* only this machine can reach it */
 } serve_socket;
 
-/* `address` is an IPv4 or IPv6 address. `port` 0: `usual`, or any when that is taken. */
+/* `address` is an IPv4 or IPv6 address. `port` 0: use `usual`, or any port if that is in
+ * use. */
 halley_status serve_socket_open(serve_socket *out, const char *address, uint32_t port,
                                 uint32_t usual, halley_error *err);
 

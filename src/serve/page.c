@@ -1,4 +1,4 @@
-/* The files of the page, as they were built into the program. */
+/* The files of the page, which are built into the program. */
 #include "report/web_files.h"
 #include "serve/server.h"
 #include "serve/web_files.h"

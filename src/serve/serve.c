@@ -1,4 +1,4 @@
-/* From the options to a running server, and its end. */
+/* Start a server from its options, run it, and end it. */
 #include "serve/serve.h"
 
 #include "base/clock.h"
@@ -18,18 +18,18 @@
 #include <unistd.h>
 
 enum {
-    IDLE_S = 30,             /* a connection on which nothing happens ends */
+    IDLE_S = 30,             /* an idle connection ends after this time */
     HEAD_BYTES = 32 << 10,   /* of a request, at most */
     STACK_BYTES = 512 << 10, /* of the thread of a connection */
-    TRIM_LOOKS = 50,         /* looks after which free memory goes back */
-    LOOK_MS = 100,           /* between two looks at jobs and connections */
+    TRIM_LOOKS = 50,         /* polls after which free memory is returned to the system */
+    LOOK_MS = 100,           /* between two polls of jobs and connections */
 };
 static const uint64_t usual_upload = 2000000000;
 static const double usual_time_s = 3600;
 
 extern char **environ;
 
-/* A browser on the page; a server without one is of use all the same. */
+/* Open a browser on the page. Failure is ignored: the server is useful without one. */
 static void start_browser(const char *url, const sigset_t *signals)
 {
     char *const words[] = {(char[]){"xdg-open"}, strdup(url), NULL};
@@ -61,7 +61,7 @@ static struct MHD_Daemon *start_daemon(serve_server *s, int fd)
         1, MHD_OPTION_END);
 }
 
-/* Large blocks go back to the system when they are freed, and threads share heaps: a
+/* Large blocks return to the system when they are freed, and threads share heaps. So a
  * server that was busy once does not stay large. */
 static void bound_heaps(void)
 {
@@ -79,7 +79,7 @@ static void trim_heaps(void)
 #endif
 }
 
-/* Until a signal to end; meanwhile, what is slow or forgotten is ended. */
+/* Run until a signal to end; meanwhile end slow connections and abandoned jobs. */
 static void watch_server(serve_server *s, const sigset_t *ending)
 {
     const struct timespec look = {0, LOOK_MS * 1000000L};
@@ -122,7 +122,8 @@ static halley_status run_server(serve_server *s, const serve_options *o,
     return HALLEY_OK;
 }
 
-/* The signals that end the server reach no thread but the one that waits for them. */
+/* Block the signals that end the server in all threads except the one that waits for
+ * them. */
 static void hold_signals(sigset_t *held, sigset_t *before)
 {
     sigemptyset(held);
@@ -131,8 +132,8 @@ static void hold_signals(sigset_t *held, sigset_t *before)
     sigaddset(held, SIGHUP);
     sigaddset(held, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, held, before);
-    (void)signal(SIGPIPE, SIG_IGN); /* a client that is gone is no reason to end, */
-    (void)signal(SIGXFSZ, SIG_IGN); /* nor is a file that may not grow */
+    (void)signal(SIGPIPE, SIG_IGN); /* neither a client that has disconnected, */
+    (void)signal(SIGXFSZ, SIG_IGN); /* nor a file that may not grow ends the server */
 }
 
 static halley_status announce_server(const serve_server *s, const serve_options *o,

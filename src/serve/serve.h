@@ -2,10 +2,11 @@
  * serve/serve.h - halley as a web page on this machine: libmicrohttpd, the pages of web/,
  * and requests over HTTP (doc/reference/serve.md).
  *
- * A connection has a thread; requests are carried out by workers (jobs.h) so that a few
- * clients cannot keep the others waiting. What a client may do is bounded: the number and
- * speed of connections (connections.h), the length of bodies, the files it can name
- * (base/file/file_root.h, confine.h), the number of jobs and their time.
+ * Each connection has a thread. Workers (jobs.h) carry out requests, so that a few
+ * clients cannot block the others. Everything that a client can use is limited.
+ * connections.h limits the number and speed of connections; base/file/file_root.h and
+ * confine.h limit the files. The length of bodies, the number of jobs and their time are
+ * limited as well.
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
@@ -18,9 +19,9 @@
 
 typedef struct serve_options {
     const char *listen; /* an address; NULL = 127.0.0.1 */
-    uint32_t port;      /* 0 = SERVE_PORT, or any when that is taken */
-    const char *folder; /* for files; NULL = of the user's state */
-    bool open;          /* a browser on the page */
+    uint32_t port;      /* 0 = SERVE_PORT, or any port if that is in use */
+    const char *folder; /* for files; NULL = in the user's state directory */
+    bool open;          /* open a browser on the page */
     bool read_only;
     uint64_t max_upload; /* bytes; 0 = 2 GB */
     double most_s;       /* of a request; 0 = an hour */
@@ -28,11 +29,9 @@ typedef struct serve_options {
 
 enum { SERVE_PORT = 7425 };
 
-/*
- * Serve until SIGINT, SIGTERM or SIGHUP. The address with its token is the first line of
- * `to`. The process cannot be used for other things afterwards: its working directory and
- * the files it may open have changed.
- */
+/* Serve until SIGINT, SIGTERM or SIGHUP. The first line written to `to` is the address
+ * with its token. The process cannot be used for other purposes afterwards, because its
+ * working directory and the files that it may open have changed. */
 halley_status serve_run(const serve_options *o, FILE *to, halley_error *err);
 
 #endif

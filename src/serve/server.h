@@ -1,4 +1,4 @@
-/* serve/server.h - what the parts of a running server share. */
+/* serve/server.h - data and functions that the parts of a running server share. */
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 
@@ -27,20 +27,22 @@ typedef struct serve_server {
 /* One HTTP request. */
 typedef struct serve_exchange serve_exchange;
 typedef enum MHD_Result serve_handler(serve_exchange *x);
-/* A piece of the body; none when it is all there. */
+/* Receive a piece of the body, n > 0 bytes. */
 typedef void serve_receiver(serve_exchange *x, const char *at, size_t n);
 
 struct serve_exchange {
     serve_server *server;
     struct MHD_Connection *connection;
-    int place;                     /* in the table of connections */
-    const char *method, *url;      /* lent for the time of a call */
+    int place;                     /* index in the table of connections */
+    const char *method, *url;      /* lent for the duration of a call */
     serve_receiver *receive;       /* NULL: a body is ignored */
     serve_handler *answer;         /* when the request is complete */
-    bool is_answered;              /* before its body came: it is not read */
+    bool is_answered;              /* answered before its body arrived: the body is not
+                                      read */
     strbuf body;                   /* of a request document */
-    size_t n_counted;              /* of it, in the server's n_body_bytes */
-    bool is_too_long, is_too_much; /* for one; for the server at this time */
+    size_t n_counted;              /* part of it that is counted in the server's
+                                      n_body_bytes */
+    bool is_too_long, is_too_much; /* for one request; for all requests of the server */
     serve_upload *upload;
 };
 
@@ -51,27 +53,28 @@ enum MHD_Result serve_events_delete(serve_exchange *x);
 enum MHD_Result serve_upload_begin(serve_exchange *x);
 enum MHD_Result serve_files_list(serve_exchange *x);
 enum MHD_Result serve_file_get(serve_exchange *x);
-/* Files of the page, which need no token; MHD_NO and nothing sent when it is none. */
+/* Serve files of the page, which need no token; false, with nothing sent, if the URL is
+ * none. */
 bool serve_page_find(serve_exchange *x, enum MHD_Result *out);
 
-/* The body is no longer needed. */
+/* Free the body, which is no longer needed. */
 void serve_body_drop(serve_exchange *x);
 
-/* Answers. All have the headers of security. */
+/* Answers. All have the security headers. */
 enum MHD_Result serve_answer_json(serve_exchange *x, unsigned status, str json);
 /* {"ok": false, "error": {"code": ..., "message": ...}} */
 enum MHD_Result serve_answer_error(serve_exchange *x, unsigned status, const char *code,
                                    const char *message);
-/* The status and code that belong to the failure. */
+/* Answer with the status and code for this error. */
 enum MHD_Result serve_answer_failure(serve_exchange *x, const halley_error *err);
-/* Sends it with the headers of the API, and lets go of it. */
+/* Send the response with the headers of the API, and release it. */
 enum MHD_Result serve_answer_send(serve_exchange *x, unsigned status,
                                   struct MHD_Response *response);
 void serve_headers_add(struct MHD_Response *response, bool is_page);
-/* The Content-Length of the request; false when it has none, or one that is no number. */
+/* The Content-Length of the request; false if it has none, or if it is no number. */
 bool serve_length_find(unsigned long long *out, serve_exchange *x);
 
-/* The handler of the HTTP library, and what ends a request. */
+/* The handler of the HTTP library, and the function that ends a request. */
 enum MHD_Result serve_access(void *server, struct MHD_Connection *connection,
                              const char *url, const char *method, const char *version,
                              const char *upload, size_t *n_upload, void **exchange);

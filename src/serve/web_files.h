@@ -1,4 +1,4 @@
-/* serve/web_files.h - the page of web/, made into text by tools/build/embed. */
+/* serve/web_files.h - the page of web/, embedded as text by tools/build/embed. */
 #ifndef SERVE_WEB_FILES_H
 #define SERVE_WEB_FILES_H
 

@@ -1,6 +1,6 @@
 /*
- * serve/words.h - what a stranger writes into an HTTP request, judged: the parsing that
- * is ours and not the HTTP library's. All functions take any bytes, and allocate nothing.
+ * serve/words.h - validate the untrusted parts of HTTP requests that halley parses itself
+ * instead of the HTTP library. All functions accept any bytes and allocate nothing.
  */
 #ifndef SERVE_WORDS_H
 #define SERVE_WORDS_H
@@ -11,34 +11,34 @@
 #include <stddef.h>
 
 enum {
-    SERVE_TOKEN = 32, /* letters of a token, and of the id of a job: hexadecimal */
+    SERVE_TOKEN = 32, /* hexadecimal digits of a token, and of the id of a job */
     SERVE_NAME = 200, /* bytes of the name of an uploaded file, at most */
 };
 
-/* "Bearer TOKEN", compared in a time that does not depend on where they differ. */
+/* Compare with "Bearer TOKEN" in constant time. */
 bool serve_token_matches(const char *authorization, const char token[SERVE_TOKEN + 1]);
 
-/*
- * A Host header that no foreign page can cause: an address or "localhost", with any port
- * (a tunnel has another one). A page of another site whose name was pointed at this
- * machine (DNS rebinding) sends that name.
- */
+/* True for a Host header that no foreign page can cause: an address or "localhost", with
+ * any port (a tunnel has another port). With DNS rebinding, another site's name points to
+ * this machine; its pages send that name. */
 bool serve_host_is_literal(const char *host);
-/* An Origin header of a page that this server has served: "http://" and the Host. */
+/* True for the Origin header of a page that this server has served: "http://" and the
+ * Host. */
 bool serve_origin_is_own(const char *origin, const char *host);
-/* Sec-Fetch-Site of such a page, or of an address that was typed. */
+/* True for the Sec-Fetch-Site of such a page, or of an address that was typed. */
 bool serve_site_is_own(const char *site);
 
-/* A name under which an upload is stored: UTF-8 without '/', controls (also of writing
- * direction) or a dot at its start. */
+/* True if an upload may be stored under this name: UTF-8 without '/', control characters
+ * (including bidirectional ones) or a leading dot. */
 bool serve_name_is_fit(const char *name, size_t n);
-/* Neither absolute, nor with "..", nor with a part that begins with a dot. */
+/* True if the path is not absolute and has no ".." and no part that begins with a dot. */
 bool serve_path_is_visible(const char *path);
-/* The id at the end of "/api/events/ID"; false when there is none. */
+/* Read the id at the end of "/api/events/ID"; false if there is none. */
 bool serve_id_read(char id[SERVE_TOKEN + 1], const char *text);
-/* A file's name for a header: what is no letter, digit, '.', '-' or '_' becomes '_'. */
+/* A file's name for a header: everything but ASCII alphanumerics, '.', '-' and '_'
+ * becomes '_'. */
 void serve_name_plain(char *to, size_t size, const char *path);
-/* A length in bytes, decimal digits only; false when it is none or above 2^62. */
+/* Read a length in bytes, decimal digits only; false if it is none or above 2^62. */
 bool serve_length_read(unsigned long long *out, const char *text);
 
 #endif

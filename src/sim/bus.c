@@ -1,13 +1,16 @@
 /*
- * sim/bus.c - the shared bus between an NPU and its network end, after LogGP.
+ * sim/bus.c - the shared bus between an NPU and its network interface, modelled after
+ * LogGP.
  *
- * Two units face each other, the NPU's side (0) and the network's side (1). A unit sends
- * one request at a time to the other: overhead o, gap g after an own transfer, G per
- * byte, latency L. After THRESHOLD transfers in a row it lets the other side go first. A
- * request may have to be processed where it arrives, and may have to be sent back. The
- * NPU's side reaches its data through an inner bus of the same kind (2 and 3) with G =
- * 0.0038 ns/B, before it sends and when something has arrived. Real times are cut to
- * whole ticks only when an event is scheduled, as in the reference.
+ * Each NPU has two units that send to each other: the NPU side (0) and the network side
+ * (1). A unit sends one request at a time. A transfer costs the overhead o, the gap g if
+ * the unit's previous transfer was also a send, G per byte, and the latency L. After more
+ * than THRESHOLD sends in a row, a unit lets the other side send first.
+ *
+ * A request may need processing where it arrives, and may have to be sent back. The NPU
+ * side reaches its data through an inner bus of the same kind (units 2 and 3) with G =
+ * 0.0038 ns/B. It uses the inner bus before it sends and after something has arrived. As
+ * in ASTRA-sim, real times are truncated to whole ticks only when an event is scheduled.
  */
 #include "des/ticks.h"
 #include "sim/engine.h"
@@ -28,16 +31,16 @@ typedef enum event {
     SEND_FINISHED,
     RECEIVE_FINISHED,
     PROCESSING_FINISHED,
-    RETIRE,    /* the inner bus is done: the request is over */
-    PROCESS,   /* … it may be processed */
-    SEND_BACK, /* … it may be sent */
+    RETIRE,    /* the inner bus is done: the request has ended */
+    PROCESS,   /* the inner bus is done: the request can be processed */
+    SEND_BACK, /* the inner bus is done: the request can be sent */
 } event;
 
 typedef struct request {
     int32_t bytes;
     bool processed, sends_back;
     uint8_t next_event; /* what the outer unit does when the inner bus is done */
-    uint32_t outer;     /* inner bus: the outer request behind it; else SIM_NONE */
+    uint32_t outer;     /* inner bus: the outer request it serves; else SIM_NONE */
     uint64_t then;
     uint32_t next;
 } request;
@@ -146,7 +149,8 @@ static void send_next(sim *s, uint32_t npu, uint32_t u)
 
 static void handle_step(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id);
 
-/* Send if there is something to send; after many transfers the partner goes first. */
+/* Send the next request, if there is one. After many sends in a row the partner goes
+ * first. */
 static void send_if_free(sim *s, uint32_t npu, uint32_t u)
 {
     const unit *me = get_unit(s, npu, u), *other = get_unit(s, npu, u ^ 1);
@@ -180,7 +184,7 @@ static void send_through_memory(sim *s, uint32_t npu, uint32_t id, event next,
                              .outer = id});
 }
 
-/* A request has come to its end. */
+/* A request has ended. */
 static void finish_request(sim *s, uint32_t npu, uint32_t id)
 {
     const request r = *get_request(s, id);
@@ -202,7 +206,7 @@ static void start_work(sim *s, uint32_t npu, uint32_t u)
                   (double)(hundreds * s->system->bus.reduction_delay + 50));
 }
 
-/* What to do with a request that has arrived, or has been processed. */
+/* Decide what happens to a request that has arrived or has been processed. */
 static void pass_request_on(sim *s, uint32_t npu, uint32_t u, uint32_t id)
 {
     request *r = get_request(s, id);

@@ -1,12 +1,13 @@
 /*
  * sim/calls.c - what an NPU does after a delay of its own: endpoint delays, reductions,
- * the end of compute and memory nodes.
+ * and the end of compute and memory nodes.
  *
- * All calls of an NPU at one time hang on one event, the one that the first of them
- * scheduled; later ones, also those made while the event is being carried out, join it.
- * That decides the order among NPUs at one instant, and so who gets a link or a memory
- * first. An NPU has few times pending, usually one or two, and mostly asks for the latest
- * of them: a sorted list, looked at from its end first, does.
+ * All calls of an NPU for one time share one event, which the first of these calls
+ * scheduled. Later calls join that event, even while it is being dispatched. This fixes
+ * the order among NPUs at one instant, and so which NPU gets a link or a memory first.
+ *
+ * An NPU has few pending times, usually one or two, and most new calls are for the latest
+ * of them. A sorted list that is searched from its end is therefore fast enough.
  */
 #include "sim/fold.h"
 

@@ -1,9 +1,9 @@
 /*
- * sim/event.h - the events of a run as words of 64 bits: a kind in the low four bits, and
- * fields that say whom it concerns. Every kind has one encoder and one decoder here;
- * nothing else packs or unpacks a word. Fields are checked when they are packed: what
- * could outgrow one is refused before (SIM_MAX_OPS, CLUSTER_MAX_NPUS and the limits of
- * plans), so no field can overflow silently.
+ * sim/event.h - the events of a run as words of 64 bits. The low four bits hold the kind;
+ * the other fields identify the objects concerned. Every kind has one encoder and one
+ * decoder here; no other code packs or unpacks a word. The encoders check their fields.
+ * Values that could exceed a field are refused earlier (SIM_MAX_OPS, CLUSTER_MAX_NPUS and
+ * the limits of plans), so no field can overflow silently.
  */
 #ifndef SIM_EVENT_H
 #define SIM_EVENT_H
@@ -15,27 +15,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 14 and 15 belong to the network. */
+/* The network uses 14 and 15. */
 typedef enum sim_kind {
-    SIM_CALLS,       /* npu: its calls of this instant */
+    SIM_CALLS,       /* npu: its calls for this instant */
     SIM_ARRIVE,      /* op, member, step: a message of a collective */
-    SIM_RECEIVED,    /* op, member: the message it awaits is there */
+    SIM_RECEIVED,    /* op, member: the message it awaits has arrived */
     SIM_TOKEN,       /* op, member: a packet's delay is over */
-    SIM_REDUCE,      /* op, member, packet: the same, and a reduction follows */
+    SIM_REDUCE,      /* op, member, packet: as SIM_TOKEN, and a reduction follows */
     SIM_NODE,        /* rank, node: it has ended */
     SIM_TRANSFER,    /* transfer: a message between two ranks has arrived */
     SIM_SEND_LATER,  /* rendezvous: the receiver is ready */
-    SIM_RECV_LATER,  /* rendezvous: the sender knows */
-    SIM_MEMORY_NEXT, /* server: takes the next request */
-    SIM_BUS,         /* npu, unit, what happens */
+    SIM_RECV_LATER,  /* rendezvous: the sender has been notified */
+    SIM_MEMORY_NEXT, /* server: accept the next request */
+    SIM_BUS,         /* npu, unit, step */
     SIM_CUSTOM,      /* custom run, node: it has ended */
-    SIM_NOTHING,     /* or rank + 1: it begins later than others */
+    SIM_NOTHING,     /* or rank + 1: a rank that starts later than others */
     SIM_START,       /* queue: its first chunks may begin */
 } sim_kind;
 
 /* Three fields of 20 bits, or one of 20 and one of 32. */
 enum { SIM_FIELD_BITS = 20, SIM_FIELD_END = 1 << SIM_FIELD_BITS };
-/* Chunks of collectives, and custom collectives, at one time. */
+/* The most chunks of collectives, and custom collectives, that can exist at one time. */
 enum { SIM_MAX_OPS = SIM_FIELD_END, SIM_MAX_PLAYS = SIM_FIELD_END };
 static_assert((int)CLUSTER_MAX_NPUS <= (int)SIM_FIELD_END,
               "an NPU must fit into a field");
@@ -71,7 +71,7 @@ static inline uint32_t unpack_wide(uint64_t event)
     return (uint32_t)(event >> 24);
 }
 
-/* A rank that begins later. */
+/* A rank that starts later than others. */
 static inline uint64_t sim_event_late(uint32_t rank)
 {
     return pack_wide_event(SIM_NOTHING, 0, rank + 1);
@@ -96,7 +96,7 @@ static inline uint32_t sim_event_read_calls(uint64_t event)
 /* A member of a chunk, and a step or packet of it. */
 typedef struct sim_packet_event {
     uint32_t op, member;
-    uint32_t step; /* arrival: in the plan; reduction: the packet; else 0 */
+    uint32_t step; /* arrival: step of the plan; reduction: the packet; else 0 */
 } sim_packet_event;
 static inline uint64_t sim_event_arrival(uint32_t op, uint32_t member, uint32_t step)
 {
@@ -167,7 +167,7 @@ static inline uint32_t sim_event_read_index(uint64_t event)
     return unpack_wide(event);
 }
 
-/* A memory server takes its next request. */
+/* A memory server accepts its next request. */
 static inline uint64_t sim_event_memory(uint32_t server)
 {
     return pack_event(SIM_MEMORY_NEXT, server, 0, 0);

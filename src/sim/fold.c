@@ -1,28 +1,38 @@
 /*
- * sim/fold.c - ranks that do the same are simulated once.
+ * sim/fold.c - simulates identical ranks once.
  *
- * Ranks are of one kind when their traces are equal but for the names of their groups
- * (trace/core/twins.h), every group has members of one kind only, and groups that have
- * the same place in the traces of a kind have the same shape in the network. One rank of
- * a kind is run. What it sends to another member of a group comes back to itself, because
- * the member before it does at that moment what it does.
+ * Ranks form a symmetry class if three conditions hold. Their traces are equal except for
+ * the names of their groups (trace/core/twins.h). All members of a group belong to one
+ * class. Groups that have the same place in the traces of a class have the same shape in
+ * the network. One rank of each class is simulated. What it sends to another member of a
+ * group arrives at itself, because the member before it sends the same at that moment.
  *
- * Why that gives the times of the whole run, to the tick. Say that up to some instant
- * every rank of a kind has met the same events in the same order, but for names. An
- * event of a rank changes only the state of that rank and of the links at its end, and
- * schedules events of its own or messages to others; every rank sends one and receives
- * one message where another of its kind does, and both are under way for the same time,
- * since phases are taken only if all distances are the same (allows_plan). So every rank
- * has the same events at the next instant. Their order is that in which they were
- * scheduled. It is the same for all when they were scheduled at different times, or by
- * the rank itself, or by one other rank; it does not matter for messages of one phase of
- * one chunk, which are only counted. In all other cases (two events of one instant, both
- * scheduled at one instant by different ranks) the order may depend on the rank: then
- * the folded run is given up and all ranks are run.
+ * Why this gives exactly the times of the full run. Assume that up to some instant all
+ * ranks of a class have processed the same events in the same order, except for names. An
+ * event of a rank changes only the state of that rank and of the links at its end. It
+ * schedules events of the rank itself, or messages to others. Where one rank of a class
+ * sends and receives a message, every other rank of the class does so too. These messages
+ * are in flight for the same time, because a phase is folded only if its packets take
+ * equivalent routes from every rank (sim_fold_allows_plan). So all ranks of the class
+ * have the same events at the next instant.
  *
- * Also given up or not tried: ASTRA-sim's rules, jitter and slow ranks, messages between
- * two ranks, memory that ranks share, roots, trees, in-network reduction, uneven
- * all-to-alls, custom collectives, recordings of every node, and anything that fails.
+ * Events of one instant are processed in the order in which they were scheduled. That
+ * order is the same for all ranks if the events were scheduled at different times, by the
+ * rank itself, or by one other rank. It does not matter for messages of the same phase of
+ * the same chunk, which are only counted. In all other cases two events for one instant
+ * were scheduled at one instant by different ranks, and their order may depend on the
+ * rank. Then the folded run is abandoned, and all ranks are simulated.
+ *
+ * Folding is also abandoned, or not tried, for
+ *
+ *   - ASTRA-sim's rules, jitter, slow or late ranks, several kinds of NPU;
+ *   - messages between two ranks, rendezvous, the shared bus, shared memory;
+ *   - interference between kernels and communication;
+ *   - roots, trees, in-network reduction, uneven all-to-alls, custom collectives;
+ *   - a journal, a recording of every node or of link use, a run that stops early.
+ *
+ * A folded run that fails is
+ * repeated with all ranks, unless memory ran out or the user cancelled it.
  */
 #include "sim/fold.h"
 
@@ -35,7 +45,7 @@ typedef struct kinds {
     const trace_twins *twins;
 } kinds;
 
-/* The group that a name stands for, + 1; 0 = all ranks; SIM_NONE = there is none. */
+/* The group with this name: index + 1; 0 = all ranks; SIM_NONE = there is none. */
 static uint32_t find_group(const halley_cluster *c, str name)
 {
     int64_t id;
@@ -58,14 +68,14 @@ static bool read_rank_groups(sim_fold *f, const kinds *k)
                 return false;
             for (uint32_t before = t->names_at[r]; before < i; before++)
                 if (f->groups[before] == f->groups[i])
-                    return false; /* one group by two names */
+                    return false; /* one group has two names */
         }
     }
     f->first_group[t->n_ranks] = t->names_at[t->n_ranks];
     return true;
 }
 
-/* The place of a group among those of a rank, or SIM_NONE. */
+/* The index of a group in the list of groups of a rank, or SIM_NONE. */
 static uint32_t find_group_place(const sim_fold *f, uint32_t rank, uint32_t group)
 {
     assert(f->first_group[rank] <= f->first_group[rank + 1]);
@@ -162,14 +172,15 @@ static bool can_fold_node(const sim *s, const sim_node *n)
     return false;
 }
 
-/* The world's collectives want all ranks to be of one kind. */
+/* A collective of all ranks can be folded only if all ranks belong to one class. */
 static bool can_fold_world(const sim *s, const sim_node *n, uint32_t rank)
 {
     return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
            n->a != SIM_NO_NAME || s->fold->n_alike[rank] == s->n_npus;
 }
 
-/* All groups of the rank have places, in which others of its kind have theirs. */
+/* True unless the node is a collective whose group is missing in the rank's list of
+ * groups. */
 static bool can_fold_group(const sim *s, const sim_node *n, uint32_t rank)
 {
     return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
@@ -178,12 +189,14 @@ static bool can_fold_group(const sim *s, const sim_node *n, uint32_t rank)
                SIM_NONE;
 }
 
-/* What is known of a group: who it is of, as the first rank sees it that names it. */
+/* What is known of a group: its class and its place, as the first rank that names it has
+ * them, and the members found so far. */
 typedef struct seen_group {
     uint32_t kind, place, n_members;
 } seen_group;
 
-/* A rank is in its groups, which look like those of the one that stands for it. */
+/* Check that a rank belongs to its groups, and that they have the same class, place, size
+ * and shape as those of its representative. */
 static bool note_groups(seen_group *seen, const sim *s, uint32_t rank)
 {
     const sim_fold *f = s->fold;
@@ -208,7 +221,8 @@ static bool note_groups(seen_group *seen, const sim *s, uint32_t rank)
     return true;
 }
 
-/* Every group is of one kind of ranks, all of which have it in the same place. */
+/* True if every group has members of one class only, and all have it in the same place.
+ */
 static bool can_fold_groups(sim *s)
 {
     seen_group *seen = mem_array_zero(s->cluster->n_groups, sizeof *seen);
@@ -246,7 +260,7 @@ static bool is_same_way(const net_way *a, const net_way *b)
            a->latency_ticks == b->latency_ticks && a->bytes_per_tick == b->bytes_per_tick;
 }
 
-/* Does packet k take the same way from every rank that takes part? */
+/* True if packet k takes an equivalent route from every rank that takes part. */
 static bool can_fold_packet(const sim *s, const coll_phase *p, const sim_fold_phase *g,
                             uint32_t k)
 {
@@ -323,7 +337,7 @@ void sim_fold_give_up(sim *s)
     sim_fail(s, HALLEY_EINVAL);
 }
 
-/* Who the sender of a message is, seen from its receiver, and what it is a part of. */
+/* Identify the sender of a message relative to its receiver, and its chunk and phase. */
 static sim_fold_event describe_event(const sim *s, uint64_t at, uint64_t event)
 {
     if (event == 0)
@@ -342,7 +356,8 @@ static sim_fold_event describe_event(const sim *s, uint64_t at, uint64_t event)
         .phase = phase};
 }
 
-/* Is the order of two events that come at one time, scheduled at one time, certain? */
+/* True if the order of two events is the same for all ranks of the class. Both are for
+ * the same time and were scheduled at the same time. */
 static bool is_certain(const sim_fold_event *a, const sim_fold_event *b)
 {
     const bool own = a->flow[0] == 0 && b->flow[0] == 0;
@@ -385,7 +400,7 @@ void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t event)
         sim_fail_memory(s);
 }
 
-/* Rows of traffic of the groups whose collectives were not run. */
+/* Add rows of traffic for the groups whose collectives were not simulated. */
 static bool spread_traffic(sim *s, uint32_t row)
 {
     const sim_traffic t = s->traffic.at[row];

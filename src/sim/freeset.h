@@ -1,6 +1,7 @@
 /*
- * sim/freeset.h - a set of small numbers that gives its smallest at once: a bit a number,
- * and above it a bit a word, and so on. No memory but its bits.
+ * sim/freeset.h - a set of small numbers that finds its smallest member quickly. The
+ * lowest level has one bit per number, the next one bit per word of the level below, and
+ * so on. It needs no memory except these bits.
  */
 #ifndef SIM_FREESET_H
 #define SIM_FREESET_H
@@ -45,7 +46,7 @@ static inline void freeset_init(freeset *s, uint64_t *words, uint32_t n)
 
 static inline void freeset_add(freeset *s, uint32_t i)
 {
-    assert((uint64_t)i >> (6 * s->n_levels) == 0); /* what it has room for */
+    assert((uint64_t)i >> (6 * s->n_levels) == 0); /* within the capacity of the set */
     for (uint32_t level = 0; level < s->n_levels; level++) {
         uint64_t *word = &s->levels[level][i >> 6];
         const bool was_empty = *word == 0;

@@ -1,12 +1,13 @@
 /*
- * sim/graph.c - a rank works through its graph.
+ * sim/graph.c - a rank executes its graph.
  *
- * A node is ready when all it depends on has ended. After every end (and at the start)
- * the ready nodes are looked at in ascending id and each is issued if what it occupies is
- * idle; ASTRA-sim has one CPU slot, one compute slot and one communication slot, and
- * receives need none. Nodes that become ready while that goes on, because another took no
- * time, wait for the next end. The reference copies and sorts the whole set every time;
- * here the smallest ready node of every slot is at hand.
+ * A node is ready when all nodes that it depends on have ended. At the start and after
+ * every end, the ready nodes are examined in ascending order of id. Each is issued if the
+ * slot it occupies is idle. ASTRA-sim has one CPU slot, one compute slot and one
+ * communication slot; receives need none. A node may become ready during this pass,
+ * because another node took no time; it waits for the next end. ASTRA-sim copies and
+ * sorts the whole set every time. Here the smallest ready node of every slot is available
+ * directly.
  */
 #include "base/hash.h"
 #include "base/rng.h"
@@ -51,7 +52,8 @@ static bool is_gpu_or_comm(sim_busy busy)
     return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
 }
 
-/* A rank whose nodes only compute has one kind of time, and no group to talk in. */
+/* A rank with compute nodes only has one kind of busy time and no group to communicate
+ * in. */
 static bool only_computes(const sim_program *p)
 {
     for (uint32_t i = 0; i < p->n; i++)
@@ -61,9 +63,9 @@ static bool only_computes(const sim_program *p)
 }
 
 /*
- * ASTRA-sim's log needs to know which node is the first in a hash table of the issued
- * ones. When no two share a bucket, that is the last one issued. So it is with ids that
- * are counted up from 0 or 1; for others the order of all issues matters.
+ * ASTRA-sim's log depends on which node is first in a hash table of the issued nodes. If
+ * no two nodes share a bucket, that is the last node issued. This is so if the ids count
+ * up from 0 or 1. For other ids, the order of all issues matters.
  */
 static void init_journal(sim_rank_journal *j, halley_journal level, const sim_program *p)
 {
@@ -77,7 +79,7 @@ static void init_journal(sim_rank_journal *j, halley_journal level, const sim_pr
     j->has_all_issues = level == HALLEY_JOURNAL_NODES || !have_own_buckets;
 }
 
-/* A line of the journal of a run. */
+/* Append an entry to the journal of the run. */
 static void add_to_journal(sim *s, const sim_rank *r, const sim_node *n,
                            halley_journal_kind kind)
 {
@@ -155,7 +157,7 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
         sim_local_end(s, r, (uint32_t)(n - r->program->nodes));
 }
 
-/* The node is over: free its slot and let its children know. */
+/* End a node: free its slot and notify its children. */
 static void retire_node(sim *s, sim_rank *r, uint32_t node)
 {
     const sim_node *n = &r->program->nodes[node];
@@ -185,7 +187,7 @@ static void fail_node(sim *s, uint32_t rank, uint32_t node, const char *sentence
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
 
-/* The memory begins with the request, or keeps it until it has served those before. */
+/* The memory starts the request, or queues it after earlier ones. */
 static void ask_memory(sim *s, uint32_t server, uint32_t rank, uint32_t node,
                        uint64_t bytes)
 {
@@ -271,7 +273,8 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
         sim_message_recv(s, peer->object, peer->place, tag, n->amount, then);
 }
 
-/* A compute node's time on this rank: slow ranks and jitter, the same in every run. */
+/* A compute node's time on this rank, with slow ranks and jitter. It is the same in every
+ * run. */
 static uint64_t get_compute_ticks(sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
 {
     const cluster_system *system = s->system;
@@ -286,7 +289,7 @@ static uint64_t get_compute_ticks(sim *s, uint32_t rank, uint32_t node, uint64_t
     return factor <= 0 ? 0 : des_queue_ticks(&s->queue, (double)ticks * factor);
 }
 
-/* What communication may disturb. */
+/* True if communication may slow the node down. */
 static bool is_kernel(const sim_node *n)
 {
     return n->type == HALLEY_NODE_COMP && (n->flags & SIM_NODE_TIMED) != 0 &&

@@ -1,20 +1,23 @@
 /*
- * sim/interfere.c - kernels beside communication. While a communication node of an NPU
- * runs, its kernels progress at 1 / (1 + f) of their speed; f is stated for matmuls,
- * attention and what is bound by memory (system.interference). Work that is left is kept
- * in ticks of undisturbed time; when communication begins or ends, what was done since
- * the last change is taken off, and the end is set anew.
+ * sim/interfere.c - mutual slow-down of kernels and communication on one NPU.
  *
- * The class of a node: kernel_class of a recording; else a matmul if the node has a shape
- * (`gemm`), attention if its name says so, else by its operations and bytes on the NPU's
- * roofline. Known to be wrong: a collective that waits for a late member disturbs as much
- * as one that moves data.
+ * While a communication node of an NPU runs, its kernels progress at 1 / (1 + f) of their
+ * speed. The cluster states f for matmuls, attention and memory-bound kernels
+ * (system.interference). The remaining work of a kernel is kept in ticks of undisturbed
+ * time. When communication begins or ends, the work done since the last change is
+ * subtracted, and the end of the kernel is rescheduled.
  *
- * The other way round, a collective that the network carries has 1 - h of the rate that
- * it has alone while a kernel runs on one of its members; h is stated for the same
- * classes (system.interference.network), and of several that run the largest counts.
- * Links that hold a collective back below that rate are not affected. Messages between
- * two NPUs are not slowed down.
+ * The class of a node is the kernel_class of a recording, if it has one. Otherwise a node
+ * with a shape (`gemm`) is a matmul, and a node whose name contains "attention" is
+ * attention. Any other node is classified by its operations and bytes on the NPU's
+ * roofline. Known to be wrong: a collective that waits for a late member slows kernels as
+ * much as one that moves data.
+ *
+ * In the other direction, a collective that the network carries as a whole runs at 1 - h
+ * of its undisturbed rate while a kernel runs on one of its members. The cluster states h
+ * for the same classes (system.interference.network); the largest h of the running
+ * kernels counts. Links that limit a collective to less than that rate are not affected.
+ * Messages between two NPUs are not slowed down.
  */
 #include "sim/interfere.h"
 
@@ -35,17 +38,17 @@ typedef struct running_kernel {
 typedef struct rank_kernels {
     ARRAY(running_kernel) running;
     bool communicates;
-    uint32_t n_of_class[CLUSTER_N_KERNELS]; /* that run */
-    ARRAY(uint32_t) calls; /* collectives under way, of which it is a member */
+    uint32_t n_of_class[CLUSTER_N_KERNELS]; /* running kernels */
+    ARRAY(uint32_t) calls; /* collectives in progress that have this rank as a member */
 } rank_kernels;
 
-/* A collective that the network carries, or a part of one. */
+/* A collective that the network carries as a whole, or a part of one. */
 typedef struct slowed_call {
     uint32_t op; /* SIM_NONE: free */
     net_id id;
     uint64_t event;
-    double share;                          /* of its rate alone, as the network has it */
-    uint32_t n_members[CLUSTER_N_KERNELS]; /* on which kernels of the class run */
+    double share; /* fraction of its undisturbed rate, as set in the network */
+    uint32_t n_members[CLUSTER_N_KERNELS]; /* members on which kernels of the class run */
 } slowed_call;
 
 struct sim_interfere {
@@ -92,7 +95,7 @@ void sim_interfere_fini(sim *s)
     array_fini(&s->interfere->calls);
 }
 
-/* Of its rate alone, by the kernels that run on its members. */
+/* The fraction of its undisturbed rate, given the kernels that run on its members. */
 static double find_call_share(const sim *s, const slowed_call *c)
 {
     double most = 0;
@@ -112,7 +115,7 @@ static void set_call_share(sim *s, slowed_call *c)
     s->net->model->slow(s->net, c->id, c->event, share);
 }
 
-/* The first kernel of a class begins on a rank, or the last one ends. */
+/* The first kernel of a class begins on a rank, or its last one ends. */
 static void change_calls(sim *s, uint32_t rank, cluster_kernel class, bool begins)
 {
     const rank_kernels *r = &s->interfere->ranks[rank];
@@ -236,7 +239,7 @@ static double get_factor(const rank_kernels *r, const running_kernel *k)
     return r->communicates ? k->factor : 1;
 }
 
-/* Set the end of a kernel by what is left of it. */
+/* Schedule the end of a kernel from its remaining work. */
 static void set_kernel_end(sim *s, uint32_t rank, running_kernel *k)
 {
     const double ticks = ceil(k->left_ticks * get_factor(&s->interfere->ranks[rank], k));

@@ -1,6 +1,6 @@
 /*
- * sim/local.c - how full the NPU's own memory is. What happens at one instant happens at
- * once: only the level at which the clock moves on counts for the peak.
+ * sim/local.c - how full the NPU's own memory is. All changes of one instant take effect
+ * together: only the level that remains when the clock advances counts for the peak.
  */
 #include "sim/engine.h"
 
@@ -15,7 +15,7 @@ static void flip_tensor(sim_local *l, uint32_t tensor)
     l->there[tensor / 64] ^= UINT64_C(1) << (tensor % 64);
 }
 
-/* The level is about to change: what it was until now has lasted. */
+/* Call before the level changes: the previous level has lasted until now. */
 static void note_level(sim *s, sim_local *l)
 {
     if (s->queue.now == l->since)

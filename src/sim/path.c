@@ -1,13 +1,16 @@
 /*
- * sim/path.c - the critical path: from the node that ended last, back to what it waited
- * for. A receive waited for its send if that began later; a collective for the member
- * that came last; any node for the first of its dependencies that ended when it began,
- * or, when those had all ended before, for the node that ended on its rank at that moment
- * and made room.
+ * sim/path.c - the critical path, followed backwards from the node that ended last. Each
+ * step goes to what the node waited for:
  *
- * Where one rank was run for many, the path is that of one of them: it starts at the
- * lowest rank of the class that ended last, goes from a receive to the rank that sent to
- * this one, and from a collective to the lowest member of its group that is of the late
+ *   - a receive waited for its send, if the send began later;
+ *   - a collective waited for the member that came last;
+ *   - any other node waited for its first dependency that ended when it began;
+ *   - if all dependencies had ended before, it waited for a node of its rank that ended
+ *     at that moment and freed its slot.
+ *
+ * If one rank was simulated for many, the path is that of one of them. It starts at the
+ * lowest rank of the class that ended last. From a receive it goes to the rank that sent
+ * to this one. From a collective it goes to the lowest member of its group in the late
  * class.
  */
 #include "base/hash.h"
@@ -17,23 +20,25 @@
 
 typedef ARRAY(halley_path_step) steps;
 
-/* Who a node of a program waits for, and where nodes of the trace are in it. */
+/* Which nodes a node of a program waits for, and where nodes of the trace are in the
+ * program. */
 typedef struct waits {
     uint32_t *place; /* by index in the trace */
-    uint32_t *at;    /* by place, and one more: in `on` */
+    uint32_t *at;    /* by place, and one more: index in `on` */
     uint32_t *on;    /* places, rising */
 } waits;
 
 typedef struct walker {
     const sim *s;
-    uint32_t **by_end; /* by rank: nodes by when they ended, made when first asked for */
-    waits *waits;      /* by program of the instance, the same */
-    map64 last;        /* stream -> index in lasts */
+    uint32_t **by_end;     /* by rank: nodes by when they ended, built on first use */
+    waits *waits;          /* by program of the instance, also built on first use */
+    map64 last;            /* stream -> index in lasts */
     ARRAY(uint64_t) lasts; /* rank << 32 | node that came last to a stream */
     steps path;
 } walker;
 
-/* A place on the way: a node of a rank that was run, and the rank it is taken for. */
+/* A position on the path: a node of a simulated rank, and the rank that it represents
+ * here. */
 typedef struct spot {
     uint32_t rank, node; /* node: by index in the trace */
     uint32_t npu;
@@ -68,7 +73,7 @@ static void free_waits(waits *of)
     *of = (waits){0};
 }
 
-/* Lists of whom nodes wait for, from those of who waits for them: count, sum up, fill. */
+/* Invert the lists of children into lists of parents: count, sum up, fill. */
 static bool list_waits(waits *out, const sim_program *p)
 {
     const uint32_t n_edges = p->nodes[p->n].first_child;
@@ -76,7 +81,7 @@ static bool list_waits(waits *out, const sim_program *p)
     out->at = mem_array_zero((size_t)p->n + 2, sizeof *out->at);
     out->on = mem_array(n_edges, sizeof *out->on);
     if (out->place == NULL || out->at == NULL || out->on == NULL) {
-        free_waits(out); /* who asks again must not find a part of it */
+        free_waits(out); /* a later call must not find half a list */
         return false;
     }
     for (uint32_t i = 0; i < n_edges; i++)
@@ -103,7 +108,7 @@ static const waits *get_waits(walker *w, uint32_t rank)
     return of;
 }
 
-/* Who came last to every collective. */
+/* Find the member that came last to every collective. */
 static bool find_lasts(walker *w)
 {
     for (uint32_t rank = 0; rank < w->s->n_ranks; rank++) {
@@ -162,7 +167,8 @@ static const uint32_t *nodes_by_end(walker *w, uint32_t rank)
     return order;
 }
 
-/* A node of the rank that ended at that time and began before it, or HALLEY_NO_NODE. */
+/* Find a node of the rank that ended at this time and began before it, or HALLEY_NO_NODE.
+ */
 static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
 {
     const uint32_t *order = nodes_by_end(w, rank);
@@ -186,8 +192,8 @@ static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
     return true;
 }
 
-/* The first dependency that ended just when the node began, or HALLEY_NO_NODE. False: no
- * memory. */
+/* Find the first dependency that ended exactly when the node began, or HALLEY_NO_NODE.
+ * Returns false if memory runs out. */
 static bool find_dependency(uint32_t *out, walker *w, const spot *at)
 {
     assert(at->rank < w->s->n_ranks && at->node < count_nodes(w, at->rank));
@@ -212,7 +218,7 @@ static uint32_t get_class(const sim *s, uint32_t npu)
     return s->class_of == NULL ? npu : s->class_of[npu];
 }
 
-/* The lowest member of the group of a collective that is of that class. */
+/* The lowest member of a collective's group that belongs to the class. */
 static uint32_t find_member(const walker *w, const sim_node *n, uint32_t npu,
                             uint32_t class_id)
 {
@@ -227,8 +233,8 @@ static uint32_t find_member(const walker *w, const sim_node *n, uint32_t npu,
     return w->s->ranks[class_id].npu;
 }
 
-/* What held a node up from another rank, if that was later than its own begin. False:
- * nothing, or no memory. */
+/* Move to the node of another rank that held this node up, if it began later. Returns
+ * false if there is none, or if memory runs out. */
 static bool find_other(walker *w, spot *at, halley_why *why)
 {
     const sim *s = w->s;
@@ -265,12 +271,12 @@ static halley_status walk_back(walker *w, spot at, halley_error *err)
         const spot was = at;
         uint32_t before;
         if (find_other(w, &at, &why)) {
-            /* This step is what passed since the other began. */
+            /* This step covers the time since the other node began. */
             const uint64_t begin = begin_of(w, at.rank, at.node);
             if (!add_step(w, &was, begin, end, why))
                 return error_nomem(err);
             end = begin;
-            if (why == HALLEY_WHY_MESSAGE) /* the send's own time has been counted */
+            if (why == HALLEY_WHY_MESSAGE) /* the duration of the send has been counted */
                 continue;
         }
         const uint64_t begin = begin_of(w, at.rank, at.node);
@@ -306,7 +312,7 @@ static spot find_last_node(const walker *w)
     return at;
 }
 
-/* Did a rank begin then? */
+/* True if a rank began at this time. */
 static bool is_start(const sim *s, uint64_t at)
 {
     for (uint32_t i = 0; s->system->late_s != NULL && i < s->n_npus; i++)
@@ -315,8 +321,8 @@ static bool is_start(const sim *s, uint64_t at)
     return at == 0;
 }
 
-/* The certificate of a run's time: steps follow each other without a gap, from the start
- * of a rank to the end of the last node. */
+/* Verify the path: its steps follow each other without a gap, from the start of a rank to
+ * the end of the last node. */
 static halley_status certify_path(const walker *w, uint64_t finish, halley_error *err)
 {
     uint64_t at =

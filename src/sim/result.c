@@ -1,4 +1,4 @@
-/* sim/result.c - what comes out of a run, and how it is asked for. */
+/* sim/result.c - collects the results of a run and gives access to them. */
 #include "sim/result.h"
 
 #include "base/number/number.h"
@@ -46,7 +46,7 @@ static void read_rank(halley_rank_result *to, const sim_rank *r)
 {
     const sim_program *p = r->program;
     const sim_span *spans = r->spans;
-    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as there */
+    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as in ASTRA-sim */
     *to = (halley_rank_result){
         .finish = r->finish,
         .compute = r->compute,
@@ -91,7 +91,7 @@ static uint64_t get_last_finish(const sim *s)
     return last;
 }
 
-/* The parts of the network: dimensions, or links of one kind. */
+/* The parts of the network: dimensions, or classes of links. */
 static bool read_network_parts(halley_result *r, const sim *s)
 {
     const double seconds = (double)get_last_finish(s) / r->ticks_per_s;
@@ -123,7 +123,8 @@ static int compare_links(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* A link that would have carried more than it can: the model has no contention. */
+/* Warn about a link that would have carried more than its capacity, because the network
+ * model has no contention. */
 static bool note_overload(halley_result *r, const sim *s)
 {
     const double seconds = (double)get_last_finish(s) / r->ticks_per_s;
@@ -142,7 +143,7 @@ static bool note_overload(halley_result *r, const sim *s)
     return text != NULL && array_push(&r->remarks, text);
 }
 
-/* The factors by which kernels were slowed down, beside the number. */
+/* Report the factors by which kernels were slowed down. */
 static bool note_interference(halley_result *r, const sim *s)
 {
     const double *f = s->system->interference, *h = s->system->network_interference;
@@ -171,7 +172,7 @@ static bool note_interference(halley_result *r, const sim *s)
     return text != NULL && array_push(&r->remarks, text);
 }
 
-enum { MOST_LISTED_LINKS = 4096 }; /* of a network whose links are listed one by one */
+enum { MOST_LISTED_LINKS = 4096 }; /* most links that are listed one by one */
 
 static halley_status read_links(halley_result *r, sim *s)
 {
@@ -220,8 +221,8 @@ static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 
 enum { MOST_TRAFFIC_ROWS = 1 << 16 };
 
-/* A row of a class of groups becomes one of each, or of its first when they are too many;
- * groups are then those of the job. */
+/* Replace the row of a class of groups by one row per group, or by the row of its first
+ * group if there would be too many rows. Afterwards `group` is a group of the job. */
 static bool expand_row(sim *s, size_t i, bool whole)
 {
     const sim_symmetry *y = s->symmetry;
@@ -273,8 +274,8 @@ static int compare_finish_times(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* All ranks by when their class finished, at one time by rank: distinct times are
- * numbered, then ranks are counted, and filed. */
+/* List all ranks by finishing time of their class, and by rank at equal times. This is a
+ * counting sort: number the distinct times, count the ranks of each, then place them. */
 static halley_status expand_finishers(halley_result *r, const sim *s)
 {
     finish_time *times = mem_array(s->n_ranks, sizeof *times);
@@ -304,9 +305,9 @@ static halley_status expand_finishers(halley_result *r, const sim *s)
     return room ? HALLEY_OK : error_nomem(s->err);
 }
 
-enum { MOST_EXPLAINED = 256 }; /* classes whose cause is kept */
+enum { MOST_EXPLAINED = 256 }; /* classes for which the cause is kept */
 
-/* Who was run for whom. */
+/* Record which rank was simulated for which. */
 static halley_status read_classes(halley_result *r, const sim *s)
 {
     r->n_run = s->n_ranks;

@@ -1,4 +1,4 @@
-/* Re-timing recorded kernels by their class; communication is not re-timed here. */
+/* Re-times recorded kernels by their class. Communication is not re-timed here. */
 #include "sim/retime.h"
 
 #include "hw/npu.h"
@@ -10,8 +10,8 @@
 
 enum { THIN_SIDE = 16, ALIGNED_TO = 8 };
 
-/* What the trace says it was recorded on; "" = a recording that does not say; false: no
- * recording. */
+/* Read the device that the trace was recorded on; "" if the recording does not state it.
+ * Returns false if the trace is no recording. */
 static bool read_recorded_on(char *to, size_t size, const halley_trace *trace)
 {
     halley_attr attr;

@@ -1,4 +1,4 @@
-/* sim/retime.h - recorded kernels on another device than they were recorded on. */
+/* sim/retime.h - times recorded kernels for a device other than the recorded one. */
 #ifndef SIM_RETIME_H
 #define SIM_RETIME_H
 
@@ -12,8 +12,8 @@ typedef enum sim_retime_state {
     SIM_RETIME_COST      /* by the cost model's ratios */
 } sim_retime_state;
 
-/* How kernels of the trace are timed on `npu`. `recorded_on` overrides what the trace
- * says; NULL = it does not. */
+/* Choose how kernels of the trace are timed on `npu`. `recorded_on` overrides the device
+ * stated in the trace; NULL = no override. */
 sim_retime_state sim_retime_init(cost_retime *out, const halley_trace *trace,
                                  const char *recorded_on, const halley_npu *npu);
 /* The time of a device node that took `seconds`; unchanged when it has no class. */

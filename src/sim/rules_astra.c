@@ -1,8 +1,8 @@
 /*
- * sim/rules_astra.c - ASTRA-sim's rules: a clock of whole nanoseconds; one CPU slot, one
- * compute slot, one communication slot per NPU, ready nodes by ascending id; queues and
- * trees in turn; groups in one logical dimension. What ASTRA-sim aborts or hangs on is
- * refused with a sentence.
+ * sim/rules_astra.c - ASTRA-sim's rules. The clock counts whole nanoseconds. Each NPU has
+ * one CPU slot, one compute slot and one communication slot, and ready nodes start in
+ * ascending order of id. Queues and trees are used in turn. Groups have one logical
+ * dimension. Inputs on which ASTRA-sim aborts or hangs are refused with an error message.
  */
 #include "sim/rules.h"
 
@@ -29,7 +29,7 @@ static halley_status check_astra_run(sim *s, uint32_t n_traces, const net_model 
     return HALLEY_OK;
 }
 
-/* Groups need nothing of their own. */
+/* Groups need no set-up. */
 static halley_status init_astra_groups(sim *s)
 {
     (void)s;
@@ -48,8 +48,9 @@ static halley_status init_slots(sim *s, sim_rank *r)
     return HALLEY_OK;
 }
 
-/* With several queues and groups an NPU's queues, and so the directions of its rings,
- * follow from all it has begun, and members of a collective may differ. */
+/* With several queues and small groups, the queues of an NPU depend on all chunks it has
+ * begun, and so do the directions of its rings. Members of a collective may then differ.
+ */
 static bool has_own_astra_directions(const sim *s)
 {
     const halley_cluster *c = s->cluster;
@@ -78,7 +79,7 @@ static void make_ready_in_slot(sim_rank *r, uint32_t node)
     freeset_add(&r->ready[slot], node);
 }
 
-/* Nodes that become ready while others are being issued wait for the next end. */
+/* Nodes that become ready during a pass over the ready nodes wait for the next end. */
 static void free_slot_child(sim *s, sim_rank *r, uint32_t node)
 {
     if (!s->issuing)
@@ -87,7 +88,7 @@ static void free_slot_child(sim *s, sim_rank *r, uint32_t node)
         sim_fail_memory(s);
 }
 
-/* Take the ready node with the smallest id of the slots that are idle. */
+/* Take the ready node with the smallest id among the idle slots. */
 static uint32_t take_from_slots(sim_rank *r)
 {
     uint32_t best = UINT32_MAX;
@@ -151,14 +152,15 @@ static bool cut_astra_chunks(sim *s, const sim_job *j, uint64_t *bytes, uint64_t
     return false;
 }
 
-/* World numbers count every chunk an NPU begins, also those of groups. */
+/* World stream numbers count every chunk that an NPU begins, including those of groups.
+ */
 static uint32_t number_astra_stream(sim *s, const sim_job *j)
 {
     const uint32_t stream = s->streams.world_streams[j->rank]++;
     return j->group == 0 ? stream : sim_group_stream_next(s, j);
 }
 
-/* A round robin over the queues of a dimension; sets *down for the second half. */
+/* Go round robin over the queues of a dimension; *down is set for the second half. */
 static uint32_t take_next_queue(sim *s, uint32_t npu, const coll_outline *o, bool *down)
 {
     const uint32_t n = s->system->queues;
@@ -182,7 +184,7 @@ static uint32_t take_next_queue(sim *s, uint32_t npu, const coll_outline *o, boo
     return o->level * n + queue;
 }
 
-/* Trees in turn, by NPU, collective and dimension. */
+/* Use the two trees in turn, per NPU, collective and dimension. */
 static bool take_next_tree(sim *s, const sim_job *j, const coll_outline *o)
 {
     uint8_t *tree =
@@ -215,13 +217,13 @@ static void start_waiting_now(sim *s, sim_queue *q)
     sim_queue_start_first(s, q);
 }
 
-/* A message that comes before its receiver has begun waits for it. */
+/* A message that arrives before its receiver has begun waits for the receiver. */
 static void leave_waiting(sim *s, uint32_t op, uint32_t member)
 {
     (void)s, (void)op, (void)member;
 }
 
-/* At one instant in the order of events, as they are. */
+/* Ranks that finish at one instant keep the order of their events. */
 static void keep_finishers(sim *s)
 {
     (void)s;

@@ -1,8 +1,9 @@
 /*
- * sim/rules_native.c - the native rules: a clock of picoseconds; a lane for every group,
- * peer, stream and host thread of a rank, first come first served; a group that is a box
- * of the network uses its dimensions; all members of a chunk choose alike, and decide
- * when all events of an instant are done.
+ * sim/rules_native.c - the native rules. The clock counts picoseconds. Every group, peer,
+ * stream and host thread of a rank has a lane, which serves nodes first come, first
+ * served. A group that is a box of the network uses the dimensions of that box. All
+ * members of a chunk make the same choices, and decide after all events of an instant are
+ * done.
  */
 #include "sim/rules.h"
 
@@ -29,14 +30,14 @@ static uint32_t get_rank_coordinate(const halley_cluster *c, uint32_t rank, uint
 }
 
 /*
- * Is the group a box of the network, listed with the innermost dimension fastest? Then
- * its collectives may use the dimensions. *extent has its size in each.
+ * True if the group is a box of the network, listed with the innermost dimension fastest.
+ * Then its collectives may use the dimensions; *extent has its size in each.
  */
 static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_group *g)
 {
     uint32_t n = 1;
     for (uint32_t d = 0; d < c->n_dims; d++) {
-        uint32_t length = 1; /* how long only coordinate d changes, from the first rank */
+        uint32_t length = 1; /* first ranks that differ in coordinate d only */
         while (n * length < g->n &&
                get_rank_coordinate(c, g->ranks[(size_t)n * length], d) !=
                    get_rank_coordinate(c, g->ranks[0], d))
@@ -56,7 +57,7 @@ static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_gr
     return true;
 }
 
-/* Which groups are boxes of the network. */
+/* Find the groups that are boxes of the network. */
 static halley_status init_boxes(sim *s)
 {
     const halley_cluster *c = s->cluster;
@@ -101,7 +102,7 @@ static halley_status accept_start(sim *s, uint32_t rank)
     return HALLEY_OK;
 }
 
-/* A lane is open when it has room and somebody is ready. */
+/* A lane is open if it has room and a ready node. */
 static void update_lane(sim_rank *r, uint32_t lane)
 {
     const bool open = r->lanes.heads[lane] != SIM_NONE &&
@@ -127,14 +128,14 @@ static void make_ready_in_lane(sim_rank *r, uint32_t node)
 }
 
 /*
- * Nodes that become ready at one instant are in the order of the program, whatever the
- * order in which the instant's events came: they wait in a sorted list until all of these
- * have been carried out. Most come in order, and go to its end.
+ * Nodes that become ready at one instant are ordered as in the program, whatever the
+ * order of the instant's events. They wait in a sorted list until all events of the
+ * instant have been dispatched. Most arrive in order and are appended.
  */
 static void free_lane_child(sim *s, sim_rank *r, uint32_t node)
 {
     sim_lanes *l = &r->lanes;
-    if (s->issuing) { /* of a node that takes no time */
+    if (s->issuing) { /* child of a node that takes no time */
         make_ready_in_lane(r, node);
         return;
     }
@@ -157,7 +158,7 @@ static void free_lane_child(sim *s, sim_rank *r, uint32_t node)
         l->last_fresh = node;
 }
 
-/* When all that ends at this instant has ended. */
+/* The rank continues when all that ends at this instant has ended. */
 static void look_again_later(sim *s, uint32_t rank)
 {
     sim_rank *r = &s->ranks[rank];
@@ -180,8 +181,8 @@ static void go_on_in_lanes(sim *s, uint32_t rank)
     sim_rank_go_on(s, rank);
 }
 
-/* The events of the instant are done: ranks go on, which may schedule further ones; then
- * the network sees what has started. */
+/* The events of the instant are done. Ranks continue, which may schedule further events;
+ * then shared memories accept requests; then the network starts the new flows. */
 static bool flush_native_instant(void *context)
 {
     sim *s = context;
@@ -231,7 +232,7 @@ static bool is_no_box(const sim *s, uint32_t group)
     return s->streams.boxes[group - 1][0] == 0;
 }
 
-/* A collective that an algorithm does not know is done by a ring. */
+/* A ring replaces an algorithm that cannot do the collective. */
 static void replace_impossible(sim_job *j)
 {
     if (j->request.rooted != COLL_ROOTED_NONE)
@@ -241,14 +242,14 @@ static void replace_impossible(sim_job *j)
             j->impls[d].algo = CLUSTER_ALGO_RING;
 }
 
-/* A collective of one member has no phases, and nothing to do. */
+/* A collective of one member has no phases and nothing to do. */
 static bool accept_phases(sim *s, const sim_job *j)
 {
     (void)s, (void)j;
     return true;
 }
 
-/* No chunk without bytes, nothing beyond what there is. */
+/* Chunks have at least one byte, and together no more than the collective's bytes. */
 static bool cut_native_chunks(sim *s, const sim_job *j, uint64_t *bytes, uint64_t *chunk)
 {
     const uint64_t splits = s->system->splits;
@@ -265,7 +266,7 @@ static uint32_t number_native_stream(sim *s, const sim_job *j)
                          : sim_group_stream_next(s, j);
 }
 
-/* The stream's number chooses, so that all members choose alike. */
+/* The stream's number selects the queue, so that all members select the same one. */
 static uint32_t choose_queue(const sim *s, const sim_job *j, const coll_outline *o,
                              uint32_t stream, bool *down)
 {
@@ -296,7 +297,7 @@ static void choose_native_queues(sim *s, sim_job *j, uint32_t stream)
     j->directions = r->directions;
 }
 
-/* Into the queue; at once out of it again when others have begun. */
+/* Enter the queue, and leave it at once if other members have already begun. */
 static void enter_native_queue(sim *s, sim_queue *q, uint32_t op, uint32_t member)
 {
     const coll_plan *plan = s->streams.ops.at[op].plan;
@@ -306,8 +307,8 @@ static void enter_native_queue(sim *s, sim_queue *q, uint32_t op, uint32_t membe
         sim_phase_called(s, op, member);
 }
 
-/* What may start is decided when all that happens at this instant has happened, so that
- * members to whom it happens in different orders decide alike. */
+/* Which chunks may start is decided when all events of this instant are done. Members
+ * that see these events in different orders then decide the same. */
 static void start_waiting_later(sim *s, sim_queue *q)
 {
     if (q->starting || q->head_op == SIM_NONE || q->running >= s->streams.threshold)
@@ -326,7 +327,7 @@ static int compare_finishers(const void *a, const void *b, void *ranks)
     return x < y ? -1 : x > y;
 }
 
-/* At one instant by rank. */
+/* Sort by finishing time, then by rank. */
 static void sort_native_finishers(sim *s)
 {
     if (s->n_finished > 1)

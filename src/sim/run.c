@@ -1,5 +1,5 @@
 /*
- * sim/run.c - one run: set up, carry out events until there are none.
+ * sim/run.c - one run: set it up, then dispatch events until there are none.
  */
 #include "sim/run.h"
 
@@ -116,7 +116,7 @@ static void watch_event(void *context, uint32_t npu, uint64_t at, uint64_t event
     sim_fold_note(context, npu, at, event);
 }
 
-/* Is the rank run, or does another one stand for it? */
+/* True if the rank is simulated itself; false if another one represents it. */
 static bool is_run(const sim *s, uint32_t rank)
 {
     return s->fold == NULL || s->fold->representative[rank] == rank;
@@ -132,7 +132,7 @@ static void note_retiming(sim *s, sim_retime_state state)
         s->warnings |= 1u << SIM_WARN_RETIMED_COST;
 }
 
-/* Where the ranks come from: one of the two. */
+/* Where the ranks come from; one of the two is NULL. */
 typedef struct sim_source {
     const halley_trace_set *traces;
     const trace_template *roles;
@@ -144,7 +144,7 @@ static uint32_t count_source_ranks(const sim_source *from)
                                : halley_trace_set_count(from->traces);
 }
 
-/* What a user should know of the programs. */
+/* Collect the warnings about the programs. */
 static void note_programs(sim *s)
 {
     for (size_t i = 0; i < s->instance.programs.n; i++) {
@@ -185,7 +185,7 @@ void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link)
         r->links[r->program->nodes[node].trace_index] = link + 1;
 }
 
-/* Room for begin and end of every node; UINT64_MAX = it never did. */
+/* Allocate begin and end of every node; UINT64_MAX = it never began or ended. */
 static halley_status init_record(sim *s, sim_rank *r)
 {
     const size_t n = r->program->n;
@@ -246,7 +246,8 @@ const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *
     return word == NULL ? NULL : net_model_find(word);
 }
 
-/* Events may come in any order where ranks could be folded. */
+/* Shuffling is allowed only where ranks could be folded, because there the order of
+ * events does not matter. */
 static halley_status check_shuffle(const sim *s, const halley_sim_opts *opts)
 {
     halley_sim_opts folds = *opts;
@@ -259,7 +260,7 @@ static halley_status check_shuffle(const sim *s, const halley_sim_opts *opts)
                      "shuffle: the order of events may count here: %s", reason);
 }
 
-/* One rank of each symmetry class is run, or all of them. */
+/* Simulate one rank per symmetry class if possible, else all ranks. */
 static halley_status fold_run(sim *s, const halley_sim_opts *opts)
 {
     TRY(check_shuffle(s, opts));
@@ -369,8 +370,8 @@ static uint32_t find_queue_rank(const sim *s, uint32_t queue)
     return low;
 }
 
-/* How many events of the run of all ranks an event represents. Those of the network as a
- * whole are one there, too. Not inlined: the loop has other things to keep at hand. */
+/* The number of events that this event represents in a run of all ranks. Events of the
+ * network as a whole count as one. Not inlined, to keep registers free for the loop. */
 static __attribute__((noinline)) uint64_t count_represented(const sim *s, uint64_t event)
 {
     switch (event & NET_KIND_MASK) {
@@ -406,8 +407,8 @@ static halley_status refuse_long_run(sim *s)
                      "does not hold; look for a wrong duration, size or bandwidth");
 }
 
-/* Steps that 64 bits do not hold: wrong under native rules, as there under ASTRA-sim's.
- */
+/* Handle time steps that 64 bits cannot hold: native rules refuse the run; ASTRA-sim's
+ * rules wrap around as ASTRA-sim does. */
 static halley_status check_wrapped(sim *s)
 {
     if (!s->queue.wrapped && !s->memory.wrapped)
@@ -427,7 +428,8 @@ static halley_status end_run(sim *s)
     return HALLEY_OK;
 }
 
-/* The loop, made twice: the usual one does not ask whether it is shuffled. */
+/* The event loop. It is instantiated twice, so that the usual one does not test
+ * `shuffled`. */
 static inline __attribute__((always_inline)) halley_status run_loop(sim *s, watcher *look,
                                                                     const bool shuffled)
 {
@@ -437,7 +439,7 @@ static inline __attribute__((always_inline)) halley_status run_loop(sim *s, watc
     while (s->status == HALLEY_OK && !s->queue.failed &&
            (shuffled ? sim_shuffle_pop(s, &e) : des_queue_pop(&s->queue, &e))) {
         assert(e.at == s->queue.now);
-        if (s->status != HALLEY_OK) /* at the end of the instant before */
+        if (s->status != HALLEY_OK) /* failed at the end of the previous instant */
             break;
         if (e.at > stop) {
             TRY(end_run(s));
@@ -469,7 +471,7 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
     return s->status == HALLEY_OK ? check_wrapped(s) : s->status;
 }
 
-/* The clock stands: close what is open, so that times add up to it. */
+/* The clock has stopped: close all open spans, so that times add up to it. */
 static void stop_run(sim *s)
 {
     for (uint32_t i = 0; i < s->n_ranks; i++) {
@@ -572,7 +574,8 @@ static halley_status run_once(halley_result **out, bool *apart, const sim_source
     return status;
 }
 
-/* Classes of ranks do, unless it turns out that members of a collective come apart. */
+/* Simulate symmetry classes first. If members of a collective arrive at different times,
+ * repeat the run with all ranks. */
 static halley_status run_simulation(halley_result **out, const sim_source *from,
                                     const halley_cluster *cluster,
                                     const halley_sim_opts *opts, sim_fold *fold,
@@ -588,7 +591,7 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
     return run_once(out, &apart, from, cluster, opts, fold, err);
 }
 
-/* The run of one rank of every kind; *done is false when all must be run. */
+/* Simulate one rank per class of twins. *done is false if all ranks must be simulated. */
 static halley_status run_folded(halley_result **out, bool *done,
                                 const halley_trace_set *traces,
                                 const halley_cluster *cluster,

@@ -1,7 +1,7 @@
 /*
- * sim/shuffle.c - for tests: what happens at one instant, in a random order. Under native
- * rules with the model flow no result may depend on that order, which is what symmetry
- * classes rest on (doc/reference/sim.md).
+ * sim/shuffle.c - for tests: dispatches the events of one instant in a random order.
+ * Under native rules with network model flow no result may depend on that order. Symmetry
+ * classes rely on this (doc/reference/sim.md).
  */
 #include "sim/engine.h"
 
@@ -18,9 +18,8 @@ void sim_shuffle_list(sim *s, uint32_t *list, size_t n)
     }
 }
 
-/* All events that the queue has for the instant of `first`; it flushes when they are
- * done.
- */
+/* Collect all events that the queue has for the instant of `first`. The queue flushes
+ * when they are done. */
 static bool collect_instant(sim *s, uint64_t first)
 {
     sim_shuffle *h = &s->shuffle;

@@ -1,6 +1,6 @@
 /*
- * sim/table.h - a hash table from 64-bit hashes to 32-bit values that allows removal. The
- * caller tells equal hashes apart.
+ * sim/table.h - a hash table from 64-bit hashes to 32-bit values that supports removal.
+ * The caller tells equal hashes apart.
  */
 #ifndef SIM_TABLE_H
 #define SIM_TABLE_H
@@ -19,7 +19,8 @@ typedef struct table {
 
 bool table_add(table *t, uint64_t hash, uint32_t value); /* false: no memory */
 void table_remove(table *t, uint64_t hash, uint32_t value);
-/* Values with this hash: start with *slot = TABLE_NONE; TABLE_NONE at the end. */
+/* Iterate over the values with this hash: start with *slot = TABLE_NONE; returns
+ * TABLE_NONE at the end. */
 uint32_t table_next(const table *t, uint64_t hash, uint32_t *slot);
 void table_fini(table *t);
 

@@ -1,16 +1,16 @@
 /*
- * sim/tensors.c - finding tensors in a trace. Four sources, the first that a node has:
+ * sim/tensors.c - finds the tensors in a trace. The first source that a node has is used:
  *
- *  - attributes "inputs" and "outputs", lists of text: name, bytes, name, bytes ...
- *    (ASTRA-sim's form for its track-local-mem);
- *  - the schema's inputs and outputs as PyTorch records them: every tensor is
- *    [id, storage, offset, elements, bytes of one, 'device']; a storage is as large as
- *    the largest of its views, and those of the CPU are not the NPU's;
- *  - a memory load: what it brings stays until the last node that depends on it has
- *    ended; a store's bytes are there while it runs;
+ *   - attributes "inputs" and "outputs", lists of text: name, bytes, name, bytes ...
+ *     (ASTRA-sim's form for its track-local-mem);
+ *   - the schema's inputs and outputs as PyTorch records them. Every tensor is
+ *     [id, storage, offset, elements, bytes per element, 'device']. A storage is as large
+ *     as the largest of its views. Storages of the CPU are not in the NPU's memory;
+ *   - a memory load: its bytes stay until the last node that depends on it has ended; a
+ *     store's bytes are present while it runs.
  *
- * and beside these, attributes of our own, "alloc_bytes" and "free_bytes": taken when the
- * node begins, given back when it ends.
+ * In addition, our own attributes "alloc_bytes" and "free_bytes" are always read. The
+ * node allocates the former when it begins and releases the latter when it ends.
  */
 #include "sim/tensors.h"
 
@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-/* One mention, before they are sorted by node. */
+/* One use of a tensor, before the uses are sorted by node. */
 typedef struct mention {
     uint32_t node;
     sim_use use;
@@ -61,7 +61,7 @@ static halley_status note_tensor(finder *f, uint32_t node, uint32_t tensor,
     return HALLEY_OK;
 }
 
-/* A tensor with a key; the largest size that is said of it is its size. */
+/* Note a tensor with a key. Its size is the largest that any mention gives. */
 static halley_status note_named(finder *f, uint32_t node, uint64_t key, uint64_t bytes,
                                 sim_use_kind kind)
 {
@@ -79,8 +79,7 @@ static halley_status note_named(finder *f, uint32_t node, uint64_t key, uint64_t
     return note_tensor(f, node, tensor, kind);
 }
 
-/* name, bytes, name, bytes ... */
-/* "524288", or as the symbolic generators write it "524288.0". */
+/* Accept "524288", or "524288.0" as the symbolic generators write it. */
 static bool read_tensor_size(uint64_t *out, str text)
 {
     double value;
@@ -92,6 +91,7 @@ static bool read_tensor_size(uint64_t *out, str text)
     return true;
 }
 
+/* The list is name, bytes, name, bytes ... */
 static halley_status find_tensor_pairs(finder *f, uint32_t node, const halley_attr *list,
                                        sim_use_kind kind)
 {
@@ -109,7 +109,7 @@ static halley_status find_tensor_pairs(finder *f, uint32_t node, const halley_at
     return HALLEY_OK;
 }
 
-/* A whole number at *at, which moves behind it; false when there is none. */
+/* Read a whole number at *at and move *at past it; false if there is none. */
 static bool scan_tensor_number(const char **at, const char *end, uint64_t *out)
 {
     const char *from = *at;
@@ -118,7 +118,8 @@ static bool scan_tensor_number(const char **at, const char *end, uint64_t *out)
     return *at > from && str_to_u64((str){from, (size_t)(*at - from)}, out);
 }
 
-/* Behind an opening quote: is the text, to the closing one, a device of the NPU's? */
+/* *at is after an opening quote: is the text up to the closing quote a device of the NPU?
+ */
 static bool scan_device(const char **at, const char *end, char quote)
 {
     const char *from = *at;
@@ -129,9 +130,10 @@ static bool scan_device(const char **at, const char *end, char quote)
     return name.n > 0 && !str_starts(name, STR("cpu")) && !str_starts(name, STR("meta"));
 }
 
-enum { TENSOR_NUMBERS = 5 }; /* id, storage, offset, elements, bytes of one */
+enum { TENSOR_NUMBERS = 5 }; /* id, storage, offset, elements, bytes per element */
 
-/* Any list of five whole numbers and a text is a tensor, however deep it stands. */
+/* Any list of five whole numbers and a string is a tensor, however deeply it is nested.
+ */
 static halley_status find_recorded(finder *f, uint32_t node, halley_bytes text,
                                    sim_use_kind kind)
 {
@@ -141,7 +143,7 @@ static halley_status find_recorded(finder *f, uint32_t node, halley_bytes text,
         if (*at >= '0' && *at <= '9') {
             if (!scan_tensor_number(&at, end,
                                     n < TENSOR_NUMBERS ? &numbers[n] : &ignored))
-                n = TENSOR_NUMBERS; /* too large a number: no tensor */
+                n = TENSOR_NUMBERS; /* the number is too large: this is no tensor */
             n++;
             continue;
         }
@@ -160,7 +162,7 @@ static halley_status find_recorded(finder *f, uint32_t node, halley_bytes text,
     return HALLEY_OK;
 }
 
-/* *found: the node says something of its tensors on this side. */
+/* *found: the node names tensors on this side. */
 static halley_status find_side(bool *found, finder *f, uint32_t node, bool outputs)
 {
     const halley_trace *trace = f->p->trace;
@@ -224,7 +226,7 @@ static halley_status find_all(finder *f)
     return HALLEY_OK;
 }
 
-/* Sort the mentions by node: count, sum up, fill. */
+/* Sort the uses by node: count, sum up, fill. */
 static halley_status sort_uses(finder *f)
 {
     sim_tensors *t = f->t;

@@ -1,6 +1,6 @@
 /*
  * sim/traffic.c - sums over communication nodes by kind and group. A node's time is added
- * as minus its begin and plus its end, so nothing is kept per node.
+ * as minus its begin and plus its end, so no state is kept per node.
  */
 #include "base/hash.h"
 #include "sim/fold.h"
@@ -13,7 +13,8 @@ static sim_traffic *get_traffic_row(sim *s, uint32_t rank, const sim_node *n)
     uint32_t row = (uint32_t)s->traffic.n;
     bool fresh;
     assert(key != 0 && group <= s->n_groups);
-    if (r->traffic_key == key) { /* ranks mostly repeat what they have just done */
+    /* Ranks mostly repeat the kind of node that they have just run. */
+    if (r->traffic_key == key) {
         assert(r->traffic_row < s->traffic.n);
         return &s->traffic.at[r->traffic_row];
     }
@@ -33,7 +34,7 @@ static sim_traffic *get_traffic_row(sim *s, uint32_t rank, const sim_node *n)
     return &s->traffic.at[row];
 }
 
-/* For how many nodes of the row a node stands. */
+/* The number of nodes of the row that a node represents. */
 static uint32_t count_alike(const sim *s, const sim_traffic *row, uint32_t rank,
                             const sim_node *n)
 {

@@ -1,7 +1,7 @@
 /*
- * sim/wait.c - the queue is dry and ranks are not done: say who waits for whom. The first
- * rank that is not done gives the sentence, with the rank it waits for, the one that
- * waits for, and so on; the others are counted.
+ * sim/wait.c - the event queue is empty, but ranks are not done: explain which rank waits
+ * for which. The message follows the chain of waiting from the first rank that is not
+ * done. The other unfinished ranks are only counted.
  */
 #include "base/str.h"
 #include "sim/rules.h"
@@ -15,7 +15,7 @@ static uint32_t find_running_node(const sim_rank *r)
     return SIM_NONE;
 }
 
-/* A message from the awaited peer that has come, but is another one. */
+/* Describe a message from the awaited peer that has arrived with another tag or size. */
 static void describe_early(strbuf *to, const sim *s, uint32_t rank, const sim_node *n)
 {
     const sim_bind *peer = &s->ranks[rank].binds[n->a];
@@ -37,13 +37,14 @@ static void describe_early(strbuf *to, const sim *s, uint32_t rank, const sim_no
     }
 }
 
-/* The rank that is run for an NPU. */
+/* The rank that is simulated for an NPU. */
 static uint32_t find_rank_of(const sim *s, uint32_t npu)
 {
     return s->class_of == NULL ? npu : s->class_of[npu];
 }
 
-/* These tell what a rank waits in, and return the rank it waits for, or SIM_NONE. */
+/* These functions describe what a rank waits in. They return the rank that it waits for,
+ * or SIM_NONE. */
 static uint32_t describe_message(strbuf *to, const sim *s, uint32_t rank,
                                  const sim_node *n)
 {
@@ -57,11 +58,11 @@ static uint32_t describe_message(strbuf *to, const sim *s, uint32_t rank,
     return find_rank_of(s, peer);
 }
 
-/* What the members of a chunk are up to, seen from one of them. */
+/* The state of the members of a chunk, as seen from one of them. */
 typedef struct attendance {
-    uint32_t mine;             /* SIM_NONE: the rank is no member, or has not come */
-    uint32_t absent, n_absent; /* the first that has not come */
-    uint32_t held;             /* the first that has come and keeps it in a queue */
+    uint32_t mine; /* SIM_NONE: the rank is no member, or has not reached it */
+    uint32_t absent, n_absent; /* the first that has not reached it */
+    uint32_t held;             /* the first that has reached it and holds it in a queue */
 } attendance;
 
 /* Ranks that a member of a chunk represents. */
@@ -102,7 +103,8 @@ static attendance find_attendance(const sim *s, uint32_t op, uint32_t rank)
     return a;
 }
 
-/* The chunk of the rank's collective that has not ended, and who has not come to it. */
+/* Describe the chunk of the rank's collective that has not ended, and who has not reached
+ * it. */
 static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
                                     const sim_node *n)
 {
@@ -153,9 +155,9 @@ static uint32_t describe_node(strbuf *to, const sim *s, uint32_t rank, uint32_t 
     return SIM_NONE;
 }
 
-enum { MOST_TOLD = 4 }; /* ranks of a chain of waiting */
+enum { MOST_TOLD = 4 }; /* most ranks that are listed of a chain of waiting */
 
-/* rank waits for another, that for a third ... */
+/* Write "rank waits for another, which waits for a third ...". */
 static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t node)
 {
     uint32_t told[MOST_TOLD] = {rank};
@@ -181,8 +183,8 @@ static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t nod
     }
 }
 
-/* Nothing runs and nothing is ready: a cycle, or nodes that took no time in a place where
- * the reference does not look again. */
+/* Nothing runs and nothing is ready. The graph has a cycle, or nodes took no time where
+ * ASTRA-sim does not look for ready nodes again. */
 static halley_status explain_idle(sim *s, uint32_t rank, uint32_t n_stuck)
 {
     const sim_rank *r = &s->ranks[rank];

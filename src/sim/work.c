@@ -1,12 +1,13 @@
 /*
- * sim/work.c - a compute node timed by cost/, with the functions that the estimator uses.
+ * sim/work.c - times a compute node with cost/, the same functions that the estimator
+ * uses.
  *
- * A node with an attribute `gemm` (a list m, n, k and, when there are several products in
- * one launch, their number) is a matrix product of that shape. Any other is a roofline
- * over num_ops and tensor_size with the shares of peak and bandwidth that kernels of this
- * NPU were measured to get, and the launch on top. `dtype` chooses the peak, 16 bits when
- * it is absent. Known to be wrong: for one node the roofline knows nothing of tiles; give
- * the shape where it matters.
+ * A node with an attribute `gemm` is a matmul of that shape. The attribute is a list m,
+ * n, k and, if one launch does several matmuls, their number. Any other node is timed by
+ * a roofline over num_ops and tensor_size plus the launch time. The roofline uses the
+ * fractions of peak and bandwidth that kernels were measured to reach on this NPU.
+ * `dtype` selects the peak; the default is 16 bits. Known to be wrong: for a single node
+ * the roofline ignores tiles; give the shape where that matters.
  */
 #include "sim/work.h"
 
@@ -27,7 +28,7 @@ static double read_positive(const halley_trace *t, uint32_t node, const char *na
     return 0;
 }
 
-/* The type that the node computes in; names of PyTorch's are known, too. */
+/* The type that the node computes in; PyTorch's names are accepted, too. */
 static halley_dtype read_dtype(const halley_trace *t, uint32_t node)
 {
     static const struct {
@@ -52,7 +53,7 @@ static halley_dtype read_dtype(const halley_trace *t, uint32_t node)
     return HALLEY_BF16;
 }
 
-/* m, n, k, products; false when the node has no shape. */
+/* Read m, n, k and the number of matmuls; false if the node has no shape. */
 static bool read_gemm_shape(double shape[4], const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
@@ -70,7 +71,7 @@ static bool read_gemm_shape(double shape[4], const halley_trace *t, uint32_t nod
     return n == 3 || n == 4;
 }
 
-/* The cluster's own cost of compute, if it has one, goes before ours. */
+/* The cluster's own cost function for compute, if it has one, overrides ours. */
 static double extend_time(const halley_cluster *cluster, const halley_trace *trace,
                           uint32_t node, const double shape[4], double standard_s)
 {

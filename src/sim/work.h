@@ -1,11 +1,11 @@
-/* sim/work.h - how long a compute node takes by the model of the NPU. */
+/* sim/work.h - the duration of a compute node by the model of the NPU. */
 #ifndef SIM_WORK_H
 #define SIM_WORK_H
 
 #include "halley/cluster.h"
 #include "halley/trace.h"
 
-/* Seconds on an NPU of the cluster; false when the node does not say what it computes. */
+/* Seconds on an NPU of the cluster; false if the node does not state its work. */
 bool sim_work_time(double *seconds, const halley_cluster *cluster, const halley_npu *npu,
                    const halley_trace *trace, uint32_t node);
 

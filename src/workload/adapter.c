@@ -1,12 +1,14 @@
 /*
- * LoRA (Hu et al. 2021). The weights of a model are frozen: the backward pass makes input
- * gradients only, 4 instead of 6 FLOPs per parameter and token, no gradient of them is
- * kept, sent or applied, and the input of a frozen product is kept only where an adapter
- * reads it. Adapters of rank r stand beside the projections of attention: r (in + out)
- * parameters each. Their products are so thin that they run at the speed of memory:
- * several passes over the product's input and output (measured on MLPerf's Llama-2 70B
- * LoRA runs), twice that backward. Adapters elsewhere (feed-forward, experts) are not
- * modelled.
+ * LoRA (Hu et al. 2021). The weights of the model are frozen. The backward pass therefore
+ * computes input gradients only: 4 instead of 6 FLOPs per parameter and token. Gradients
+ * of frozen weights are not stored, sent or applied. The input of a frozen matmul is kept
+ * only if an adapter reads it.
+ *
+ * Adapters of rank r are added to the projections of attention, with r (in + out)
+ * parameters each. Their matmuls are so narrow that they are memory-bound. They take
+ * several passes over the input and output of the projection (measured on MLPerf's
+ * Llama-2 70B LoRA runs), and twice that in the backward pass. Adapters elsewhere
+ * (feed-forward, experts) are not modelled.
  */
 #include "workload/adapter.h"
 
@@ -55,7 +57,7 @@ void workload_layer_freeze(workload_layer *layer)
     for (uint32_t i = 0; i < layer->n; i++)
         if (layer->ops[i].kind == WORKLOAD_GEMM)
             freeze_product(&layer->ops[i], false);
-    layer->frozen = layer->weights; /* norms, biases and tables too */
+    layer->frozen = layer->weights; /* also norms, biases and tables */
     layer->frozen_experts = layer->expert_weights;
     layer->touched = 0;
 }

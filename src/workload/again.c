@@ -1,16 +1,17 @@
 /*
- * What the backward pass computes again. Policies of frameworks name classes of operators
- * (torchtitan's op-selective), modules (Megatron-Core) or kept tensors (MaxText); each is
- * a function of the operator. workload/kept.c has the memory of the same policies.
+ * Recomputation: what the backward pass computes again. Policies of frameworks name
+ * classes of operators (torchtitan's op-selective), modules (Megatron-Core) or kept
+ * tensors (MaxText). Each is a function of the operator. workload/kept.c computes the
+ * memory of the same policies.
  */
 #include "workload/again.h"
 
 #include <assert.h>
 
-/* Of the traffic of norm, residual and dropout, the two norms. */
+/* The fraction of the two norms in the traffic of norm, residual and dropout. */
 static const double norm_share = 0.35;
 
-/* Modules of Megatron-Core that repeat a part, HALLEY_MODULE_ bits. */
+/* Modules of Megatron-Core that recompute a part, HALLEY_MODULE_ bits. */
 static const uint32_t repeating_modules[WORKLOAD_N_PARTS] = {
     [WORKLOAD_PART_NORM] = HALLEY_MODULE_LAYERNORM,
     [WORKLOAD_PART_UP] = HALLEY_MODULE_MLA_UP_PROJ,
@@ -27,8 +28,8 @@ static const uint32_t repeating_modules[WORKLOAD_N_PARTS] = {
         HALLEY_MODULE_MLP | HALLEY_MODULE_SHARED_EXPERTS | HALLEY_MODULE_MOE_ACT,
 };
 
-/* The kept tensor that is a part's result, HALLEY_TENSOR_ bits. The last matmul of a
- * layer is never repeated: XLA drops what nobody reads. */
+/* 0 if the part's result is among the kept tensors (HALLEY_TENSOR_ bits), else 1. The
+ * last matmul of a layer is never recomputed: XLA drops unused results. */
 static double find_unless_kept(uint32_t kept, const workload_op *op)
 {
     switch (op->part) {
@@ -60,7 +61,7 @@ static bool is_matmul(const workload_op *op)
 static double find_selective_op(const halley_stack *stack, const workload_op *op)
 {
     if (op->part == WORKLOAD_PART_MIXER)
-        return 1; /* torchtitan's list of kept operators has none of them */
+        return 1; /* torchtitan's list of kept operators contains none of them */
     if (op->class == WORKLOAD_ATTENTION)
         return 0;
     return op->class == WORKLOAD_TRAFFIC ? 1 : stack->k[HALLEY_K_RECOMPUTE];
@@ -81,7 +82,7 @@ double workload_again_share(const halley_plan *plan, const halley_stack *stack,
     case HALLEY_RECOMPUTE_NONE:
     case HALLEY_N_RECOMPUTE:
         break;
-    case HALLEY_RECOMPUTE_SELECTIVE: /* of attention only, not of recurrent mixers */
+    case HALLEY_RECOMPUTE_SELECTIVE: /* only attention, not recurrent mixers */
         return op->class == WORKLOAD_ATTENTION && op->part != WORKLOAD_PART_MIXER;
     case HALLEY_RECOMPUTE_SELECTIVE_OP:
         return find_selective_op(stack, op);

@@ -1,12 +1,12 @@
 /*
- * Families of models. The constants of a stack were measured on LLMs: 20 ms around a
- * step, 1 ms around a micro-batch, a third of a millisecond of host time for a layer. A
- * DLRM step takes 2 ms altogether and an encoder runs as one captured graph, so these
- * families have constants of their own, each with its source. What a stack says about
- * kernels (products, attention) holds for them, too.
+ * Families of models. The constants of a stack were measured on LLMs: 20 ms per step, 1
+ * ms per micro-batch, a third of a millisecond of host time per layer. A DLRM step takes
+ * only 2 ms, and an encoder runs as one captured graph. These families therefore have
+ * their own constants, each with its source. A stack's constants for kernels (matmuls,
+ * attention) apply to them, too.
  *
- * MLPerf means the result logs of MLPerf Training v5.0 and v4.0, of which the runs in
- * data/runs/mlperf-*.json are the open part: the constants were chosen on them.
+ * MLPerf means the result logs of MLPerf Training v5.0 and v4.0. The runs in
+ * data/runs/mlperf-*.json are their open part, and the constants were chosen on these.
  */
 #include "workload/family.h"
 
@@ -81,9 +81,9 @@ static const family_table families[HALLEY_N_FAMILIES] = {
 };
 static const family_table adapter_table = TABLE(adapters);
 
-/* Fitted to ten MLPerf runs of DLRM-DCNv2; the counts of passes follow from the layers:
- * ten reads and writes of the concatenation in each of three cross layers, two in each
- * pass of a perceptron's output, five of the rows (read, gradient, update). */
+/* Fitted to ten MLPerf runs of DLRM-DCNv2. The numbers of passes follow from the layers.
+ * Each of three cross layers has ten reads and writes of the concatenation. Each pass has
+ * two of a perceptron's output. The rows have five (read, gradient, update). */
 const workload_recommender workload_recommender_constants = {.compute_shown = 0.42,
                                                              .lookup_passes = 7.5,
                                                              .message_time = 0.91,

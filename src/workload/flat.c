@@ -1,14 +1,15 @@
 /*
- * Models that are no transformer, as one list of operators for one micro-batch.
+ * Models that are not transformers, as one list of operators for one micro-batch.
  *
- * DLRM: dense features go through the bottom perceptron; every table gives the sum of a
- * few rows; pairs of vectors are multiplied, or cross layers of low rank work on all of
- * them (DCNv2, Wang et al. 2021); the top perceptron ends it. Tables are spread over all
- * ranks, so indexes and looked-up vectors travel all-to-all, vectors' gradients back;
- * perceptrons are data parallel. A step has gradients for, and updates, only the rows it
- * looked up, at most one each (rows drawn evenly repeat: n (1 - exp(-draws/n)) of n are
- * seen); that update is among the passes over the rows. Explicit lists are taken as they
- * stand.
+ * DLRM: dense features go through the bottom perceptron. Every table returns the sum of a
+ * few rows. Pairs of vectors are multiplied, or low-rank cross layers process all of them
+ * (DCNv2, Wang et al. 2021). The top perceptron comes last. Tables are distributed over
+ * all ranks. Indexes, looked-up vectors and their gradients are therefore exchanged by
+ * all-to-all. Perceptrons are data-parallel.
+ *
+ * A step computes gradients for, and updates, only the rows it looked up. Each counts at
+ * most once: of n rows, uniform random draws reach n (1 - exp(-draws/n)). The passes over
+ * the rows include this update. Explicit lists of operators are used as they are.
  */
 #include "workload/flat.h"
 
@@ -45,14 +46,15 @@ static void perceptron(workload_layer *l, const char *name, const uint32_t *widt
         product(l, name, samples, widths[i + 1], widths[i]);
 }
 
-/* Rows of all tables that a sample looks up. */
+/* The number of rows of all tables that a sample looks up. */
 static double count_lookups(const halley_model *m)
 {
     const double each = m->lookups > 0 ? m->lookups : 1;
     return m->sample_lookups > 0 ? m->sample_lookups : m->tables * each;
 }
 
-/* Tables: this rank's serve the samples of all ranks, the same number of rows. */
+/* Tables: those of this rank serve the samples of all ranks, which is the same number of
+ * rows. */
 static void look_up(workload_layer *l, const halley_model *m, const halley_plan *plan)
 {
     const double samples = plan->micro_batch, dim = m->table_dim;
@@ -63,7 +65,7 @@ static void look_up(workload_layer *l, const halley_model *m, const halley_plan 
         add(l, "lookups and their update", WORKLOAD_STREAM, WORKLOAD_TRAFFIC);
     op->bytes_f = bytes;
     op->bytes_b = 2 * bytes;
-    op->raw = true; /* sparse rows at the bandwidth itself: the passes have the rest */
+    op->raw = true; /* sparse rows at full bandwidth: the passes include the rest */
     op->saved = rows * 8;
     l->expert_weights = m->tables * m->table_rows * dim / plan->ep;
     const double draws = plan->global_batch * (rows / samples) / plan->ep;
@@ -83,7 +85,8 @@ static void send_all_to_all(workload_layer *l, const char *name, double bytes,
     op->times_b = times_b;
 }
 
-/* Pairs of vectors multiplied (DLRM), or low-rank cross layers on all of them (DCNv2). */
+/* Multiply pairs of vectors (DLRM), or apply low-rank cross layers to all of them
+ * (DCNv2). */
 static void interact(workload_layer *l, const halley_model *m, double samples)
 {
     const double vectors = m->tables + 1.0, dim = m->table_dim, wide = vectors * dim;
@@ -101,7 +104,7 @@ static void interact(workload_layer *l, const halley_model *m, double samples)
     op->saved = 2 * samples * vectors * dim;
 }
 
-/* Activations, biases and products by element: bytes of both passes. */
+/* Activations, biases and elementwise multiplications: bytes of both passes. */
 static void stream_outputs(workload_layer *l, const halley_model *m, double samples)
 {
     const workload_recommender *c = &workload_recommender_constants;
@@ -133,7 +136,7 @@ static void recommend(workload_layer *l, const halley_model *m, const halley_pla
     perceptron(l, "top", m->top, m->n_top, samples);
 }
 
-/* Fused attention of an explicit list: m queries to so many keys, for each sample. */
+/* Fused attention in an explicit list: m queries to n keys, for each sample. */
 static workload_op *attend(workload_layer *l, const halley_model_op *from, double samples)
 {
     workload_op *op = add(l, from->name, WORKLOAD_FLASH, WORKLOAD_ATTENTION);

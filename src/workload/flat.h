@@ -4,7 +4,7 @@
 
 #include "workload/ops.h"
 
-/* All operators of a model that is no transformer, for one micro-batch on one rank. */
+/* All operators of a model that is not a transformer, for one micro-batch on one rank. */
 void workload_flat_make(workload_layer *out, const halley_model *model,
                         const halley_plan *plan);
 

@@ -1,13 +1,16 @@
 /*
  * Activations, tensor by tensor (Korthikanti et al. 2022 for dense layers: the counts
- * below give their 34 + 5 as/h bytes per element). T tokens of a micro-batch on a rank,
- * Ts of them outside tensor-parallel regions, h hidden, a heads, f feed-forward width,
- * w bytes of an element, aw of the kept input of a matmul. Experts see the rows of the
- * fullest rank: where no token is dropped, at least a tenth more than the mean.
+ * below give their 34 + 5 as/h bytes per element). T is the tokens of a micro-batch on a
+ * rank. Ts is the part of them outside tensor-parallel regions. The hidden size is h,
+ * with a heads and feed-forward width f. An element takes w bytes, and that of a matmul's
+ * kept input aw.
  *
- * Recomputation keeps less and needs room for what it makes again, one layer at a time;
- * the layer's input is part of both and counted once. So no kind of recomputation needs
- * more than none.
+ * Experts see the rows of the fullest rank. If no token is dropped, these are at least a
+ * tenth more than the mean.
+ *
+ * Recomputation keeps less, but needs room for the tensors it recomputes, one layer at a
+ * time. Both include the layer's input, which is counted once. Therefore no kind of
+ * recomputation needs more memory than none.
  */
 #include "workload/kept.h"
 
@@ -43,11 +46,11 @@ static void count_attention(workload_kept *k, const halley_model *model,
         bytes[WORKLOAD_KEPT_ATTN_OUT] += 4 * T * a; /* log-sums */
 }
 
-/* Rows that the experts of the fullest rank see. */
+/* The number of rows that the experts of the fullest rank process. */
 static double count_rows(const halley_model *model, const halley_plan *plan,
                          const workload_shape *s)
 {
-    static const double least_skew = 0.1; /* routers are never quite even */
+    static const double least_skew = 0.1; /* routers are never perfectly balanced */
     const double even = s->tokens / plan->tp * model->top_k;
     return plan->capacity > 0 ? even * plan->capacity
                               : even * (1 + fmax(least_skew, plan->expert_skew));
@@ -70,7 +73,7 @@ static void count_experts(workload_kept *k, const halley_model *model,
     bytes[WORKLOAD_KEPT_S_ACT_OUT] = st->input * s->tokens * shared;
 }
 
-/* The share of the layers that have them, where layers differ. */
+/* Scale tensors by the fraction of layers that have them, if layers differ. */
 static void share_tensors(workload_kept *k, workload_tensor first, workload_tensor last,
                           double share)
 {
@@ -101,7 +104,7 @@ static void count_ffn(workload_kept *k, const halley_model *model,
     k->bytes[WORKLOAD_KEPT_ACT_OUT] = st->input * s->tokens * f;
 }
 
-/* A hybrid's average layer; its blocks have a norm each. */
+/* The average layer of a hybrid model; each of its blocks has a norm. */
 static void count_mixed(workload_kept *k, const halley_model *model,
                         const halley_plan *plan, const workload_states *st,
                         const workload_shape *s, bool moe)
@@ -145,7 +148,8 @@ static void count_transformer(workload_kept *k, const halley_model *model,
 }
 
 #define BIT(tensor) (1u << WORKLOAD_KEPT_##tensor)
-/* What each module of Megatron-Core makes again, in the order of HALLEY_MODULE_ bits. */
+/* The tensors that each module of Megatron-Core recomputes, in the order of
+ * HALLEY_MODULE_ bits. */
 static const uint32_t module_tensors[] = {
     BIT(NORM_OUT),
     BIT(CORE),
@@ -201,7 +205,7 @@ static void keep_full(workload_kept *k, const halley_plan *plan)
 
 static void keep_named(workload_kept *k, const halley_plan *plan)
 {
-    static const double xla_work = 0.7; /* of a layer: XLA frees as it goes */
+    static const double xla_work = 0.7; /* fraction of a layer: XLA frees tensors early */
     const uint32_t keep = plan->recompute_keep | plan->recompute_offload;
     k->kept = fmin(sum_named(k, keep | HALLEY_TENSOR_INPUT), k->all);
     k->offloaded = fmin(sum_named(k, plan->recompute_offload), k->kept);
@@ -245,8 +249,8 @@ static void apply_recompute(workload_kept *k, const halley_plan *plan)
     k->working = k->all - k->kept;
 }
 
-/* Frozen matmuls make no weight gradient: their inputs are not kept, but for qkv and the
- * projection, which have adapters (LoRA). */
+/* Frozen matmuls have no weight gradient, so their inputs are not kept. The exceptions
+ * are qkv and the projection, which have adapters (LoRA). */
 static void drop_frozen(workload_kept *k)
 {
     static const workload_tensor unread[] = {WORKLOAD_KEPT_ACT_OUT, WORKLOAD_KEPT_MOE_IN,

@@ -1,18 +1,20 @@
 /*
- * The footprint of a pipeline stage.
+ * The memory footprint of a pipeline stage.
  *
  *   allocated = weights + gradients + optimizer
  *             + factor (sum over chunks of in flight x kept, + working set)
  *             + logits + gathered weights + fixed buffers
  *   device    = allocated + context
  *
- * Model states (workload/states.c) are divided by the ranks that share them: ZeRO 1 the
- * optimizer, 2 also gradients, 3 and FSDP also weights (Rajbhandari et al. 2020). Dense
- * weights are shared by dp x cp ranks, experts by the ranks that hold copies of them,
- * tp x cp x dp / (ep x etp). With FSDP two layers are whole at a time; with pipeline
- * stages all of a stage stays gathered for the step unless the plan gathers in every
- * micro-batch. Activations: workload/kept.c, times the micro-batches in flight by the
- * list of the schedule (workload/schedule.h). The peak is that of the fullest stage.
+ * Model states (workload/states.c) are divided by the ranks that shard them: ZeRO 1
+ * shards the optimizer, 2 also gradients, 3 and FSDP also weights (Rajbhandari et al.
+ * 2020). dp x cp ranks shard dense weights. The ranks that hold copies of the same
+ * experts shard these: tp x cp x dp / (ep x etp).
+ *
+ * With FSDP, two layers are gathered at a time. With pipeline stages, the whole stage
+ * stays gathered for the step, unless the plan gathers in every micro-batch. Activations
+ * (workload/kept.c) are multiplied by the micro-batches in flight, which follow from the
+ * schedule (workload/schedule.h). The peak is that of the fullest stage.
  */
 #include "workload/memory.h"
 
@@ -25,7 +27,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* What the stages of one plan have in common. */
+/* The data that the stages of one plan share. */
 typedef struct footprint {
     const halley_model *model;
     const halley_plan *plan;
@@ -34,7 +36,7 @@ typedef struct footprint {
     workload_states states;
     workload_schedule schedule;
     workload_kept dense, moe;
-    double dense_shards, expert_shards; /* ranks that share a parameter */
+    double dense_shards, expert_shards; /* ranks that shard a parameter */
     bool gathers_step;                  /* FSDP: the whole stage stays gathered */
 } footprint;
 
@@ -76,8 +78,8 @@ static void make_footprint(footprint *out, const workload_parts *parts,
 /* Parameters of a stage on one rank; all its chunks. */
 typedef struct stage_params {
     double dense, experts, touched;
-    double frozen, frozen_experts; /* of them, that are never updated */
-    double largest;                /* layer, gathered for its pass */
+    double frozen, frozen_experts; /* the part of them that is never updated */
+    double largest;                /* largest layer, gathered for its pass */
     bool last;
 } stage_params;
 
@@ -118,9 +120,9 @@ static void add_chunk_params(stage_params *to, const footprint *f,
 
 /* One set of parameters. */
 typedef struct param_set {
-    double all, updated; /* held; with optimizer states */
+    double all, updated; /* all: held; updated: with optimizer states */
     double touched;      /* with a gradient */
-    double shards;       /* ranks that share them */
+    double shards;       /* ranks that shard them */
 } param_set;
 
 static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f,
@@ -137,14 +139,14 @@ static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f,
         set->updated * s->optimizer / (sharded >= 1 ? set->shards : 1);
 }
 
-/* Bytes of layers of one kind in a chunk: some are computed again. */
+/* Bytes of the layers of one kind in a chunk; some are recomputed. */
 static double sum_kept(const workload_kept *k, double n, double again)
 {
     return again * k->kept + (n - again) * k->all;
 }
 
-/* The working set of recomputation, of as many layers as there are, and the states of a
- * recurrent layer whose gradients are made. */
+/* The working set of recomputation, limited by the number of recomputed layers, and the
+ * states of a recurrent layer while its gradients are computed. */
 static double find_working(const workload_kept *k, double again)
 {
     return (again > 0 ? fmin(k->working, again * k->all - k->kept) : 0) + k->states;
@@ -152,7 +154,7 @@ static double find_working(const workload_kept *k, double again)
 
 typedef struct stage_activations {
     double held, working; /* bytes before the stack's factor */
-    double offloaded;     /* of held, by recompute-offload */
+    double offloaded;     /* the part of held that recompute-offload moves */
     double layers;
 } stage_activations;
 
@@ -168,7 +170,7 @@ static void add_chunk_activations(stage_activations *to, const footprint *f,
     to->layers += c->n_dense + c->n_moe;
 }
 
-/* Activations that stay, and those in the outer tier. */
+/* Add activations on the device, and those in the outer tier. */
 static void add_activations(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMORY],
                             const footprint *f, const stage_activations *a)
 {
@@ -207,7 +209,7 @@ static void add_rest(double bytes[HALLEY_N_MEMORY], const footprint *f,
                                         : 2 * params->largest * f->states.gathered;
 }
 
-/* Classes that the plan moves out as a whole. */
+/* Move the classes that the plan offloads as a whole. */
 static void offload_states(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMORY],
                            const halley_plan *plan)
 {
@@ -292,9 +294,10 @@ double workload_outer_users(const halley_tier *tier, const halley_plan *plan,
 }
 
 /*
- * Fits: within the headroom. The limits come from 1,465 runs that ran: the fullest
- * reached 95.5 % by these forms with the constants of their software, 115 % with
- * defaults; TPU runs up to 150 % ran because XLA offloads to the host.
+ * A design fits if it leaves the headroom free. The limits come from 1,465 real runs that
+ * did not run out of memory. By these formulas, the fullest reached 95.5 % with the
+ * constants of their software, and 115 % with defaults. TPU runs ran at up to 150 %,
+ * because XLA offloads to the host.
  */
 static halley_memory_fit find_fit(const halley_estimate *e, const halley_cluster *cluster,
                                   const halley_stack *stack)
@@ -338,13 +341,14 @@ static void take_stage(halley_estimate *out, const halley_stage_memory *m,
     }
 }
 
-/* What the stages offload, added up as they are looked at. */
+/* The sums of what the stages offload. */
 typedef struct outer_use {
     double most_bytes, all_bytes; /* of the stage that offloads most; of all stages */
     uint32_t most_stage;
 } outer_use;
 
-/* One stage, and those that hold the same; returns what an NPU of it offloads. */
+/* Add one stage, and the stages equal to it. Returns the bytes that one of its NPUs
+ * offloads. */
 static double add_outer_use(outer_use *to, const halley_stage_memory *m, uint32_t i,
                             uint32_t times)
 {
@@ -359,8 +363,8 @@ static double add_outer_use(outer_use *to, const halley_stage_memory *m, uint32_
     return bytes;
 }
 
-/* A memory that all NPUs share takes what they offload on average, any other one must
- * have room for the stage that offloads most. */
+/* A memory that all NPUs share must hold the average of what they offload. Any other
+ * memory must have room for the stage that offloads most. */
 static void take_outer_use(halley_estimate *out, const outer_use *use,
                            const halley_plan *plan, const halley_cluster *cluster)
 {
@@ -384,7 +388,7 @@ void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
     out->capacity_bytes = cluster->npu.tiers[0].capacity_bytes;
     out->peak_bytes = -1;
     for (uint32_t i = 0, next, times; i < plan->pp; i = next) {
-        /* Of stages that hold the same the first has most in flight. */
+        /* Of equal stages, the first has the most micro-batches in flight. */
         next = workload_stage_next(model, plan, i, &times);
         halley_stage_memory m;
         fill_stage(&m, &f, i);

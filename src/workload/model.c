@@ -1,8 +1,8 @@
 /*
- * The shape of a network: what follows from what, how many parameters, how many FLOPs.
- * FLOPs count two per multiply-add; backward is twice forward; causal attention counts
- * the half that is needed (Narayanan et al. 2021 count all of it; the difference is s /
- * (6h) of the layer and shows only at long sequences).
+ * The shape of a network: derived sizes, number of parameters, number of FLOPs. A
+ * multiply-add counts as two FLOPs. Backward is twice forward. Causal attention counts
+ * only the half that is needed. (Narayanan et al. 2021 count all of it. The difference is
+ * s / (6h) of the layer and matters only for long sequences.)
  */
 #include "halley/model.h"
 
@@ -25,7 +25,8 @@ static halley_status check_experts(halley_model *m, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Layers that differ: each has at least one block, none more than there are layers. */
+/* For models with different layers: each layer has at most one mixer and one
+ * feed-forward, and at least one of them. */
 static halley_status check_mixed(halley_model *m, halley_error *err)
 {
     halley_recurrent *r = &m->recurrent;
@@ -53,7 +54,7 @@ static halley_status check_mixed(halley_model *m, halley_error *err)
     return HALLEY_OK;
 }
 
-/* What no model has would take hours, or lose its last digits in sums. */
+/* Unrealistic sizes would take hours, or lose precision in sums. */
 static halley_status check_size(const halley_model *m, halley_error *err)
 {
     enum { MOST_LAYERS = 4096, MOST_HIDDEN = 1 << 24 };
@@ -69,7 +70,7 @@ static halley_status check_transformer(halley_model *m, halley_error *err)
 {
     TRY(check_size(m, err));
     if (m->untimed[0] != '\0' && m->layers && m->hidden)
-        return HALLEY_OK; /* only counted: attention may be absent */
+        return HALLEY_OK; /* only counted: there may be no attention */
     if (m->mixed)
         TRY(check_mixed(m, err));
     if (m->mixed && m->attention_layers == 0)
@@ -105,7 +106,7 @@ static halley_family find_family(const halley_model *m)
     return m->not_causal ? HALLEY_FAMILY_ENCODER : HALLEY_FAMILY_LLM;
 }
 
-/* Patches of 16 x 16 pixels, four frames at a time, behind the tokens of the text. */
+/* Patches of 16 x 16 pixels, four frames at a time, after the tokens of the text. */
 static void count_image_tokens(halley_model *m)
 {
     const uint32_t edge = m->image / 16, times = m->frames > 4 ? m->frames / 4 : 1;
@@ -159,7 +160,7 @@ static double moe_layers(const halley_model *m)
                  (m->moe_every ? m->moe_every : 1));
 }
 
-/* Parameters with `experts` of the experts in use. */
+/* The number of parameters with `experts` of the experts in use. */
 static double params_with(const halley_model *m, double experts)
 {
     const double h = m->hidden, wide = m->gated ? 3 : 2, moe = moe_layers(m);
@@ -192,7 +193,8 @@ static double cross_params(const halley_model *m)
     return 2.0 * m->cross_layers * width * m->cross_rank;
 }
 
-/* Of models that are no transformer: all, or without the tables a sample hardly sees. */
+/* For models that are not transformers: all parameters, or without the tables, of which a
+ * sample uses very little. */
 static double flat_params(const halley_model *m, bool tables)
 {
     double p = mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top) +

@@ -1,7 +1,7 @@
 /*
- * Model files: our YAML by one table of keys, Hugging Face's config.json by the names its
- * model families use, and launch files, of which only the model is taken here. Foreign
- * files are told apart by content.
+ * Model files: halley's YAML by one table of keys, Hugging Face's config.json by the keys
+ * of its model families, and launch files, from which only the model is used here. The
+ * content of a foreign file determines its kind.
  */
 #include "workload/model_file.h"
 
@@ -215,7 +215,7 @@ bool halley_model_key(halley_file_key *out, const char *part, size_t i)
     return key_at(out, model_fields, sizeof model_fields / sizeof *model_fields, i);
 }
 
-/* An operator with heads is attention: it has no weights of its own. */
+/* An operator with heads is attention: it has no weights. */
 static halley_status read_attention(halley_model_op *op, const conf_file *file,
                                     const conf_node *at, halley_error *err)
 {
@@ -301,8 +301,9 @@ static halley_status read_own(halley_model *out, const conf_file *file, halley_e
     return HALLEY_OK;
 }
 
-/* Files of ours have `name` or `kind`; configurations of Hugging Face and diffusers name
- * their class; a JSON file with neither is one that lies beside such a configuration. */
+/* halley's files have `name` or `kind`. Configurations of Hugging Face and diffusers name
+ * their class. A JSON file with neither is one that is stored next to such a
+ * configuration. */
 static bool is_hugging_face(const conf_file *file)
 {
     static const char *const marks[] = {"model_type", "architectures", "_class_name"};
@@ -328,7 +329,7 @@ static halley_status read_any(halley_model *out, halley_import **import,
     return import_hf_read(out, *import, file, err);
 }
 
-/* The model of a launch file, which is freed. */
+/* Take the model of a launch file, and free the launch. */
 static halley_status take_model(halley_model *out, halley_import **notes,
                                 halley_launch *launch, halley_error *err)
 {
@@ -358,7 +359,8 @@ static halley_status load_file(conf_file *file, const char *name, halley_error *
     return cluster_preset_load(file, "models", name, err);
 }
 
-/* Check what was read with `status`, and hand over the notes (import may be NULL). */
+/* Check the model that was read with `status`, and return the notes (import may be
+ * NULL). */
 static halley_status finish_import(halley_model *out, halley_import **import,
                                    halley_import *notes, halley_status status,
                                    halley_error *err)
@@ -395,7 +397,7 @@ halley_status halley_model_import(halley_model *out, halley_import **import,
     return finish_import(out, import, notes, status, err);
 }
 
-/* Our YAML or a Hugging Face configuration, from memory. */
+/* Parse halley's YAML or a Hugging Face configuration from memory. */
 static halley_status parse_conf(halley_model *out, halley_import **notes, str text,
                                 const char *name, halley_error *err)
 {

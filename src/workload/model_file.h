@@ -1,4 +1,4 @@
-/* workload/model_file.h - models from other people's files. */
+/* workload/model_file.h - models from files of other programs. */
 #ifndef WORKLOAD_MODEL_FILE_H
 #define WORKLOAD_MODEL_FILE_H
 

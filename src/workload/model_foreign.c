@@ -1,4 +1,4 @@
-/* Names of models that come from other people's files. */
+/* Names of models that come from files of other programs. */
 #include "workload/model_file.h"
 
 #include <stdio.h>

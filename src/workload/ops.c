@@ -1,12 +1,12 @@
 /*
  * A layer as a list of operators, with sizes for one rank and one micro-batch.
  *
- * Tensor parallelism cuts the columns of the first and the rows of the second product of
- * each block; sequence parallelism cuts the tokens between blocks. Context parallelism
- * cuts the sequence, and each rank sees the keys and values of the others in turn.
- * Experts are spread over ep ranks; each token goes to top_k of them and back. Bytes of
- * streaming operators are counts of what the kernels read and write, per element, from
- * the stack. T tokens, Tn tokens between blocks, h hidden, a heads, d head size, f
+ * Tensor parallelism splits the columns of the first and the rows of the second matmul of
+ * each block. Sequence parallelism splits the tokens between blocks. Context parallelism
+ * splits the sequence, and each rank receives the keys and values of the others in turn.
+ * Experts are distributed over ep ranks; each token goes to top_k of them and back. The
+ * bytes of streaming operators are what the kernels read and write, per element, from the
+ * stack. T tokens, Tn tokens between blocks, h hidden, a heads, d head size, f
  * feed-forward.
  */
 #include "workload/ops.h"
@@ -139,7 +139,7 @@ workload_mix workload_mix_make(const halley_model *model, bool moe)
                           .experts = model->expert_layers / n};
 }
 
-/* A layer while it is put together: where the last block began. */
+/* The start of the latest block, while a layer is built. */
 typedef struct block_start {
     uint32_t n;
     double weights, expert_weights;
@@ -150,7 +150,8 @@ static block_start begin_block(const workload_layer *l)
     return (block_start){l->n, l->weights, l->expert_weights};
 }
 
-/* Only a share of the layers that this one stands for has the block since `from`. */
+/* Scale the block since `from`: only a fraction of the layers that this layer represents
+ * has it. */
 static void share_block(workload_layer *l, const block_start *from, double share)
 {
     assert(share >= 0 && share <= 1 && from->n <= l->n);
@@ -169,8 +170,8 @@ static void share_block(workload_layer *l, const block_start *from, double share
     l->touched = l->expert_weights;
 }
 
-/* Tokens enter and leave a tensor-parallel block: an all-reduce after it, or a gather
- * before and a scatter after it (and one more gather for the weight gradient). */
+/* Messages of a tensor-parallel block: an all-reduce after it, or a gather before and a
+ * scatter after it (and one more gather for the weight gradient). */
 static void block_messages(workload_layer *l, const halley_plan *plan,
                            const halley_stack *stack, const workload_shape *s)
 {
@@ -226,7 +227,7 @@ static void unfused_attention(workload_layer *l, const halley_plan *plan,
     op = stream(l, "softmax", scores * stack->k[HALLEY_K_SOFTMAX_F], 1);
     op->bytes_b = scores * stack->k[HALLEY_K_SOFTMAX_B];
     op->class = WORKLOAD_ATTENTION;
-    op->odd = fmod(groups, 4) != 0; /* Megatron's fused kernel wants a multiple of 4 */
+    op->odd = fmod(groups, 4) != 0; /* Megatron's fused kernel needs a multiple of 4 */
     op->part = WORKLOAD_PART_CORE;
 }
 
@@ -245,7 +246,7 @@ static void latent_products(workload_layer *l, const halley_model *m,
         WORKLOAD_PART_UP;
 }
 
-/* Does the feed-forward part of the layer end with messages of its own? */
+/* True if the feed-forward part of the layer ends with its own messages. */
 static bool sums_after(const halley_model *model, const workload_layer *l)
 {
     return !l->moe || model->shared_ffn > 0;
@@ -276,12 +277,12 @@ static void attention_block(workload_layer *l, const halley_model *model,
             ->times_b = 2;
     gemm(l, "projection", T, s->hidden, s->heads * s->dim_v)->part =
         WORKLOAD_PART_PROJECTION;
-    /* A parallel block adds both parts up before its messages. */
+    /* A parallel block adds both parts before its messages. */
     if (!(model->parallel_block && sums_after(model, l)))
         block_messages(l, plan, stack, s);
 }
 
-/* Operators one by one move more than fused ones. */
+/* Separate operators move more bytes than fused ones. */
 static double kernel_passes(const halley_plan *plan, const halley_stack *stack)
 {
     return plan->eager_kernels ? stack->k[HALLEY_K_EAGER] : 1;
@@ -307,13 +308,13 @@ static double expert_width(const halley_model *model)
     return model->expert_hidden ? model->expert_hidden : model->hidden;
 }
 
-/* Routed tokens to their experts and back, twice a pass. */
+/* Send routed tokens to their experts and back, twice per pass. */
 static void expert_messages(workload_layer *l, const halley_model *model,
                             const halley_plan *plan, double rows)
 {
     workload_op *op;
     if (plan->ep > 1) {
-        /* In fp8 the way there has half the bytes of the way back. */
+        /* In fp8, dispatch has half the bytes of combine. */
         const double bytes = (plan->fp8_dispatch ? 1.5 : 2) * rows * expert_width(model);
         op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP, bytes);
         op->times_f = op->times_b = 2;
@@ -327,8 +328,8 @@ static void expert_messages(workload_layer *l, const halley_model *model,
     coll(l, "expert reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_ETP, bytes);
 }
 
-/* The products of all local experts as one grouped product each; the sizes of `op` are
- * those of one expert. */
+/* Combine the matmuls of all local experts into one grouped matmul each. The sizes of
+ * `op` are those of one expert. */
 static void group_experts(workload_layer *l, uint32_t first, double local, double slow)
 {
     for (uint32_t i = first; i < l->n; i++) {
@@ -359,7 +360,7 @@ static void expert_block(workload_layer *l, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack,
                          const workload_shape *s)
 {
-    const double Tn = s->tokens / plan->tp; /* experts see split tokens */
+    const double Tn = s->tokens / plan->tp; /* experts get split tokens */
     const double h = expert_width(model);
     const double fill = plan->capacity > 0 ? plan->capacity : 1;
     const double rows = Tn * model->top_k * fill;
@@ -393,7 +394,7 @@ static void expert_block(workload_layer *l, const halley_model *model,
         shared_experts(l, model, plan, stack, s);
 }
 
-/* The blocks of a hybrid's average layer, each with the messages that end it. */
+/* The blocks of a hybrid's average layer, each with its final messages. */
 static void mixed_blocks(workload_layer *l, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack,
                          const workload_shape *s)
@@ -423,7 +424,7 @@ static void mixed_blocks(workload_layer *l, const halley_model *model,
     share_block(l, &start, mix.experts);
 }
 
-/* Norms and residuals: of as many blocks as the layer has, usually two. */
+/* Norms and residuals, for each block of the layer; usually there are two. */
 static void add_norms(workload_layer *l, const halley_model *model,
                       const halley_plan *plan, const halley_stack *stack,
                       const workload_shape *s)
@@ -492,7 +493,7 @@ static void make_head(workload_layer *out, const halley_model *model,
     out->frozen = out->frozen_experts = 0;
     out->updated = false;
     out->moe = false;
-    /* Of masked language models the head sees the masked positions only. */
+    /* In masked language models, the head processes only the masked positions. */
     const double seen = s->tokens * (model->head_share > 0 ? model->head_share : 1);
     const double passes = 1 + model->mtp; /* each further token has its own logits */
     workload_op *op = gemm(out, "logits", seen, s->vocab, s->hidden);
@@ -524,7 +525,7 @@ static void adapt_parts(workload_parts *p, const halley_plan *plan)
     workload_layer_freeze(&p->head);
 }
 
-/* All but the operators, which are many and of which there are none now. */
+/* Clear everything but the array of operators, which is large; its count becomes 0. */
 static void clear_layer(workload_layer *layer)
 {
     layer->n = 0;

@@ -6,11 +6,12 @@
 #include "halley/stack.h"
 
 typedef enum workload_kind {
-    WORKLOAD_GEMM,    /* C[m,n] = A[m,k] B[k,n]; backward is two of them */
-    WORKLOAD_BATCHED, /* `groups` products without weights */
+    WORKLOAD_GEMM,    /* C[m,n] = A[m,k] B[k,n]; backward has two of them */
+    WORKLOAD_BATCHED, /* `groups` matmuls without weights */
     WORKLOAD_FLASH,   /* fused attention */
     WORKLOAD_STREAM,  /* bytes through memory */
-    WORKLOAD_VECTOR,  /* arithmetic off the matmul units, or its bytes: what is longer */
+    WORKLOAD_VECTOR,  /* arithmetic outside the matmul units, or its bytes: the longer of
+                         both */
     WORKLOAD_COLL     /* a collective among the ranks of `group` */
 } workload_kind;
 
@@ -24,7 +25,7 @@ typedef enum workload_class {
     WORKLOAD_N_CLASSES
 } workload_class;
 
-/* What an operator of a layer is, for kinds of recomputation that name it. */
+/* The role of an operator in a layer, for kinds of recomputation that name it. */
 typedef enum workload_part {
     WORKLOAD_PART_OTHER,
     WORKLOAD_PART_NORM,
@@ -43,7 +44,7 @@ typedef enum workload_part {
     WORKLOAD_PART_S_FC1, /* of shared experts */
     WORKLOAD_PART_S_ACT,
     WORKLOAD_PART_S_FC2,
-    WORKLOAD_PART_MIXER, /* what a recurrent layer does between its projections */
+    WORKLOAD_PART_MIXER, /* a recurrent layer between its projections */
     WORKLOAD_N_PARTS
 } workload_part;
 
@@ -54,11 +55,11 @@ typedef enum workload_group {
     WORKLOAD_DP,
     WORKLOAD_PP,
     WORKLOAD_XP,     /* copies of the same experts */
-    WORKLOAD_FSDP,   /* ranks that share every weight */
-    WORKLOAD_OUTER,  /* and those that hold the same share */
-    WORKLOAD_ETP,    /* ranks that share each expert */
-    WORKLOAD_XFSDP,  /* of the copies of an expert, those that share its weights */
-    WORKLOAD_XOUTER, /* and those that hold the same share */
+    WORKLOAD_FSDP,   /* ranks that shard every weight */
+    WORKLOAD_OUTER,  /* ranks with the same shard */
+    WORKLOAD_ETP,    /* ranks that split each expert */
+    WORKLOAD_XFSDP,  /* copies of an expert that shard its weights */
+    WORKLOAD_XOUTER, /* copies with the same shard */
     WORKLOAD_N_GROUPS
 } workload_group;
 
@@ -75,46 +76,46 @@ typedef struct workload_op {
     workload_kind kind;
     workload_class class;
     workload_part part;
-    bool low; /* in the plan's 8- or 4-bit type, where it has one */
-    bool odd; /* the kernel that fits is not there: slower softmax */
+    bool low; /* in the plan's 8- or 4-bit type, if it has one */
+    bool odd; /* no suitable kernel: slower softmax */
     double m, n, k, groups;
-    double repeat;           /* so many in a row, or the share of layers that have it
-                                (hybrids); 0 = 1 */
-    double window;           /* GEMM of a convolution: m x k has each input so often */
-    double slow;             /* factor on its time: the fullest rank's load; 0 = 1 */
+    double repeat; /* number of repetitions, or the fraction of layers that have it
+                      (hybrids); 0 = 1 */
+    double window; /* GEMM of a convolution: m x k contains each input this many times */
+    double slow;   /* factor on its time: the fullest rank's load; 0 = 1 */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
     double flops_b;          /* VECTOR: backward */
-    double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h has it */
+    double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h counts it */
     double cast_f, cast_b;   /* elements to cast to the low type */
     double weights;          /* parameters on this rank */
     double saved;            /* bytes kept for the backward pass */
     workload_coll coll;
     workload_group group;
-    double times_f, times_b; /* COLL: how often */
-    double copies;           /* COLL: of each token, to as many ranks; 0 = 1 */
-    bool raw;                /* STREAM: at the memory's bandwidth, not a kernel's share */
-    bool frozen;             /* GEMM: its weights get no gradient */
+    double times_f, times_b; /* COLL: number of times */
+    double copies;           /* COLL: copies of each token, to this many ranks; 0 = 1 */
+    bool raw;    /* STREAM: at the memory's full bandwidth, not a kernel's share */
+    bool frozen; /* GEMM: its weights get no gradient */
 } workload_op;
 
 enum { WORKLOAD_MAX_OPS = 64 };
 
-/* What one layer, or the embedding, or the head, does. */
+/* The contents of one layer, of the embedding, or of the head. */
 typedef struct workload_layer {
     uint32_t n;
     workload_op ops[WORKLOAD_MAX_OPS];
     double weights, expert_weights; /* parameters on this rank */
-    double touched;                 /* of expert_weights, that a step reads and updates */
-    double frozen, frozen_experts;  /* of these, that are never updated (LoRA) */
-    bool updated;                   /* the operators update what is touched, too */
+    double touched; /* the part of expert_weights that a step reads and updates */
+    double frozen, frozen_experts; /* the part that is never updated (LoRA) */
+    bool updated; /* the operators include the update of touched weights */
     bool moe;
-    double moe_share; /* of the layers that this one stands for, those with experts */
+    double moe_share; /* fraction of the layers it represents that have experts */
 } workload_layer;
 
-/* The sizes a rank sees, once per plan. */
+/* The sizes on one rank, computed once per plan. */
 typedef struct workload_shape {
     double tokens;       /* of a micro-batch on one context rank */
-    double shard_tokens; /* of them outside tensor-parallel regions */
+    double shard_tokens; /* those outside tensor-parallel regions */
     double hidden, heads, kv_heads, dim_qk, dim_v, vocab;
     double seq;
 } workload_shape;
@@ -125,17 +126,17 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack,
                          const workload_shape *shape, bool moe);
 
-/* Every kind of layer of a model under a plan, made once per design. */
+/* Every kind of layer of a model under a plan; made once per design. */
 typedef struct workload_parts {
     workload_shape shape;
-    bool has_dense, has_moe; /* a model that is no transformer is one dense "layer" */
+    bool has_dense, has_moe; /* a model that is not a transformer is one dense "layer" */
     workload_layer dense, moe, embedding, head;
 } workload_parts;
 
 void workload_parts_make(workload_parts *out, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack);
 
-/* Add an operator; its fields may be changed afterwards. `backward` is the factor of the
+/* Add an operator; its fields may be changed afterwards. `backward`: the factor for the
  * bytes of the backward pass. */
 workload_op *workload_gemm_add(workload_layer *l, const char *name, double m, double n,
                                double k);
@@ -146,7 +147,7 @@ workload_op *workload_coll_add(workload_layer *l, const char *name, workload_col
 workload_op *workload_op_add(workload_layer *l, const char *name, workload_kind kind,
                              workload_class class);
 
-/* What a layer of a model is made of, on average over its layers: 1 and 0 but for
+/* The blocks of a layer, on average over the model's layers: 1 or 0 except for
  * hybrids. */
 typedef struct workload_mix {
     double attention, recurrent; /* mixers */
@@ -154,7 +155,7 @@ typedef struct workload_mix {
 } workload_mix;
 workload_mix workload_mix_make(const halley_model *model, bool moe);
 
-/* Is layer i one with experts? */
+/* True if layer i has experts. */
 bool workload_is_moe(const halley_model *model, uint32_t layer);
 
 #endif

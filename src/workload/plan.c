@@ -1,4 +1,4 @@
-/* Plans: defaults, and the arithmetic that must work out before anything is estimated. */
+/* Plans: defaults, and the arithmetic checks before anything is estimated. */
 #include "halley/plan.h"
 
 #include "base/error.h"
@@ -44,7 +44,7 @@ const char *halley_plan_format_name(const halley_plan *plan)
     return name != NULL ? name : halley_dtype_name(plan->dtype);
 }
 
-/* fp4 has a scale for every block, of the kind that the NPU applies. */
+/* fp4 has one scale per block, of the kind that the NPU supports. */
 static void choose_recipe(halley_plan *plan, const halley_npu *npu)
 {
     if (plan->dtype != HALLEY_FP4 || plan->recipe != HALLEY_FP8_TENSOR)
@@ -71,11 +71,11 @@ const char *halley_rank_order_name(uint32_t rank_order)
     return rank_order < HALLEY_RANK_ORDERS ? workload_order_names[rank_order] : "?";
 }
 
-/* Tokens of a sequence where neither plan nor model knows: what people train on. */
+/* The sequence length if neither plan nor model states it: a usual value for training. */
 enum { usual_seq = 8192 };
 
-/* A list of modules or tensors says which kind of recomputation is meant; Megatron calls
- * a list of modules selective. Layers to offload mean their activations. */
+/* A list of modules or tensors implies the kind of recomputation; Megatron calls a list
+ * of modules selective. Layers to offload imply offload of their activations. */
 static void choose_recompute(halley_plan *p)
 {
     const bool given = p->given >> HALLEY_KEY_RECOMPUTE & 1;
@@ -102,7 +102,7 @@ static void fill_in(halley_plan *p, const halley_model *model)
     if (!p->gradient_bytes)
         p->gradient_bytes = 2;
     if (model->kind == HALLEY_DLRM)
-        p->ep = p->dp; /* tables are spread over all ranks */
+        p->ep = p->dp; /* tables are distributed over all ranks */
     if (!p->global_batch)
         p->global_batch = p->dp * p->micro_batch;
     choose_recompute(p);
@@ -112,7 +112,7 @@ static void fill_in(halley_plan *p, const halley_model *model)
         p->sequence_parallel = false;
     p->has_experts = model->experts > 0;
     if (p->pp == 1)
-        p->schedule = HALLEY_SCHEDULE_1F1B; /* one stage has nothing to schedule */
+        p->schedule = HALLEY_SCHEDULE_1F1B; /* a single stage needs no schedule */
 }
 
 static halley_status refuse(halley_error *err, const char *what, uint32_t n,
@@ -145,7 +145,7 @@ static halley_status check_experts(const halley_plan *p, const halley_model *m,
     return HALLEY_OK;
 }
 
-/* Heads of attention, and of recurrent layers: what tensor parallelism cuts. */
+/* True if tp divides the heads of attention and of recurrent layers, which it splits. */
 static bool divides_heads(const halley_model *m, uint32_t tp)
 {
     return m->heads % tp == 0 && m->recurrent.heads % tp == 0;
@@ -182,8 +182,8 @@ halley_status halley_plan_check_heads(const halley_plan *plan, const halley_mode
     return HALLEY_OK;
 }
 
-/* A model that is no transformer is cut by data parallelism only; the tables of a
- * recommender are spread over all ranks, which its `ep` says. */
+/* A model that is not a transformer supports data parallelism only. The tables of a
+ * recommender are distributed over all ranks, as its `ep` states. */
 static halley_status check_flat(const halley_plan *p, const halley_model *m,
                                 halley_error *err)
 {
@@ -245,7 +245,7 @@ static halley_status check_stages(const halley_plan *p, const halley_model *m,
     return HALLEY_OK;
 }
 
-/* The same of keys that only concern memory. */
+/* The same for keys that affect memory only. */
 static halley_status check_memory_pairs(const halley_plan *p, halley_error *err)
 {
     const uint32_t named = p->recompute_keep | p->recompute_offload;
@@ -271,7 +271,7 @@ static halley_status check_memory_pairs(const halley_plan *p, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Options that only mean something beside another. */
+/* Options that are meaningful only together with another option. */
 static halley_status check_pairs(const halley_plan *p, halley_error *err)
 {
     if (p->recompute_every > 1 && p->recompute != HALLEY_RECOMPUTE_FULL)
@@ -339,7 +339,7 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                          "global batch %u is not a multiple of dp %u x micro-batch %u",
                          p->global_batch, p->dp, p->micro_batch);
     if (p->zero == 3 && !p->fsdp && p->dp * p->cp > 1)
-        plan->fsdp = p->dp * p->cp; /* shared weights are gathered layer by layer */
+        plan->fsdp = p->dp * p->cp; /* sharded weights are gathered layer by layer */
     if (p->zero > 3)
         return error_set(err, HALLEY_EINVAL, "ZeRO stage must be 0 to 3, is %u", p->zero);
     if (p->fsdp && p->dp * p->cp % p->fsdp)

@@ -1,4 +1,5 @@
-/* What a plan assumes because nobody said it: one row per key, in the order printed. */
+/* What a plan assumes for keys that were not given: one row per key, in the printed
+ * order. */
 #include "base/str.h"
 #include "halley/plan_keys.h"
 

@@ -1,6 +1,6 @@
 /*
- * Plans in words: a file, or one key and its text. Both go through one table of keys. A
- * key that takes several values takes a list in a file, or texts joined by + or commas.
+ * Plans as text: a file, or one key and its text. Both use one table of keys. A key with
+ * several values takes a list in a file, or texts joined by + or commas.
  */
 #include "workload/plan_file.h"
 
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The words of a key that is one of a list, in the order of its enum; after the types,
- * what is short for a type and a recipe. */
+/* The words of a key that is one of a list, in the order of its enum. After the types
+ * come abbreviations for a type and a recipe. */
 enum { N_DTYPES = 7, N_SHORT = 3 };
 static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "fp4",
                                      "int8", "mxfp8", "mxfp4", "nvfp4", NULL};
@@ -53,7 +53,7 @@ const char *const workload_order_names[HALLEY_RANK_ORDERS + 1] = {
     "dp-cp-pp-tp", "dp-pp-tp-cp", "dp-pp-cp-tp", "pp-tp-cp-dp", "pp-tp-dp-cp",
     "pp-cp-tp-dp", "pp-cp-dp-tp", "pp-dp-tp-cp", "pp-dp-cp-tp", NULL};
 
-/* A plan and what does not go into it as it stands. */
+/* A plan, and values that are not stored in it directly. */
 typedef struct plan_text {
     halley_plan p;
     uint32_t dtype, attention, kernels;
@@ -138,11 +138,11 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_OPTIMIZER_MEMORY] = SHARE(optimizer_memory, 0, 64),
     [HALLEY_KEY_OFFLOAD_LAYERS] = NUMBER(offload_layers, 0, 1e5)};
 
-/* Words of Megatron-LM, DeepSpeed, torchtitan and NeMo for keys of a plan. */
+/* Option names of Megatron-LM, DeepSpeed, torchtitan and NeMo for keys of a plan. */
 static const struct {
     const char *word;
     halley_plan_key key;
-    bool is_alias; /* an option there, with the values that the key has here */
+    bool is_alias; /* an option there that has the same values as the key here */
 } foreign_words[] = {
     {"gbs", HALLEY_KEY_GLOBAL_BATCH, true},
     {"global-batch-size", HALLEY_KEY_GLOBAL_BATCH, true},
@@ -215,7 +215,7 @@ static conf_field make_field(int i)
                         .doc = keys[i].doc};
 }
 
-/* What a list is read into: the words of a list or a text, one by one. */
+/* Reads the words of a list or a text, one by one. */
 typedef struct list_reader {
     halley_plan *plan;
     const conf_file *file;
@@ -225,7 +225,7 @@ typedef struct list_reader {
     uint32_t *bits;
 } list_reader;
 
-/* Words of lists may have - or _. */
+/* Words in lists may contain - or _. */
 static bool is_word(str word, const char *name)
 {
     size_t i = 0;
@@ -321,7 +321,7 @@ static halley_status read_fp8_params(halley_plan *plan, const conf_file *file, s
     return HALLEY_OK;
 }
 
-/* A plan with the words of its keys. */
+/* A plan with the words for its keys. */
 static plan_text plan_text_of(const halley_plan *plan)
 {
     return (plan_text){.p = *plan,
@@ -332,7 +332,7 @@ static plan_text plan_text_of(const halley_plan *plan)
                        .kernels = plan->eager_kernels};
 }
 
-/* mxfp8, mxfp4 and nvfp4 are short for a type and a recipe. */
+/* mxfp8, mxfp4 and nvfp4 are abbreviations for a type and a recipe. */
 static void set_dtype(halley_plan *p, uint32_t word)
 {
     static const struct {
@@ -372,7 +372,7 @@ static bool is_key(str name)
     return false;
 }
 
-/* A key by a word of another program: "tensor" is refused with the key that is meant. */
+/* Refuse option names of other programs, such as "tensor", and name the matching key. */
 static halley_status refuse_foreign_words(const conf_file *file, halley_error *err)
 {
     halley_plan_key key;
@@ -453,7 +453,7 @@ halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char
     return read_fields(plan, &(conf_file){.path = "", .root = &root}, (int)key, 1, err);
 }
 
-/* JSON writes keys with _: "micro_batch" is micro-batch. */
+/* JSON uses keys with _: "micro_batch" is micro-batch. */
 static halley_status rename_keys(conf_file *file, halley_error *err)
 {
     conf_node *map = file->root;
@@ -514,7 +514,7 @@ halley_status halley_plan_parse(halley_plan *plan, uint64_t *given, const char *
     return status;
 }
 
-/* Words of the bits that are set, as a JSON list. */
+/* The words of the set bits, as a JSON list. */
 static void print_bits(strbuf *to, const char *const *names, uint32_t bits)
 {
     const char *comma = "";
@@ -536,7 +536,7 @@ static void print_stages(strbuf *to, const halley_plan *p)
     strbuf_add_char(to, ']');
 }
 
-/* A key that goes into the plan as it is; numbers out of range are not set. */
+/* Print a key that is stored in the plan directly; numbers out of range are not set. */
 static void print_plain(strbuf *to, const plan_text *t, const key_type *type)
 {
     const char *at = (const char *)t + type->offset;

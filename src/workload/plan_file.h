@@ -5,7 +5,7 @@
 #include "base/conf/conf.h"
 #include "halley/plan.h"
 
-/* By the enum or number that a plan holds; all end with NULL. */
+/* Indexed by the enum or number in a plan; all end with NULL. */
 extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
 extern const char *const workload_schedule_names[];
 extern const char *const workload_recipe_names[];
@@ -14,7 +14,7 @@ extern const char *const workload_dispatcher_names[];
 extern const char *const workload_graphs_names[];
 extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
 
-/* Set the keys that a file names; on failure the plan stays as it was. */
+/* Set the keys that a file contains; on failure the plan does not change. */
 halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
                                  halley_error *err);
 

@@ -1,13 +1,14 @@
 /*
- * The rules of batches and pipelines.
+ * The rules for batches and pipelines.
  *
- * Interleaving (Narayanan et al. 2021) runs the micro-batches in rounds of as many as
- * there are stages, so their number must be a multiple of the stages; every stage holds
- * `virtual` chunks of equal size, so layers must divide by stages x chunks. Outside these
- * rules the schedule deadlocks. Embedding and head may count as one layer each: 126
- * layers + 2 over 8 stages of 4 chunks (Llama 3 405B). That is switched on where only it
- * divides. Uneven stages without interleaving are allowed: the last ones have one layer
- * less.
+ * Interleaving (Narayanan et al. 2021) runs micro-batches in rounds, with as many
+ * micro-batches as stages. Their number must therefore be a multiple of the stages. Every
+ * stage holds `virtual` chunks of equal size, so layers must divide by stages x chunks.
+ * Otherwise the schedule deadlocks.
+ *
+ * Embedding and head may count as one layer each: 126 layers + 2 over 8 stages of 4
+ * chunks (Llama 3 405B). This is switched on if only it makes the division work. Uneven
+ * stages without interleaving are allowed: the last ones have one layer less.
  */
 #include "workload/plan_rules.h"
 
@@ -17,8 +18,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* More sequences of more tokens than anybody trains on in one step: 2^18 of 512 are 134
- * million tokens, about twice the largest batch that was ever published. */
+/* Nobody trains on more sequences of more tokens in one step. 2^18 sequences of 512
+ * tokens are 134 million tokens, about twice the largest published batch. */
 enum { TOO_MANY_SEQUENCES = 1 << 18, A_TEXT = 512 };
 
 halley_status workload_batch_check(const halley_plan *plan, const halley_model *model,
@@ -29,7 +30,7 @@ halley_status workload_batch_check(const halley_plan *plan, const halley_model *
         plan->global_batch < TOO_MANY_SEQUENCES || plan->seq < A_TEXT)
         return HALLEY_OK;
     const uint64_t each = (uint64_t)plan->dp * plan->micro_batch;
-    if (each >= TOO_MANY_SEQUENCES) /* one sequence for each replica is no mistake */
+    if (each >= TOO_MANY_SEQUENCES) /* one sequence per replica is no mistake */
         return HALLEY_OK;
     uint64_t sequences = plan->global_batch / plan->seq / each * each;
     if (sequences == 0)
@@ -46,7 +47,7 @@ static bool is_given(const halley_plan *plan, halley_plan_key key)
     return plan->given >> key & 1;
 }
 
-/* What stages and chunks must divide. */
+/* The number that stages and chunks must divide. */
 static uint32_t count_units(const halley_plan *plan, const halley_model *model)
 {
     return model->layers + (plan->embeddings_as_layers ? 2 : 0);
@@ -65,7 +66,7 @@ static uint32_t find_nearest_divisor(uint32_t whole, uint32_t wanted)
     return 1;
 }
 
-/* "2, 4 or 8": the divisors of `whole` but 1, or, of more than five, the nearest. */
+/* "2, 4 or 8": the divisors of `whole` except 1; if more than five, the nearest. */
 static void list_divisors(char *to, size_t size, uint32_t whole, uint32_t wanted)
 {
     enum { MOST = 5 };
@@ -125,7 +126,7 @@ static halley_status check_rounds(const halley_plan *p, halley_error *err)
         p->virtual_stages, m, p->pp, batch);
 }
 
-/* Embedding and head count as layers where only that divides. */
+/* Count embedding and head as layers if only this makes the division work. */
 static void choose_embeddings(halley_plan *plan, const halley_model *model)
 {
     const uint64_t chunks = (uint64_t)plan->pp * plan->virtual_stages;

@@ -4,26 +4,30 @@
  *
  *   Mamba       (Gu and Dao 2023, section 3.3): projection h -> 2i, convolution of i
  *               channels, i -> R + 2N, R -> i, a scan of T i N states, i -> h. The scan
- *               is 9 FLOPs per token, channel and state (discretize 3, exponential 1,
- *               recurrence 3, output 2) and moves what enters and leaves it, not the
- *               states, which its kernel keeps on chip and makes again backward.
+ *               takes 9 FLOPs per token, channel and state (discretize 3, exponential 1,
+ *               recurrence 3, output 2). It moves its inputs and outputs. Its kernel
+ *               keeps the states on chip and recomputes them in the backward pass.
  *   Mamba 2     (Dao and Gu 2024, section 6): projection h -> 2i + 2GN + H, convolution
- *               of i + 2GN channels, four batched matmuls per chunk: C B' (Q x Q x N, per
- *               group), scores X (Q x P x Q), B' X (N x P x Q) and C S (Q x P x N), per
- *               head; the states of the chunks are passed on in memory.
- *   delta net   (Yang et al. 2024, "Gated Delta Networks", section 3.3): projection h ->
- *               2GN + 2i + 2H, convolution of 2GN + i channels; per chunk and head K K',
- *               the inverse of a triangle, W and U from it, Q K', scores U, W S, Q S and
- *               the update K' U.
- *   lightning   (Qin et al. 2024, "Lightning Attention-2", section 3.2): projections h ->
- *               3i and a gate of i; per block Q K', scores V, Q S and K' V.
+ *               of i + 2GN channels. Each chunk has four batched matmuls. One is per
+ *               group: C B' (Q x Q x N). Three are per head: scores X (Q x P x Q), B' X
+ *               (N x P x Q) and C S (Q x P x N). The states of the chunks are passed on
+ *               in memory.
+ *   Delta net   (Yang et al. 2024, "Gated Delta Networks", section 3.3): projection
+ *               h -> 2GN + 2i + 2H, convolution of 2GN + i channels. Per chunk and head:
+ *               K K', the inverse of a triangle, W and U from it, Q K', scores U, W S,
+ *               Q S and the update K' U.
+ *   Lightning   (Qin et al. 2024, "Lightning Attention-2", section 3.2): projections
+ *               h -> 3i and a gate of i. Per block: Q K', scores V, Q S and K' V.
  *
- * Tensor parallelism cuts heads and groups; every rank has at least one group. With
- * context parallelism all tokens of a part of the heads come together by an all-to-all
- * before the mixer and return after it, as Megatron-Core does for Mamba. No run of these
- * kinds was ever measured for us: matmuls and bytes are priced as elsewhere, and
- * arithmetic off the matmul units by its roofline. That chunks of a sequence wait for one
- * another is not priced; it shows where one rank has few sequences and heads.
+ * Tensor parallelism splits heads and groups; every rank has at least one group. With
+ * context parallelism, an all-to-all before the mixer gives each rank all tokens of a
+ * part of the heads. Another one after the mixer reverses this, as in Megatron-Core for
+ * Mamba.
+ *
+ * No run of these kinds was available for measurement. Matmuls and bytes are priced as
+ * elsewhere, and arithmetic outside the matmul units by its roofline. The time that
+ * chunks of a sequence wait for each other is not priced. It matters if a rank has few
+ * sequences and heads.
  */
 #include "workload/recurrent.h"
 
@@ -46,7 +50,7 @@ static mixer_sizes cut_sizes(const halley_recurrent *r, double tp)
                          .keys = groups * r->key_dim};
 }
 
-/* A kind of mixer: widths on a rank, and what it does between its projections. */
+/* A kind of mixer: its widths on a rank, and its work between the projections. */
 typedef struct mixer_kind {
     const char *name;
     uint32_t chunk;
@@ -55,8 +59,8 @@ typedef struct mixer_kind {
     void (*mix)(workload_layer *l, const halley_recurrent *r, const mixer_sizes *z,
                 double tokens);
     double (*small)(const halley_recurrent *r); /* parameters that are no matrix of h */
-    double (*flops)(const halley_recurrent *r); /* of a token, beyond its parameters */
-    bool keeps_convolved; /* its kernels read the convolution's result again backward */
+    double (*flops)(const halley_recurrent *r); /* per token, beyond its parameters */
+    bool keeps_convolved; /* backward kernels read the convolution's result again */
 } mixer_kind;
 
 static double project_mamba(const mixer_sizes *z)
@@ -107,7 +111,7 @@ static workload_op *add_vector(workload_layer *l, const char *name, double flops
     return op;
 }
 
-/* `groups` matmuls without weights. */
+/* Add `groups` matmuls without weights. */
 static workload_op *add_batched(workload_layer *l, const char *name, double groups,
                                 const double mnk[3])
 {
@@ -134,7 +138,7 @@ static void mix_mamba(workload_layer *l, const halley_recurrent *r, const mixer_
     workload_gemm_add(l, "step up", tokens, i, r->dt_rank)->part = WORKLOAD_PART_MIXER;
     workload_op *op = add_vector(l, "selective scan", scan_flops * tokens * i * states,
                                  2 * tokens * (4 * i + 2 * states));
-    op->flops_b = 3 * op->flops; /* the states are made again */
+    op->flops_b = 3 * op->flops; /* the states are recomputed */
 }
 
 static double count_scan_flops(const halley_recurrent *r)
@@ -142,7 +146,7 @@ static double count_scan_flops(const halley_recurrent *r)
     return scan_flops * r->heads * r->value_dim * r->key_dim;
 }
 
-/* States of all chunks: written, passed on (read and written), and read; 32 bits. */
+/* States of all chunks: written, passed on (read and written), and read; 32-bit. */
 static void pass_states(workload_layer *l, const halley_recurrent *r,
                         const mixer_sizes *z, double chunks)
 {
@@ -272,7 +276,7 @@ double workload_recurrent_flops(const halley_recurrent *r)
     return get_kind(r->mixer)->flops(r);
 }
 
-/* All tokens of fewer heads, and back. */
+/* All-to-all between all heads of some tokens and all tokens of some heads. */
 static void gather_tokens(workload_layer *l, const char *name, const halley_plan *plan,
                           double elements)
 {
@@ -294,8 +298,8 @@ void workload_recurrent_add(workload_layer *l, const halley_model *model,
     if (channels > 0)
         add_vector(l, "short convolution", 2 * T * channels * r->conv, 4 * T * channels);
     kind->mix(l, r, &z, T);
-    /* Mamba 1 adds up the step, B and C of its channels; the others keep them per group.
-     */
+    /* Mamba 1 sums the step, B and C over its channels; the others have them per
+     * group. */
     if (r->mixer == HALLEY_MIXER_MAMBA && plan->tp > 1)
         workload_coll_add(l, "step all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
                           2 * T * (r->dt_rank + 2.0 * r->key_dim));

@@ -1,15 +1,17 @@
 /*
- * Pipeline schedules as lists of passes, for stage r of p and m micro-batches. F forward,
- * B input gradient, W weight gradient; a B without a W of its own includes it.
+ * Pipeline schedules as lists of passes, for stage r of p and m micro-batches. F is
+ * forward, B input gradient, W weight gradient. A B without a separate W includes it.
  *
  * GPipe (Huang et al. 2019): all F, then all B. 1F1B (Narayanan et al. 2019): p - 1 - r
  * passes ahead, then F and B in turn. Interleaved (Narayanan et al. 2021): micro-batches
  * go through the v chunks of a stage in rounds of p; 2 (p - 1 - r) + (v - 1) p passes
- * ahead. Breadth-first (Lamy-Poirier 2023): all micro-batches through a chunk before the
- * next one. ZB-H1 and ZB-H2 (Qi et al. 2024): 1F1B with W apart, which fills the bubble;
- * H2 runs twice as far ahead. ZBV (same authors): two chunks in a V, so that the last
- * rank is also the first one's neighbour. DualPipe (DeepSeek-V3 2024): two streams from
- * both ends, in the middle of which F of one and B of the other run as one.
+ * ahead. Breadth-first (Lamy-Poirier 2023): all micro-batches go through a chunk before
+ * the next one.
+ *
+ * ZB-H1 and ZB-H2 (Qi et al. 2024): 1F1B with separate W, which fills the bubble; H2 runs
+ * twice as far ahead. ZBV (same authors): two chunks in a V shape, so that the first rank
+ * holds both the first and the last chunk. DualPipe (DeepSeek-V3 2024): two streams from
+ * both ends. In the middle phase, F of one and B of the other run as one overlapped pass.
  */
 #include "workload/schedule.h"
 
@@ -22,7 +24,7 @@ typedef struct list_writer {
     uint32_t stage;
     workload_pass *out;
     size_t n;
-    uint32_t made[WORKLOAD_N_PASSES][2]; /* by kind and chunk, of schedules with two */
+    uint32_t made[WORKLOAD_N_PASSES][2]; /* by kind and chunk, if there are two */
 } list_writer;
 
 static void put_pass(list_writer *w, workload_pass_kind kind, uint32_t chunk,
@@ -34,7 +36,7 @@ static void put_pass(list_writer *w, workload_pass_kind kind, uint32_t chunk,
         .kind = (uint8_t)kind, .chunk = (uint16_t)chunk, .micro_batch = micro_batch};
 }
 
-/* The next micro-batch of its kind and chunk. */
+/* Append the next micro-batch of this kind and chunk. */
 static void put_next(list_writer *w, workload_pass_kind kind, uint32_t chunk)
 {
     assert(chunk < 2);
@@ -48,9 +50,9 @@ static void put_times(list_writer *w, workload_pass_kind kind, uint32_t times)
         put_next(w, kind, 0);
 }
 
-/* The k-th forward (or backward) pass of rounds of p micro-batches: chunk by chunk. A
- * last round may be short: the rule of interleaving forbids it, and most such schedules
- * deadlock. */
+/* Append the k-th forward (or backward) pass of rounds of p micro-batches, chunk by
+ * chunk. A last round may be short. The rule of interleaving forbids this, and most such
+ * schedules deadlock. */
 static void put_in_round(list_writer *w, uint32_t k, workload_pass_kind kind)
 {
     const uint32_t v = w->s.chunks, p = w->s.stages;
@@ -70,7 +72,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* 1F1B, interleaved where there are chunks. */
+/* 1F1B; interleaved if there are several chunks. */
 static void list_1f1b(list_writer *w)
 {
     const uint32_t p = w->s.stages, v = w->s.chunks, behind = p - 1 - w->stage;
@@ -85,7 +87,7 @@ static void list_1f1b(list_writer *w)
     }
 }
 
-/* GPipe, breadth-first where there are chunks. */
+/* GPipe; breadth-first if there are several chunks. */
 static void list_gpipe(list_writer *w)
 {
     const uint32_t v = w->s.chunks;
@@ -126,7 +128,7 @@ static void list_zb_h2(list_writer *w)
     list_zero_bubble(w, 2);
 }
 
-/* Passes of this kind through a chunk that are left. */
+/* The number of remaining passes of this kind through a chunk. */
 static uint32_t count_left(const list_writer *w, workload_pass_kind kind, uint32_t chunk)
 {
     return workload_schedule_each(&w->s) - w->made[kind][chunk];
@@ -138,7 +140,7 @@ static void put_if_left(list_writer *w, workload_pass_kind kind, uint32_t chunk)
         put_next(w, kind, chunk);
 }
 
-/* B and its W at once. */
+/* Append B directly followed by its W. */
 static void put_both(list_writer *w, uint32_t chunk)
 {
     if (count_left(w, WORKLOAD_PASS_INPUT, chunk) == 0)
@@ -179,18 +181,18 @@ static void list_zbv(list_writer *w)
             put_next(w, WORKLOAD_PASS_WEIGHT, c);
 }
 
-/* DualPipe: what a rank has put off, oldest first. */
+/* DualPipe: the passes that a rank has deferred, oldest first. */
 typedef struct dual_writer {
     list_writer *w;
-    uint32_t swap; /* 1 on the second half of the ranks: their streams change places */
+    uint32_t swap; /* 1 on the second half of the ranks: streams swapped */
     uint32_t n_put_off, n_made;
-    workload_pass *put_off; /* at the end of the list's room */
+    workload_pass *put_off; /* at the end of the list's buffer */
 } dual_writer;
 
 static uint32_t next_of_stream(dual_writer *d, workload_pass_kind kind, uint32_t stream)
 {
     list_writer *w = d->w;
-    /* Backward passes of both kinds count together. */
+    /* Backward passes of both kinds share one count. */
     const uint32_t at =
         kind == WORKLOAD_PASS_FORWARD ? WORKLOAD_PASS_FORWARD : WORKLOAD_PASS_BACKWARD;
     return workload_schedule_first(&w->s, stream) + w->made[at][stream]++;
@@ -202,12 +204,12 @@ static void put_stream(dual_writer *d, workload_pass_kind kind, uint32_t stream)
     put_pass(d->w, kind, at, mb);
     if (kind != WORKLOAD_PASS_INPUT)
         return;
-    /* The room has a place for every W: put off passes wait at its end. */
+    /* The buffer has a place for every W: deferred passes are stored at its end. */
     d->put_off[-(ptrdiff_t)++d->n_put_off] = (workload_pass){
         .kind = WORKLOAD_PASS_WEIGHT, .chunk = (uint16_t)at, .micro_batch = mb};
 }
 
-/* B with its W at once; the neighbour has the gradient after B. */
+/* B directly followed by its W; the neighbour gets the gradient after B. */
 static void put_backward(dual_writer *d, uint32_t stream)
 {
     const uint32_t at = stream ^ d->swap;
@@ -223,7 +225,7 @@ static void put_weight(dual_writer *d)
     put_pass(d->w, WORKLOAD_PASS_WEIGHT, p.chunk, p.micro_batch);
 }
 
-/* Forward of one stream and backward of the other, as one pass. */
+/* Forward of one stream and backward of the other, as one overlapped pass. */
 static void put_joint(dual_writer *d, uint32_t forward)
 {
     put_stream(d, WORKLOAD_PASS_FORWARD, forward);
@@ -359,7 +361,7 @@ uint32_t workload_schedule_place(const workload_schedule *s, workload_seat seat)
 
 size_t workload_schedule_room(const workload_schedule *s)
 {
-    if (rows[s->kind].two_ways) /* and as many that may wait at its end */
+    if (rows[s->kind].two_ways) /* and the same number of deferred passes at its end */
         return (size_t)4 * s->micro_batches;
     return (size_t)(rows[s->kind].splits ? 3 : 2) * s->micro_batches * s->chunks;
 }

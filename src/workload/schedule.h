@@ -1,10 +1,10 @@
 /*
- * workload/schedule.h - pipeline schedules, each written once: the list of passes that a
- * stage runs, in order. Time (schedule_walk.c, schedule_form.c), activations in flight
- * (schedule_flight.c) and traces are made from these lists.
+ * workload/schedule.h - pipeline schedules. Each is defined once, as the list of passes
+ * that a stage runs, in order. Time (schedule_walk.c, schedule_form.c), activations in
+ * flight (schedule_flight.c) and traces are derived from these lists.
  *
- * To add a schedule: a word in the enum of halley/plan.h and in workload/plan_file.c, a
- * row in the table of schedule.c, its closed form, a case in
+ * To add a schedule, add a word in the enum of halley/plan.h and in workload/plan_file.c,
+ * and a row in the table of schedule.c. Also add its closed form, and a case in
  * tests/unit/workload/test_schedule.c.
  */
 #ifndef WORKLOAD_SCHEDULE_H
@@ -17,61 +17,64 @@
 typedef enum workload_pass_kind {
     WORKLOAD_PASS_FORWARD,
     WORKLOAD_PASS_BACKWARD, /* input and weight gradients */
-    WORKLOAD_PASS_INPUT,    /* input gradients alone: the stage before waits for them */
-    WORKLOAD_PASS_WEIGHT,   /* weight gradients alone: nobody waits for them */
+    WORKLOAD_PASS_INPUT,    /* only input gradients: the previous stage waits for them */
+    WORKLOAD_PASS_WEIGHT,   /* only weight gradients: no stage waits for them */
     WORKLOAD_N_PASSES
 } workload_pass_kind;
 
-/* A micro-batch passes through a chunk of a stage. */
+/* The pass of a micro-batch through a chunk of a stage. */
 typedef struct workload_pass {
     uint8_t kind; /* workload_pass_kind */
-    bool joint;   /* runs as one with the pass after it, overlapped */
+    bool joint;   /* overlapped with the next pass: both run as one */
     uint16_t chunk;
     uint32_t micro_batch;
 } workload_pass;
 
 /*
- * What a schedule is made for. With DualPipe every rank has two chunks, which are whole
- * stages: number 0 is part of the stream of micro-batches that enters at rank 0, number 1
- * of the stream that enters at the last rank; each stream has half of the micro-batches.
+ * The parameters of a schedule. With DualPipe, every rank has two chunks, which are whole
+ * stages. Chunk 0 belongs to the stream of micro-batches that enters at rank 0. Chunk 1
+ * belongs to the stream that enters at the last rank. Each stream has half of the
+ * micro-batches.
  */
 typedef struct workload_schedule {
     halley_schedule kind;
     uint32_t stages, chunks, micro_batches;
 } workload_schedule;
 
-/* Where a pass is: a chunk of a stage. */
+/* The location of a pass: a chunk of a stage. */
 typedef struct workload_seat {
     uint32_t stage, chunk;
 } workload_seat;
 
-/* Chunks of the plan, as the lists count them. */
+/* The schedule of a plan, with chunks as the lists count them. */
 workload_schedule workload_schedule_make(const halley_plan *plan);
-/* Stages that hold weights twice: both streams of DualPipe pass through every stage. */
+/* True if stages hold two sets of weights: both streams of DualPipe pass through every
+ * stage. */
 bool workload_schedule_is_bidirectional(halley_schedule kind);
 
-/* HALLEY_EINVAL with the nearest valid value when the schedule cannot run. Interleaved
- * 1F1B is checked with the layers it cuts, in workload/plan.c. */
+/* HALLEY_EINVAL with the nearest valid value if the schedule cannot run. Interleaved 1F1B
+ * also depends on the layers and is checked in workload/plan.c. */
 halley_status workload_schedule_check(const workload_schedule *s, halley_error *err);
 
-/* Places a micro-batch passes through, and which seat the i-th of them is. */
+/* The number of places that a micro-batch passes through, and the seat of the i-th
+ * place. */
 uint32_t workload_schedule_places(const workload_schedule *s);
 workload_seat workload_schedule_seat(const workload_schedule *s, uint32_t place,
                                      uint32_t micro_batch);
-/* The other way. */
+/* The inverse: the place of a seat. */
 uint32_t workload_schedule_place(const workload_schedule *s, workload_seat seat);
-/* The first of its micro-batches that passes through a chunk, and how many do. */
+/* The first micro-batch that passes through a chunk, and how many do. */
 uint32_t workload_schedule_first(const workload_schedule *s, uint32_t chunk);
 uint32_t workload_schedule_each(const workload_schedule *s);
 
-/* Room that a stage's list needs at most, in passes. */
+/* The maximum length of a stage's list, in passes. */
 size_t workload_schedule_room(const workload_schedule *s);
 /* Write the list of a stage; returns its length. */
 size_t workload_schedule_list(workload_pass *out, const workload_schedule *s,
                               uint32_t stage);
 
 /*
- * Micro-batches whose activations a stage holds when it holds most of them, by chunk.
+ * The maximum number of micro-batches whose activations a stage holds, by chunk.
  * `flights` has room for `chunks` numbers.
  */
 void workload_schedule_flights(uint32_t *flights, const workload_schedule *s,
@@ -84,30 +87,30 @@ typedef struct workload_pass_times {
 
 typedef struct workload_schedule_times {
     const workload_pass_times *passes; /* [stage * chunks + chunk] */
-    double joint; /* time of a joint pass against its two passes; 0 = 1 */
-    /* Until the neighbour has a tensor: [i] between stages i and i + 1, the last one
-     * between the last stage and the first; NULL = at once. */
+    double joint; /* time of a joint pass relative to its two passes; 0 = 1 */
+    /* Delay until the neighbour has a tensor: [i] between stages i and i + 1, the last
+     * one between the last stage and the first; NULL = no delay. */
     const double *hops_s;
-    double blocked; /* share of a hop that the sender waits */
+    double blocked; /* fraction of a hop during which the sender waits */
 } workload_schedule_times;
 
 /*
- * From the first pass to the last, every stage running its list: a pass starts when its
- * stage is free and its input has arrived. Schedules of very many micro-batches are
- * extended from a shorter walk by the period of their rounds. *with_s has the hops,
- * *without_s has none. HALLEY_EINVAL when stages wait for each other for ever (a list
- * that breaks its rule), HALLEY_ENOMEM.
+ * The time from the first pass to the last when every stage runs its list. A pass starts
+ * when its stage is free and its input has arrived. With very many micro-batches, a
+ * shorter walk is extended by the period of the rounds. *with_s includes the hops,
+ * *without_s does not. HALLEY_EINVAL if stages wait for each other forever (a list that
+ * breaks its rule), or HALLEY_ENOMEM.
  */
 halley_status workload_schedule_walk(double *with_s, double *without_s,
                                      const workload_schedule *s,
                                      const workload_schedule_times *t, halley_error *err);
-/* The same (with hops) by the lists of all passes, none of them extended: the slow way,
- * for tests. */
+/* The same (with hops) from the full lists of passes, without extension: slow, for
+ * tests. */
 halley_status workload_schedule_walk_lists(double *out_s, const workload_schedule *s,
                                            const workload_schedule_times *t,
                                            halley_error *err);
-/* The same in closed form: exact for equal stages without hops, near it otherwise. Here
- * `passes` has one entry per stage: a micro-batch through all its chunks (with two
+/* The same in closed form: exact for equal stages without hops, approximate otherwise.
+ * Here `passes` has one entry per stage: a micro-batch through all its chunks (with two
  * streams the mean of both). */
 double workload_schedule_form(const workload_schedule *s,
                               const workload_schedule_times *t);

@@ -1,11 +1,11 @@
 /*
- * Activations in flight. A stage holds what its forward passes have made and its backward
- * passes (where gradients are split, those of the weights) have not used up: the most of
- * the running difference along its list, chunk by chunk.
+ * Activations in flight. A stage holds activations from the forward pass until the
+ * backward pass uses them up (if gradients are split, until the weight gradient). The
+ * result is the maximum of this number along the stage's list, chunk by chunk.
  *
- * 1F1B holds p - i of them on stage i (interleaved: the forward passes it runs ahead, and
- * one), GPipe and breadth-first all, ZB-H1 p, ZB-H2 2p - 1. The others are counted on a
- * list of a few rounds, after which nothing grows.
+ * 1F1B holds p - i micro-batches on stage i; interleaved, the forward passes it runs
+ * ahead plus one. GPipe and breadth-first hold all, ZB-H1 p, ZB-H2 2p - 1. The others are
+ * counted on a list of a few rounds, after which nothing grows.
  */
 #include "workload/schedule.h"
 
@@ -16,7 +16,7 @@ static uint32_t at_most(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Interleaved: which chunks the first `n` forward passes go through. */
+/* Interleaved: count the first `n` forward passes by chunk. */
 static void count_rounds(uint32_t *flights, const workload_schedule *s, uint32_t n)
 {
     const uint32_t p = s->stages, v = s->chunks, round = n / (p * v), in = n % (p * v);
@@ -26,13 +26,13 @@ static void count_rounds(uint32_t *flights, const workload_schedule *s, uint32_t
     }
 }
 
-/* The most held at one time along a list of at most `room` passes. */
+/* The maximum number held at any time along a list of `n` passes. */
 static void count_list(uint32_t *flights, const workload_schedule *s, uint32_t stage,
                        const workload_pass *list, size_t n)
 {
     uint32_t held[2] = {0}, most = 0;
     assert(s->chunks <= 2 && stage < s->stages);
-    (void)stage; /* of release builds */
+    (void)stage; /* for release builds */
     flights[0] = flights[s->chunks - 1] = 0;
     for (size_t i = 0; i < n; i++) {
         const workload_pass *p = &list[i];
@@ -52,7 +52,7 @@ static void count_list(uint32_t *flights, const workload_schedule *s, uint32_t s
     }
 }
 
-/* By the list of a few rounds. */
+/* Count with the list of a few rounds. */
 static void count_listed(uint32_t *flights, const workload_schedule *s, uint32_t stage)
 {
     enum { ROUNDS = 3 };

@@ -1,11 +1,11 @@
 /*
- * The walk: every stage runs its list; a pass starts when its stage is free and its input
- * has arrived, a hop after the neighbour made it. Stages take turns, each going on as far
- * as its inputs are known, so that the cost is that of the passes.
+ * The walk: every stage runs its list. A pass starts when its stage is free and its input
+ * has arrived, one hop after the neighbour made it. Stages take turns, and each advances
+ * as far as its inputs are known. The cost is therefore linear in the number of passes.
  *
- * A walk of very many micro-batches is cut after some rounds of p and extended by the
- * time that the last round added: by then every round takes as long as the one before it.
- * 1F1B needs no lists: schedule_wave.c walks it.
+ * With very many micro-batches, a walk stops after some rounds of p. It is extended by
+ * the time that the last round added: by then, every round takes as long as the one
+ * before it. 1F1B needs no lists: schedule_wave.c walks it.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Passes that one walk may have before it is cut, and the rounds it has at least. */
+/* The maximum number of passes of one walk, and its minimum number of rounds. */
 enum { MOST_PASSES = 1 << 18, FEWEST_ROUNDS = 6 };
 
 typedef struct walk {
@@ -35,7 +35,7 @@ static double get_made(const walk *w, int direction, uint32_t micro_batch, uint3
     return w->made_s[direction][(size_t)micro_batch * w->n_places + place];
 }
 
-/* From a stage to the one at a place, or back. */
+/* The hop from a stage to the one at a place, or back. */
 static double get_hop(const walk *w, uint32_t stage, uint32_t place, uint32_t micro_batch)
 {
     const uint32_t other = workload_schedule_seat(&w->s, place, micro_batch).stage;
@@ -45,7 +45,7 @@ static double get_hop(const walk *w, uint32_t stage, uint32_t place, uint32_t mi
     return w->t->hops_s[high == low + 1 ? low : w->s.stages - 1];
 }
 
-/* When the input of a pass is there; NaN when that is not known yet. */
+/* When the input of a pass arrives; NaN if not known yet. */
 static double find_input(const walk *w, uint32_t stage, const workload_pass *p)
 {
     const uint32_t place =
@@ -75,7 +75,7 @@ static double get_duration(const walk *w, uint32_t stage, const workload_pass *p
     }
 }
 
-/* How long the sender of a pass's result waits. */
+/* How long the sender of a pass's result is blocked. */
 static double get_blocked(const walk *w, uint32_t stage, const workload_pass *p)
 {
     const uint32_t place =
@@ -98,8 +98,8 @@ static void note_made(walk *w, uint32_t stage, const workload_pass *p, double en
                  [(size_t)p->micro_batch * w->n_places + place] = end_s;
 }
 
-/* Run the next pass of a stage, or the next two where they are joint; false when their
- * input is not known yet. */
+/* Run the next pass of a stage, or the next two if they are joint; false if their input
+ * is not known yet. */
 static bool run_pass(walk *w, uint32_t stage)
 {
     const workload_pass *p = &w->lists[stage * w->room + w->at[stage]];
@@ -187,7 +187,8 @@ static halley_status walk_all(double *with_s, double *without_s,
     return HALLEY_OK;
 }
 
-/* Micro-batches of a walk that stands for a longer one: whole rounds less. */
+/* The number of micro-batches of a walk that represents a longer one: whole rounds
+ * fewer. */
 static uint32_t cut_micro_batches(const workload_schedule *s)
 {
     const uint32_t p = s->stages;

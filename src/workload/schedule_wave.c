@@ -2,26 +2,26 @@
  * The walk of 1F1B in waves, without its lists: the same times, pass for pass, up to a
  * hundred times faster.
  *
- * In wave t stage i runs its forward pass t - i, then a backward pass. Its number is
- * t - (p - 1) where there is one chunk, and t + i - (v + 1) p + 2 where v chunks
- * interleave. That is the order of the lists (schedule.c). All that a pass waits for was
- * made in the wave before, or, with one chunk, by the next stage in this wave.
+ * In wave t, stage i runs its forward pass t - i, then a backward pass. The number of the
+ * backward pass is t - (p - 1) with one chunk, and t + i - (v + 1) p + 2 if v chunks
+ * interleave. This is the order of the lists (schedule.c). Every input of a pass was made
+ * in the wave before, or, with one chunk, by the next stage in this wave.
  *
- * Every schedule is walked twice at once, with the messages between stages and without:
- * two lanes that differ in nothing but the hops. Stages of a wave of interleaved passes
- * do not depend on each other, so that compilers make vector instructions of both.
+ * Every schedule is walked twice at the same time, with the messages between stages and
+ * without. These two lanes differ only in the hops. The stages of a wave of interleaved
+ * passes do not depend on each other, so that compilers can vectorize both.
  *
- * A wave does to the times of the last one additions and maxima, which commute with
- * adding a constant. So when a wave has made all times grow by the same amount, the next
- * one does so, too, as long as it has the same passes. It has them if the same stages
- * run, and if the chunk that a stage begins has the times of the one before it. Such
- * waves are skipped (skip_equal). Most are, because in models only the first and the last
- * chunk differ from the others.
+ * A wave applies only additions and maxima to the times of the previous one. These
+ * commute with adding a constant. If a wave has increased all times by the same amount,
+ * the next one does the same, as long as it has the same passes. It has the same passes
+ * if the same stages run, and if the chunk that a stage begins has the times of the one
+ * before it. Such waves are skipped (skip_equal). Most waves are, because in models only
+ * the first and the last chunk differ from the others.
  *
- * Times also grow by the same amount over a period, which is one wave or the p v waves of
- * a round. Then whole rounds are skipped (skip_rounds). The earlier wave is chosen as in
- * Brent's search for cycles: some schedules come back only after several periods. A
- * schedule that never comes back is walked to its end.
+ * Times may also grow by the same amount over a period, which is one wave or the p v
+ * waves of a round. Then whole rounds are skipped (skip_rounds). The earlier wave is
+ * chosen as in Brent's cycle detection, because some schedules repeat only after several
+ * periods. A schedule that never repeats is walked to its end.
  */
 #include "workload/schedule_wave.h"
 
@@ -33,40 +33,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times are the same when they differ by less than this share of the time passed. */
+/* Times are equal if they differ by less than this fraction of the elapsed time. */
 static const double same_share = 1e-12;
 
 enum { LANES = 2 }; /* with hops and without */
 
-/* When a stage is free, when its last forward and backward passes ended. */
+/* When a stage is free, and when its last forward and backward passes ended. */
 typedef struct wave_stage {
     double free_s[LANES], forward_s[LANES], backward_s[LANES];
 } wave_stage;
 
-/* Stages from 1 on; [0] has the forward pass of the last one, [p + 1] the backward pass
+/* Stages from 1 on. [0] has the forward pass of the last stage, [p + 1] the backward pass
  * of the first. */
 typedef struct wave_times {
     wave_stage stage[HALLEY_MAX_STAGES + 2];
 } wave_times;
 
-/* The pass that a stage runs next in one direction. */
+/* The next pass of a stage in one direction. */
 typedef struct wave_pass {
-    double arrive_s[LANES]; /* of its input after it was made; -INFINITY = at hand */
+    double arrive_s[LANES]; /* delay of its input; -INFINITY = available */
     double pass_s[LANES];
-    double wait_s[LANES]; /* of its sender */
+    double wait_s[LANES]; /* blocked time of its sender */
 } wave_pass;
 
 typedef struct wave_passes {
     wave_pass forward, backward;
 } wave_passes;
 
-/* In waves t with t % (p v) = phase a stage begins a chunk that is not like the last. */
+/* In waves t with t % (p v) = phase, a stage begins a chunk that differs from the last
+ * one. */
 typedef struct wave_change {
     uint32_t phase, stage, chunk;
     bool backward;
 } wave_change;
 
-/* Waves in which the same stages run the same passes, and what grows in them. */
+/* A range of waves in which the same stages run the same passes, and the times that
+ * grow. */
 typedef struct wave_region {
     uint32_t end; /* the wave after the last */
     bool forward, backward;
@@ -80,19 +82,20 @@ typedef struct wave_walk {
     wave_passes passes[HALLEY_MAX_STAGES];
     wave_times times[2]; /* of this wave and of the last one, in turn */
     wave_times *now, *last;
-    wave_change *changes;         /* by phase */
-    uint32_t n_changes, next;     /* the one that comes next */
-    uint32_t round_at, change_at; /* the wave at which its round begins; its own */
+    wave_change *changes;         /* ordered by phase */
+    uint32_t n_changes, next;     /* next: the upcoming change */
+    uint32_t round_at, change_at; /* first wave of its round; its own wave */
 } wave_walk;
 
 static double get_hop(const wave_walk *w, uint32_t i)
 {
     if (w->t->hops_s == NULL || w->p == 1)
         return 0;
-    return w->t->hops_s[w->p == 2 ? 0 : i]; /* of two, the way back is the way there */
+    return w->t->hops_s[w->p == 2 ? 0 : i]; /* with two stages, both directions use the
+                                               same hop */
 }
 
-/* From stage i on to the next one, or back to the one before it, around the ring. */
+/* The hop from stage i to the next one, or back to the previous one, around the ring. */
 static double get_next_hop(const wave_walk *w, uint32_t i, bool backward)
 {
     return get_hop(w, !backward ? i : i > 0 ? i - 1 : w->p - 1);
@@ -104,7 +107,7 @@ static double get_pass_time(const wave_walk *w, uint32_t i, uint32_t chunk, bool
     return backward ? x->input_s + x->weight_s : x->forward_s;
 }
 
-/* Is a chunk of a stage where micro-batches enter in this direction, or leave? */
+/* True if micro-batches enter, in this direction, at this chunk of the stage. */
 static bool is_entry(const wave_walk *w, uint32_t i, uint32_t chunk, bool backward)
 {
     return backward ? i == w->p - 1 && chunk == w->v - 1 : i == 0 && chunk == 0;
@@ -132,8 +135,8 @@ static void set_chunk(wave_walk *w, uint32_t i, uint32_t chunk, bool backward)
     }
 }
 
-/* One pass: when it has ended, from when its stage is free and its input was made. Both
- * lanes are computed before one is written: that makes them one vector. */
+/* Run one pass: compute its end from when its stage is free and when its input was made.
+ * Both lanes are computed before one is written, so that they form one vector. */
 static inline void run_pass(double end_s[LANES], double next_s[LANES], const wave_pass *x,
                             const double free_s[LANES], const double made_s[LANES])
 {
@@ -148,7 +151,7 @@ static inline void run_pass(double end_s[LANES], double next_s[LANES], const wav
     memcpy(next_s, next, sizeof next);
 }
 
-/* Both passes of all stages, whose inputs were made in the last wave. */
+/* Run both passes of all stages. Their inputs were made in the previous wave. */
 static void run_both(const wave_passes *restrict x, wave_stage *restrict now,
                      const wave_stage *restrict last, uint32_t p)
 {
@@ -161,7 +164,8 @@ static void run_both(const wave_passes *restrict x, wave_stage *restrict now,
     }
 }
 
-/* One pass of all stages: those of the other direction have not begun, or are over. */
+/* Run one pass of all stages: those of the other direction have not begun, or are
+ * over. */
 static void run_forward(const wave_passes *restrict x, wave_stage *restrict now,
                         const wave_stage *restrict last, uint32_t p)
 {
@@ -178,7 +182,7 @@ static void run_backward(const wave_passes *restrict x, wave_stage *restrict now
                  last[i + 1].backward_s);
 }
 
-/* The same of the stages that run in wave t, in place: each reads what its neighbour made
+/* The same for the stages that run in wave t, in place: each reads its neighbour's result
  * before the neighbour runs. */
 static void run_some(wave_walk *w, uint32_t t)
 {
@@ -195,8 +199,8 @@ static void run_some(wave_walk *w, uint32_t t)
                  now[i].free_s, now[i + 1].backward_s);
 }
 
-/* One chunk: forward passes, then a backward pass through all stages, each of which
- * waits for the next one's. */
+/* With one chunk: run forward passes, then a backward pass through all stages, each of
+ * which waits for that of the next stage. */
 static void run_one_chunk(wave_walk *w, uint32_t t)
 {
     const uint32_t p = w->p, n = w->n;
@@ -215,7 +219,7 @@ static void copy_stages(wave_times *to, const wave_times *from, uint32_t p)
     memcpy(to->stage, from->stage, (p + 2) * sizeof *to->stage);
 }
 
-/* Run wave t; w->last has the times before it where it is part of a region. */
+/* Run wave t. If it is part of a region, w->last has the times before it. */
 static void run_wave(wave_walk *w, uint32_t t, const wave_region *r)
 {
     const uint32_t p = w->p;
@@ -237,7 +241,7 @@ static void run_wave(wave_walk *w, uint32_t t, const wave_region *r)
     w->last = last;
 }
 
-/* Have times of each lane grown by growth_s since then? */
+/* True if the times of each lane have grown by growth_s since then. */
 static bool is_growth(const double growth_s[LANES], const double slack_s[LANES],
                       const double now_s[LANES], const double then_s[LANES])
 {
@@ -247,7 +251,7 @@ static bool is_growth(const double growth_s[LANES], const double slack_s[LANES],
     return is;
 }
 
-/* Have all times of a region grown by the same amount since then? */
+/* True if all times of a region have grown by the same amount since then. */
 static bool find_growth(double out_s[LANES], const wave_walk *w, const wave_times *then,
                         const wave_region *r)
 {
@@ -257,7 +261,7 @@ static bool find_growth(double out_s[LANES], const wave_walk *w, const wave_time
         out_s[lane] = a->free_s[lane] - b->free_s[lane];
         slack_s[lane] = same_share * a->free_s[lane];
     }
-    const uint32_t end = w->p - 1; /* most differ in the last stage, if in any */
+    const uint32_t end = w->p - 1; /* if any differ, then mostly the last stage */
     if (!is_growth(out_s, slack_s, a[end].free_s, b[end].free_s))
         return false;
     for (uint32_t i = 0; i < w->p; i++, a++, b++)
@@ -268,7 +272,7 @@ static bool find_growth(double out_s[LANES], const wave_walk *w, const wave_time
     return true;
 }
 
-/* All times of a region grow by `n` times as much. */
+/* Increase all times of a region by `n` times the growth. */
 static void add_growth(wave_walk *w, const double growth_s[LANES], uint32_t n,
                        const wave_region *r)
 {
@@ -282,7 +286,8 @@ static void add_growth(wave_walk *w, const double growth_s[LANES], uint32_t n,
         }
 }
 
-/* The waves around wave t in which the same stages run; `end` is 0 where none do. */
+/* The range of waves around wave t in which the same stages run; `end` is 0 if none
+ * do. */
 static wave_region find_region(const wave_walk *w, uint32_t t)
 {
     const uint32_t p = w->p, n = w->n, back = w->back;
@@ -315,8 +320,8 @@ static void apply_changes(wave_walk *w, uint32_t t)
     }
 }
 
-/* After wave t, but not to wave `stop`: the number of the wave whose times `w` has now.
- */
+/* Skip waves after wave t, up to but not including `stop`. Returns the number of the wave
+ * whose times `w` has afterwards. */
 static uint32_t skip_equal(wave_walk *w, const wave_region *r, uint32_t t, uint32_t stop)
 {
     double growth_s[LANES];
@@ -328,16 +333,16 @@ static uint32_t skip_equal(wave_walk *w, const wave_region *r, uint32_t t, uint3
     return end - 1;
 }
 
-/* The search for a wave whose times come back a number of periods later. */
+/* The search for a wave whose times repeat a number of periods later. */
 typedef struct wave_search {
     wave_times then;
     uint32_t at;    /* the wave of `then` */
     uint32_t tried; /* periods since then */
-    uint32_t most;  /* periods until another wave is taken */
+    uint32_t most;  /* periods until another wave is chosen */
     bool over;
 } wave_search;
 
-/* The same at the end of a period. */
+/* Like skip_equal, at the end of a period. */
 static uint32_t skip_rounds(wave_walk *w, wave_search *s, uint32_t t)
 {
     double growth_s[LANES];
@@ -390,7 +395,7 @@ static void run_interleaved_waves(wave_walk *w)
     }
 }
 
-/* Does a chunk of a stage differ from the one that it runs before it? */
+/* True if a chunk of a stage differs from the chunk that the stage runs before it. */
 static bool is_change(const wave_walk *w, const wave_change *c)
 {
     const uint32_t i = c->stage, a = c->chunk, last = w->v - 1;
@@ -409,16 +414,16 @@ static void add_change(wave_walk *w, wave_change c)
         w->changes[w->n_changes++] = c;
 }
 
-/* Are all chunks of a stage alike? Those of the first and last are not: micro-batches
- * enter and leave there. */
+/* True if all chunks of a stage are equal. Those of the first and last stage are not,
+ * because micro-batches enter and leave there. */
 static bool is_even_stage(const wave_walk *w, uint32_t i)
 {
     const workload_pass_times *x = &w->t->passes[(size_t)i * w->v];
     return i > 0 && i + 1 < w->p && memcmp(x, x + 1, (w->v - 1) * sizeof *x) == 0;
 }
 
-/* Several chunks: in every wave one stage begins a chunk forward; in the next wave the
- * stage after it does. Backward, the stage before it does. */
+/* With several chunks, one stage begins a chunk forward in every wave. In the next wave,
+ * the following stage does. Backward, the preceding stage does. */
 static void list_changes(wave_walk *w)
 {
     const uint32_t p = w->p, v = w->v;
@@ -442,7 +447,7 @@ static void list_changes(wave_walk *w)
     find_change(w);
 }
 
-/* The chunks that the stages would be in at wave 0, had the rounds begun long before. */
+/* The chunks of the stages at wave 0 if the rounds had begun long before. */
 static void set_chunks(wave_walk *w)
 {
     const uint32_t p = w->p, v = w->v, long_before = 2 * p * v;
@@ -474,7 +479,7 @@ halley_status workload_schedule_wave(double *with_s, double *without_s,
 {
     assert(workload_schedule_is_wave(s));
     const uint32_t p = s->stages > 0 ? s->stages : 1, v = s->chunks > 0 ? s->chunks : 1;
-    wave_walk w; /* large: only what the stages need is set */
+    wave_walk w; /* large: only the part for the existing stages is set */
     w.t = t;
     w.p = p;
     w.v = v;

@@ -1,9 +1,9 @@
 /*
- * The constants of training software: one table, with the default, the bounds and the
- * spread that `calibrate` allows around the default before the evidence must pay for it.
- * Defaults come from a study of public runs with no fit to any one stack, or from
- * counting the bytes kernels move (bf16: copy 4 B an element, norm 4 forward and 6
- * backward, residual 6, dropout 5).
+ * The constants of training software: one table with the default, the bounds and the
+ * prior spread around the default that `calibrate` uses. Some defaults come from a study
+ * of public runs that was not fitted to any single stack. The others are counts of the
+ * bytes that kernels move (bf16: copy 4 B per element, norm 4 forward and 6 backward,
+ * residual 6, dropout 5).
  */
 #include "halley/stack.h"
 

@@ -1,6 +1,6 @@
 /*
  * Stack files: the framework and releases they serve, the constants that differ from the
- * defaults (given by knowledge of the software, or fitted), and which may be fitted.
+ * defaults (known from the software, or fitted), and the constants that may be fitted.
  */
 #include "workload/stack_file.h"
 

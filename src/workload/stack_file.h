@@ -5,7 +5,7 @@
 #include "base/conf/conf.h"
 #include "halley/stack.h"
 
-/* "25.04.01" against "25.11": piece by piece as numbers; <0, 0, >0. */
+/* Compare "25.04.01" with "25.11", part by part as numbers; <0, 0, >0. */
 int workload_release_compare(const char *a, const char *b);
 bool workload_stack_serves(const halley_stack *stack, const char *framework,
                            const char *release);

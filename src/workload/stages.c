@@ -1,9 +1,9 @@
 /*
- * Layers are dealt to the places of the pipeline in blocks of equal size, in order; with
- * virtual stages every stage holds several blocks (workload/schedule.h says which), which
- * changes which layers have experts but not how many layers there are. Where embedding
- * and head count as a layer each, the first and last block hold one layer less. Modules
- * that predict further tokens come after the last layer.
+ * Layers are assigned to the places of the pipeline in blocks of equal size, in order.
+ * With virtual stages, every stage holds several blocks (see workload/schedule.h). This
+ * changes which layers have experts, but not the number of layers. If embedding and head
+ * count as a layer each, the first and last block hold one layer less. Modules that
+ * predict further tokens come after the last layer.
  */
 #include "workload/stages.h"
 
@@ -12,19 +12,19 @@
 
 #include <assert.h>
 
-/* Where block i of n begins; `extra` blocks are longer than `base` by one. */
+/* The start of block i; `extra` blocks have one layer more than `base`. */
 static uint32_t block_start(uint32_t base, uint32_t extra, uint32_t i)
 {
     return i * base + (i < extra ? i : extra);
 }
 
-/* Layers with experts among [from, to). */
+/* The number of layers with experts in [from, to). */
 static uint32_t moe_between(const halley_model *model, uint32_t from, uint32_t to)
 {
     if (!model->experts || to <= model->dense_layers)
         return 0;
     if (model->mixed)
-        return to - from; /* every layer is the mean of all */
+        return to - from; /* every layer is the average of all */
     const uint32_t every = model->moe_every ? model->moe_every : 1;
     const uint32_t d = model->dense_layers;
     const uint32_t below_to = (to - d) / every;
@@ -47,7 +47,7 @@ static uint32_t count_chunks(const halley_plan *plan)
     return workload_schedule_is_bidirectional(plan->schedule) ? 2 : plan->virtual_stages;
 }
 
-/* The places of a plan's pipeline; how many micro-batches pass them does not matter. */
+/* The places of a plan's pipeline; the number of micro-batches does not matter. */
 static workload_schedule make_places(const halley_plan *plan)
 {
     return (workload_schedule){.kind = plan->schedule,
@@ -56,13 +56,14 @@ static workload_schedule make_places(const halley_plan *plan)
                                .micro_batches = 2};
 }
 
-/* A stage's part of a number that its chunks share; the rest goes to the first. */
+/* One part of a number that is divided among chunks; the remainder goes to the first
+ * ones. */
 static uint32_t share_of(uint32_t total, uint32_t parts, uint32_t i)
 {
     return total / parts + (i < total % parts);
 }
 
-/* Layers at a place where the plan lists them, by place or by stage. */
+/* The number of layers at a place if the plan lists them, by place or by stage. */
 static uint32_t listed_at(const halley_plan *plan, const workload_schedule *s,
                           uint32_t place)
 {
@@ -115,7 +116,7 @@ workload_stage workload_chunk_make(const halley_model *model, const halley_plan 
     workload_stage out = {.first = place == 0,
                           .last = place + 1 == workload_schedule_places(&s)};
     count_place(&out, model, plan, &s, place);
-    /* Every stream of a bidirectional schedule passes through whole stages. */
+    /* In a bidirectional schedule, each stream passes through whole stages. */
     const uint32_t parts = workload_schedule_is_bidirectional(s.kind) ? 1 : s.chunks;
     set_again(&out, plan->recompute_layers
                         ? share_of(plan->recompute_layers, parts, parts > 1 ? chunk : 0)
@@ -123,7 +124,8 @@ workload_stage workload_chunk_make(const halley_model *model, const halley_plan 
     return out;
 }
 
-/* The usual case, without walking blocks: all stages alike but for the ends. */
+/* True in the usual case, which needs no walk over blocks: all stages but the ends are
+ * equal. */
 static bool is_even(const halley_model *model, const halley_plan *plan)
 {
     const uint32_t units = model->layers + (plan->embeddings_as_layers ? 2 : 0);

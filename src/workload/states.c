@@ -1,17 +1,21 @@
 /*
  * Bytes per parameter, by number format and recipe.
  *
- * 16-bit training holds 2 B of weights, 4 B of gradients (fp32 accumulation) and 12 B of
- * optimizer (fp32 master copy and two moments). With 8-bit weights ("fp8 params") one
- * scale per tensor takes 1 B where the matmul units read operands in either order, and 2
- * B where a transposed copy stays (Hopper). Blocks and rows are scaled along the inner
- * dimension, which differs for the forward and the backward pass: two copies on every
- * device, with one byte of scale for 32 elements (mx, blocks) or 16 (nv). fp4 keeps the
- * 16-bit weights beside its two copies. fp32 training holds 4 + 4 + 8 B. A stack that
- * states its bytes goes before these rules, and the plan's keys before the stack. A stack
- * with 0 B of gradients (XLA) applies each gradient as it comes and frees it: Llama-3 70B
- * ran on 32 TPU v6e, where 4 + 8 B per parameter are 26 of 32 GB and 4 more would not
- * fit. That needs a step of one micro-batch.
+ * 16-bit training holds 2 B of weights and 4 B of gradients (fp32 accumulation). Its
+ * optimizer takes 12 B (fp32 master copy and two moments). fp32 training holds 4 + 4 + 8
+ * B.
+ *
+ * With 8-bit weights ("fp8 params") and one scale per tensor, weights take 1 B if the
+ * matmul units read operands in either order. They take 2 B if a transposed copy is
+ * needed (Hopper). Blocks and rows are scaled along the inner dimension, which differs
+ * between the forward and the backward pass. They therefore need two copies on every
+ * device. One byte of scale is added per 32 elements (mx, blocks) or 16 (nv). With fp4,
+ * the 16-bit weights are kept in addition to its two copies.
+ *
+ * Bytes that a stack states override these rules, and the plan's keys override the stack.
+ * A stack with 0 B of gradients (XLA) applies each gradient immediately and frees it.
+ * This needs a step of one micro-batch. For example, Llama-3 70B ran on 32 TPU v6e.
+ * There, 4 + 8 B per parameter are 26 of 32 GB, and 4 B more would not fit.
  */
 #include "workload/states.h"
 
@@ -41,7 +45,7 @@ static double find_fp4(const halley_plan *plan)
     return plan->recipe == HALLEY_FP8_MX ? mx_fp4_bytes : nv_bytes;
 }
 
-/* The copies in the low type that matmuls read. */
+/* The number of bytes of the low-precision copies that matmuls read. */
 static double find_low_copies(const halley_plan *plan, const halley_npu *npu)
 {
     if (plan->dtype == HALLEY_FP4)
@@ -63,7 +67,7 @@ static double find_weight(const halley_plan *plan, const halley_stack *stack,
     if (!is_low(plan->dtype))
         return wide_bytes;
     if (plan->lora > 0 && plan->dtype == HALLEY_FP8)
-        return 1; /* frozen: nothing writes them, one copy serves both passes */
+        return 1; /* frozen: never written, so one copy serves both passes */
     const bool primary =
         plan->dtype == HALLEY_FP4 || plan->fp8_params == HALLEY_CHOICE_NO;
     return (primary ? wide_bytes : 0) + find_low_copies(plan, npu);
@@ -77,12 +81,12 @@ static double find_gradient(const halley_plan *plan, const halley_stack *stack)
     const double usual = is_low(plan->dtype) ? plan->gradient_bytes : 4;
     double bytes = stated ? stack->k[HALLEY_K_MEM_GRAD] : usual;
     if (!(bytes > 0) && halley_plan_micro_batches(plan) > 1)
-        bytes = usual; /* nothing is applied before all micro-batches are added up */
+        bytes = usual; /* gradients are applied only after the last micro-batch */
     if (stack->adds_apart && plan->gradient_bytes > bytes) /* DeepSpeed: 2 + 4 B */
         bytes += plan->gradient_bytes;
     else if (plan->fsdp == 0 && plan->zero == 0 && bytes < 4 &&
              plan->dtype == HALLEY_FP16)
-        bytes += 4; /* a wide copy for the update, which nobody shares */
+        bytes += 4; /* an unsharded fp32 copy for the update */
     return bytes;
 }
 
@@ -116,7 +120,7 @@ workload_states workload_states_make(const halley_plan *plan, const halley_stack
         .gathered = wide_bytes + plan->gradient_bytes,
         .element = is_fp32(plan->dtype) ? 4 : wide_bytes,
         .input = find_input(plan),
-        /* XLA shards the residual stream on the tensor axis, too. */
+        /* XLA also shards the residual stream on the tensor axis. */
         .splits = plan->sequence_parallel || npu->type == HALLEY_NPU_TPU,
     };
     assert(s.weight > 0 && s.gradient >= 0 && s.optimizer >= 0 && s.input > 0);

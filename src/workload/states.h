@@ -1,4 +1,4 @@
-/* workload/states.h - bytes that one parameter, and one kept element, take in memory. */
+/* workload/states.h - bytes of one parameter, and of one kept element, in memory. */
 #ifndef WORKLOAD_STATES_H
 #define WORKLOAD_STATES_H
 

@@ -1,6 +1,6 @@
 /*
- * The tree of a configuration file and single values of it. Scalars stay text until
- * somebody says what they should be, so that an error can show what was written.
+ * The tree of a configuration file, and access to single values. Scalars stay text until
+ * a reader asks for a type, so that errors can show what was written.
  */
 #include "base/conf/conf.h"
 
@@ -64,7 +64,8 @@ static halley_status parse_text(conf_file *file, str text, bool aliases, bool la
     const halley_status status = conf_parse_json(file, text, lax, NULL, err);
     if (status != HALLEY_EFORMAT || is_json)
         return status;
-    /* Some YAML starts so too. Where it is neither, JSON's complaint stands. */
+    /* Some YAML also starts with { or [. If the text is neither, the JSON error is
+     * reported. */
     file->root = NULL;
     const halley_status second = conf_parse_yaml(file, text, aliases, NULL);
     if (second == HALLEY_OK && err != NULL)
@@ -74,7 +75,7 @@ static halley_status parse_text(conf_file *file, str text, bool aliases, bool la
     return second == HALLEY_OK ? HALLEY_OK : status;
 }
 
-/* Bytes that no text has. */
+/* True if there are bytes that no text contains. */
 static bool is_binary_text(str text)
 {
     const size_t n = text.n < 4096 ? text.n : 4096;
@@ -201,7 +202,7 @@ halley_status conf_error(const conf_file *file, const conf_node *at, halley_erro
     return code;
 }
 
-/* What stands there, in words: `"12 apples"`, `a list`. */
+/* Describe a value in an error: `"12 apples"`, `a list`. */
 static const char *describe_node(char *to, size_t size, const conf_node *node)
 {
     assert(size > 0);
@@ -243,7 +244,7 @@ halley_status conf_to_i64(int64_t *out, const conf_file *file, const conf_node *
     double real;
     if (is_plain_scalar(node) && str_to_i64(node->text, out))
         return HALLEY_OK;
-    /* 1e6 and 4.0 are whole numbers too, as long as a double holds them exactly. */
+    /* 1e6 and 4.0 are whole numbers too, if a double represents them exactly. */
     if (!is_plain_scalar(node) || !number_read(node->text, &real) || real < -0x1p53 ||
         real > 0x1p53 || real != (double)(int64_t)real)
         return refuse_node(file, node, key, "a whole number", err);

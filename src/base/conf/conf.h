@@ -1,6 +1,6 @@
 /*
- * base/conf/conf.h - one tree for small configuration files, read from YAML (libyaml) or
- * JSON, and schema tables that turn a map of it into a C struct.
+ * base/conf/conf.h - a common tree for small configuration files in YAML (libyaml) or
+ * JSON, and schema tables that turn one of its maps into a C struct.
  */
 #ifndef BASE_CONF_H
 #define BASE_CONF_H
@@ -21,10 +21,10 @@ typedef struct conf_node {
     conf_kind kind;
     bool quoted; /* a scalar written in quotes: never a number, boolean or null */
     uint32_t line, column; /* of its first character, from 1; 0 where unknown (JSON) */
-    uint32_t key_line, key_column; /* of its key, when it is in a map */
+    uint32_t key_line, key_column; /* of its key, if it is in a map */
     str text;   /* of a scalar, as written; JSON strings and YAML escapes resolved */
     uint32_t n; /* items of a list, entries of a map */
-    str *keys;  /* of a map, in file order; the same key twice is refused on load */
+    str *keys;  /* of a map, in file order; loading refuses duplicate keys */
     struct conf_node **items; /* of a list or map */
 } conf_node;
 
@@ -35,42 +35,43 @@ typedef struct conf_file {
 } conf_file;
 
 /*
- * Read a whole file. JSON when its name ends in .json, or when it starts with { or [,
- * parses as JSON and is not named .yaml or .yml; else YAML. Anchors, aliases, tags and
- * several documents are refused; nesting is limited to 64. Numbers keep their text but
- * for JSON's, which are integers to 2^63 or the shortest text of a double.
+ * Read a whole file. It is JSON if its name ends in .json. It is also JSON if it starts
+ * with { or [, parses as JSON and is not named .yaml or .yml. Otherwise it is YAML.
+ * Anchors, aliases, tags and several documents are refused; nesting is limited to 64.
+ * Numbers keep their text, except in JSON: there they are integers up to 2^63 or the
+ * shortest text of a double.
  */
 halley_status conf_load(conf_file *out, const char *path, halley_error *err);
-/* The same for tables and topologies, which may be as large as the limit of memory. */
+/* The same for tables and topologies, which may be as large as the memory limit. */
 halley_status conf_load_table(conf_file *out, const char *path, halley_error *err);
-/* The same for files of programs that take JSON with equal keys (the last counts) and
- * with text after its end. */
+/* The same for files of programs that accept JSON with duplicate keys (the last counts)
+ * and with text after its end. */
 halley_status conf_load_lax(conf_file *out, const char *path, halley_error *err);
-/* The same from memory; `name` stands for the path in errors. */
+/* The same from memory; errors show `name` in place of the path. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
-/* The same for YAML of other programs: anchors, aliases and merges (<<) are followed, and
- * a key that is given twice appears twice in its map. */
+/* The same for YAML of other programs: anchors, aliases and merges (<<) are resolved, and
+ * duplicate keys appear twice in their map. */
 halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
                                  halley_error *err);
-/* JSON from memory and nothing else. With `used`, the last of equal keys counts, and text
+/* Parse only JSON, from memory. With `used`, the last of duplicate keys counts, and text
  * may follow the value: *used is the number of bytes up to its end. */
 halley_status conf_parse_only_json(conf_file *out, str text, size_t *used,
                                    halley_error *err);
 void conf_fini(conf_file *file);
 
-/* A node as JSON, laid out as Python's json.dumps does. */
+/* Write a node as JSON, formatted like Python's json.dumps. */
 void conf_node_print(strbuf *to, const conf_node *node);
 
-/* NULL when absent. A '-' of the key may be written '_', as JSON does. */
+/* NULL if absent. '_' in the file matches '-' in the key, because JSON files use it. */
 const conf_node *conf_find(const conf_node *map, const char *key);
-/* Is this the key, with '_' for '-'? */
+/* True if `written` is this key, with '_' for '-'. */
 bool conf_key_is(str written, const char *key);
 /* An error at this node: error_set + file + line. Returns code. */
 halley_status conf_error(const conf_file *file, const conf_node *at, halley_error *err,
                          halley_status code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* How a value is read and where it goes in the struct. */
+/* How a value is read and stored in the struct. */
 typedef enum conf_type {
     CONF_TYPE_U32, /* a whole number: 12, 1e6, 4.0 */
     CONF_TYPE_U64,
@@ -92,19 +93,19 @@ typedef struct conf_field {
         max; /* inclusive, for numbers; both 0 = no bound, max < min = no maximum */
     const char *const *names; /* for ENUM */
     const char *doc;          /* one line, for --help, man page and schema */
-    const char *by_default;   /* as written in a file; NULL = none, or doc says it */
+    const char *by_default;   /* as written in a file; NULL = none, or see doc */
     const char *example;      /* a value with its unit; NULL = not needed */
-    const char *was; /* path from the file's root of an older name; NULL = none */
+    const char *was; /* older path from the file's root that is still read; NULL = none */
     const char *const *names_were; /* older words for `names`, one each; NULL = none */
 } conf_field;
-/* A row without bounds, of a struct's member. Tables shorten it by the struct's name. */
+/* A row without bounds for a struct's member. Tables wrap it with the struct's name. */
 #define CONF_FIELD(of, key_, type_, unit_, member, required_, doc_)                      \
     {                                                                                    \
         .key = (key_), .type = (type_), .unit = (unit_), .offset = offsetof(of, member), \
         .required = (required_), .doc = (doc_)                                           \
     }
 
-/* The same with its default, as pages show it, and an example. */
+/* The same with a default, as manual pages show it, and an example. */
 #define CONF_FIELD_SHOWN(of, key_, type_, unit_, member, required_, doc_, default_,      \
                          example_)                                                       \
     {                                                                                    \
@@ -114,11 +115,12 @@ typedef struct conf_field {
     }
 
 /*
- * Fill `to` from `map` by the table of n fields. Absent optional keys leave the member as
- * it was (so set defaults before). Unknown keys: an error with the nearest known key when
- * `strict`; else counted in *n_unknown (may be NULL) and left. Errors name file, line and
- * key: "c.yaml:4:14: bandwidth must be positive, is -900 GB/s". A key without a value is
- * an error when `strict`, else as if absent. A NULL `map` is an empty one.
+ * Fill `to` from `map` by a table of n fields. Absent optional keys do not change the
+ * member, so set defaults before. Errors name file, line and key: "c.yaml:4:14: bandwidth
+ * must be positive, is -900 GB/s". If `strict`, an unknown key is an error that suggests
+ * the nearest known key, and a key without a value is an error. Otherwise unknown keys
+ * are counted in *n_unknown (may be NULL) and ignored, and a key without a value counts
+ * as absent. A NULL `map` is an empty one.
  */
 halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
                         const conf_field *fields, size_t n, bool strict,

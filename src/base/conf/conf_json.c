@@ -1,10 +1,10 @@
 /*
- * JSON to a conf tree by the tokenizer of base/json.h. That needs no memory, so a text
- * that is wrong and memory that ran out are never taken for each other.
+ * Build a conf tree from JSON with the tokenizer of base/json.h. The tokenizer needs no
+ * memory, so syntax errors and lack of memory cannot be confused.
  *
- * Nodes have no line. Integers are kept to 64 bits with sign; what is larger and may have
- * lost digits as a double is written so (1.8446744073709552e+19) that it does not pass
- * for an integer.
+ * Nodes have no line. Integers are kept if they fit 64 bits with sign. Larger ones may
+ * have lost digits as a double. They are written with an exponent
+ * (1.8446744073709552e+19), so that they do not look like integers.
  */
 #include "base/array.h"
 #include "base/conf/conf_build.h"
@@ -26,7 +26,7 @@ typedef struct json_maker {
     strbuf scratch; /* of a text with escapes */
 } json_maker;
 
-/* What is wrong, where the last token starts, or (NULL) what the reader found. */
+/* Report `what` at the start of the last token or, if NULL, the tokenizer's error. */
 static halley_status report_json_error(const json_maker *m, const char *what,
                                        halley_error *err)
 {
@@ -119,13 +119,13 @@ static halley_status make_json_scalar(conf_node **out, json_maker *m, json_token
 /* The items of a list or map while it is read. */
 typedef struct json_items {
     ARRAY(conf_node *) list;
-    intern keys; /* of a map: the id of a key is its place in the list */
+    intern keys; /* of a map: the id of a key is its index in the list */
 } json_items;
 
 static halley_status make_json_node(conf_node **out, json_maker *m, json_token token,
                                     uint32_t depth, halley_error *err);
 
-/* Up to the closing bracket. */
+/* Read items up to the closing bracket. */
 static halley_status read_json_items(json_items *to, json_maker *m, bool is_map,
                                      uint32_t depth, halley_error *err)
 {

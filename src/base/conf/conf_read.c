@@ -1,7 +1,7 @@
 /*
- * Schema tables: one row per key says how its value is read, where it goes and in which
- * range it must be in. Keys are taken in the order of the file, so that the first error
- * is the first a reader of the file would meet.
+ * Schema tables. One row per key defines how its value is read, where it is stored and
+ * its allowed range. Keys are read in file order, so the first error is the first in the
+ * file.
  */
 #include "base/conf/conf.h"
 #include "base/number/number.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_FIELDS = 128 };
 
-/* What every function below needs to know about the value it reads. */
+/* Context for the functions below about the value they read. */
 typedef struct value {
     const conf_file *file;
     const conf_node *node;
@@ -161,13 +161,13 @@ static halley_status read_field_value(void *to, const value *v)
     return error_set(v->err, HALLEY_EINVAL, "%s has no type", v->field->key);
 }
 
-/* An error at the key of this node rather than at its value. */
+/* For errors at the key of this node rather than at its value. */
 static conf_node find_key_name(const conf_node *node)
 {
     return (conf_node){.line = node->key_line, .column = node->key_column};
 }
 
-/* The nearest names first; equally near ones stay in order. */
+/* Sort names by distance; equally near ones stay in order. */
 static void sort_by_distance(const char **names, size_t n, str wrong)
 {
     assert(names != NULL || n == 0);
@@ -195,7 +195,7 @@ static halley_status unknown_key(const conf_file *file, const conf_node *node, s
         return conf_error(file, &at, err, HALLEY_EINVAL,
                           "unknown key \"%.*s\"; did you mean \"%s\"?", STR_ARG(key),
                           meant);
-    enum { MOST_SHOWN = 8 }; /* a longer list is cut to the nearest ones */
+    enum { MOST_SHOWN = 8 }; /* a longer list is shortened to the nearest ones */
     sort_by_distance(names, n_names > MOST_SHOWN ? n_names : 0, key);
     char list[512] = "";
     for (size_t i = 0, used = 0; i < n_names && i < MOST_SHOWN && used < sizeof list; i++)

@@ -1,7 +1,7 @@
 /*
- * YAML to a conf tree by libyaml's events. Open lists and maps stand on a stack of fixed
- * height; the entries of all of them are in one array, each frame's after those of its
- * parent, and move to the arena when their list or map ends.
+ * Build a conf tree from libyaml's events. Open lists and maps are on a stack of fixed
+ * height. Their entries are in one array; those of each frame follow those of its parent.
+ * They move to the arena when their list or map ends.
  */
 #include "base/array.h"
 #include "base/conf/conf_build.h"
@@ -17,14 +17,15 @@ typedef struct entry {
     conf_node *node;
 } entry;
 
-/* A node that was given a name. */
+/* A node with an anchor. */
 typedef struct anchored {
     str name;
     const conf_node *node;
-    uint32_t size; /* nodes in it, those of aliases counted again */
+    uint32_t size; /* number of nodes in it; aliased nodes count again */
 } anchored;
 
-/* Nodes that aliases may add to a file: a few lines can stand for billions. */
+/* Most nodes that aliases may add to a file: with aliases, a few lines can expand to
+ * billions. */
 enum { MOST_ALIASED = 100000 };
 
 typedef struct frame {
@@ -42,7 +43,7 @@ typedef struct builder {
     frame frames[CONF_DEPTH];
     uint32_t depth, n_documents;
     bool aliases; /* anchors, aliases and merges are followed */
-    bool repeats; /* a key may be given twice: both are kept, in their order */
+    bool repeats; /* allow duplicate keys: both are kept, in their order */
     ARRAY(anchored) anchors;
     uint32_t n_aliased;
     halley_error *err;
@@ -80,7 +81,7 @@ static halley_status check_key(builder *b, frame *top, const conf_node *key,
     return HALLEY_OK;
 }
 
-/* A node is complete: the root, a key, or an entry of the innermost list or map. */
+/* Add a complete node: the root, a key, or an entry of the innermost list or map. */
 static halley_status add_node(builder *b, conf_node *node, const yaml_mark_t *at)
 {
     if (b->depth == 0) {
@@ -114,7 +115,7 @@ static uint32_t count_nodes(const conf_node *node, uint32_t most)
     return n;
 }
 
-/* Remember a complete node by its name; a later one of the same name goes before it. */
+/* Record a complete node by its anchor; a later anchor of the same name replaces it. */
 static halley_status keep_anchor(builder *b, str name, const conf_node *node)
 {
     if (name.n == 0)
@@ -136,7 +137,7 @@ static halley_status copy_anchor(str *out, builder *b, const yaml_char_t *anchor
     return HALLEY_OK;
 }
 
-/* An alias is a node of its own with the content of the other. */
+/* An alias becomes a separate node with the content of the other. */
 static halley_status add_alias(builder *b, const yaml_event_t *event)
 {
     const str name = str_from((const char *)event->data.alias.anchor);
@@ -167,7 +168,7 @@ static bool has_entry(const builder *b, size_t first, str key)
     return false;
 }
 
-/* "<<: *base" at entry i: the entries of base that the map does not have itself. */
+/* "<<: *base" at entry i: add the entries of base that the map does not have itself. */
 static halley_status merge_map(builder *b, size_t first, size_t i)
 {
     const conf_node *from = b->entries.at[i].node;
@@ -248,8 +249,8 @@ static halley_status refuse_duplicate(builder *b, const entry *first, const entr
     return HALLEY_EFORMAT;
 }
 
-/* For large maps: equal texts get equal ids and new ones count up, so the first key whose
- * id is not its place stands in the map twice. */
+/* For large maps. Equal texts get equal ids and new ids count up. So the first key whose
+ * id is not its index is a duplicate. */
 static halley_status check_many(builder *b, const entry *entries, uint32_t n)
 {
     assert(n > 1);

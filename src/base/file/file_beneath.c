@@ -1,7 +1,7 @@
 /*
- * Opening a file below a folder. The kernel can do that without a race (openat2 with
- * RESOLVE_BENEATH); where it cannot, each part of the path is opened by itself and no
- * link is followed, so that nothing another process renames meanwhile leads outside.
+ * Open a file below a folder. The kernel can do that without a race (openat2 with
+ * RESOLVE_BENEATH). Otherwise each part of the path is opened separately and no link is
+ * followed. So a concurrent rename by another process cannot lead outside.
  */
 #include "base/file/file_beneath.h"
 
@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The same sentence whether the file is missing, outside or forbidden: a stranger learns
- * nothing about other files. */
+/* The error is the same whether the file is missing, outside or forbidden, so that it
+ * leaks nothing about other files. */
 static halley_status refuse_path(halley_error *err, const char *path)
 {
     return error_set(err, HALLEY_ENOTFOUND,
@@ -35,7 +35,7 @@ bool file_path_is_plain(const char *path)
     return true;
 }
 
-/* Regular files and folders only; closes the descriptor of anything else. */
+/* Keep regular files and folders only; close the descriptor of anything else. */
 static halley_status keep_descriptor(int *fd, int opened, const char *path,
                                      halley_error *err)
 {

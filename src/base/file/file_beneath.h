@@ -1,6 +1,6 @@
 /*
- * base/file/file_beneath.h - files of one folder and nothing else, for paths that
- * strangers name (requests to a server).
+ * base/file/file_beneath.h - open only files of one folder, for paths from untrusted
+ * requests to a server.
  */
 #ifndef BASE_FILE_BENEATH_H
 #define BASE_FILE_BENEATH_H
@@ -10,17 +10,17 @@
 #include <stdbool.h>
 
 /*
- * Open the file that `path` names below the open folder `folder_fd`, for reading: a
- * descriptor in *fd. Absolute paths, "..", and links that lead out of the folder are
- * refused with one sentence that says nothing about what is outside; so is everything
- * that is no regular file or folder (a pipe or device could block for ever). Where the
- * kernel has no openat2 (before Linux 5.6, or forbidden), links are refused altogether.
+ * Open the file `path` below the open folder `folder_fd` for reading; the descriptor is
+ * in *fd. Absolute paths, "..", and links that lead out of the folder are refused. The
+ * error says nothing about what is outside. Everything but regular files and folders is
+ * refused as well, because a pipe or device could block for ever. If the kernel has no
+ * openat2 (before Linux 5.6, or forbidden), all links are refused.
  */
 halley_status file_open_beneath(int *fd, int folder_fd, const char *path,
                                 halley_error *err);
-/* A path that may name a file of a folder: neither empty nor absolute, without "..". */
+/* True if the path may name a file of a folder: not empty, not absolute, without "..". */
 bool file_path_is_plain(const char *path);
-/* The second way, for tests. */
+/* The fallback without openat2, for tests. */
 halley_status file_walk_beneath(int *fd, int folder_fd, const char *path,
                                 halley_error *err);
 

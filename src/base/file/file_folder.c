@@ -1,8 +1,8 @@
 /*
- * Folders out, for many small files. An fsync for each of them costs more than the files:
- * here they are written side by side into a temporary folder, the file system is synced
- * once, and only then the folder takes its name. Nobody ever sees it half full, and after
- * a power cut it is there with all it holds, or not at all.
+ * Write folders of many small files. An fsync per file would cost more than writing the
+ * files. Here they are written in parallel into a temporary folder, the file system is
+ * synced once, and then the folder gets its name. So no process sees an incomplete
+ * folder. After a power cut the folder is complete or absent.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -21,10 +21,10 @@
 struct file_folder {
     char *path; /* as given, less slashes at the end */
     file_temporary *temporary;
-    int fd; /* of the temporary folder, from before the first file is written */
+    int fd; /* of the temporary folder, opened before the first file is written */
     uint64_t n_failures; /* of allocations, when the call began */
-    bool inside;   /* `path` was there and is empty: the temporary folder is in it */
-    bool is_named; /* the temporary folder has its name */
+    bool inside;         /* `path` existed and was empty: the temporary folder is in it */
+    bool is_named;       /* the temporary folder has its final name */
     ARRAY(char *) moved; /* names of files that moved out of the temporary folder */
 };
 
@@ -42,7 +42,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* The first name in a folder in the order of the system. False: it has none. */
+/* The first name in a folder, in the order of the system. False if it is empty. */
 static bool first_in(char *name, size_t size, const char *path)
 {
     assert(size > 0);
@@ -168,15 +168,16 @@ halley_status file_folder_put(const file_folder *folder, const char *name, const
     return error_errno(err, doing, reason);
 }
 
-/* Not over a file that came there in the meantime, where the file system knows how. */
+/* If the file system supports it, do not overwrite a file that has appeared in the
+ * meantime. */
 static int move_entry(int from, int to, const char *name)
 {
     const int status = renameat2(from, name, to, name, RENAME_NOREPLACE);
     return status != 0 && errno == EINVAL ? renameat(from, name, to, name) : status;
 }
 
-/* One file of the temporary folder: into the folder `to`, or (-1) away. The name is kept
- * first, so that a file that has moved can be found again. */
+/* Move one file of the temporary folder into the folder `to`, or remove it (to = -1). The
+ * name is recorded first, so that a moved file can be found again. */
 static int take_entry(file_folder *f, int to, const char *name)
 {
     assert(name != NULL);
@@ -194,7 +195,7 @@ static int take_entry(file_folder *f, int to, const char *name)
     return reason;
 }
 
-/* Every file of the temporary folder. 0, or the first errno. */
+/* Move or remove every file of the temporary folder. Returns 0 or the first errno. */
 static int empty_folder(file_folder *f, int to)
 {
     assert(f->path != NULL);
@@ -244,7 +245,7 @@ const char *file_folder_path(const file_folder *f)
     return f->path;
 }
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 static int finish_folder(file_folder *f)
 {
     file_section section;
@@ -275,7 +276,7 @@ halley_status file_folder_commit(file_folder *folder, halley_error *err)
     return status;
 }
 
-/* What has moved out of the temporary folder. */
+/* Remove the files that have moved out of the temporary folder. */
 static void remove_moved(const file_folder *f)
 {
     const int to = f->moved.n > 0 ? open(f->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;

@@ -1,9 +1,9 @@
 /*
- * Whole files in. They are read, not mapped: another process that shortens a mapped file
- * ends this one (SIGBUS), and inside a host the host. Reading takes 0.8 s
- * of CPU time per GB where mapping took 0.2 (warm cache, 2 cores), and gives the bytes
- * of one moment. What has no size beforehand (pipes,
- * terminals, /proc) is read until it ends or is larger than allowed (base/limit.h).
+ * Read whole files. They are read and not mapped: if another process truncates a mapped
+ * file, this process (or its host program) gets SIGBUS. Reading takes 0.8 s of CPU time
+ * per GB, where mapping took 0.2 s (warm cache, 2 cores). It also gives a consistent
+ * copy. Inputs without a known size (pipes, terminals, /proc) are read until they end or
+ * exceed the limit (base/limit.h).
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -19,7 +19,7 @@
 
 enum { SMALL = 1 << 16, LARGEST_READ = 1 << 30 };
 
-/* Room for more bytes than are there, and the zeros after them. */
+/* Make room for the expected further bytes and for the zeros after them. */
 static halley_status make_room(file_buffer *bytes, size_t expected, halley_error *err)
 {
     const size_t room = bytes->n == 0 ? expected + 1 : bytes->n / 2 + SMALL;

@@ -1,8 +1,8 @@
 /*
- * Files out. Bytes gather in a buffer, go through isa-l when the name ends in .gz, and
- * land in a temporary file next to the target that takes its name at commit. A target
- * that is no regular file (a pipe, /dev/full) cannot be replaced and is written to
- * directly, as is stdout.
+ * Write files. Bytes are buffered, compressed by isa-l if the name ends in .gz, and
+ * written to a temporary file next to the target. The temporary file gets the target's
+ * name at commit. A target that is no regular file (a pipe, /dev/full) cannot be
+ * replaced. It is written to directly, as is stdout.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -35,8 +35,8 @@ struct file_output {
     int fd;
     int reason;                /* errno of the first failure, or 0 */
     char *shown;               /* the path as given, for errors */
-    char *path;                /* where the file goes; NULL when written directly */
-    file_temporary *temporary; /* where it is until then */
+    char *path;                /* final path; NULL if written directly */
+    file_temporary *temporary; /* the file before commit */
     uint8_t *buffer;
     size_t n, cap;
     deflater *gzip;      /* NULL when not compressed */
@@ -201,7 +201,7 @@ static char *copy_text(const char *text)
     return copy != NULL ? strcpy(copy, text) : NULL;
 }
 
-/* Open the way to a target that exists; 0, or an errno. */
+/* Open an existing target. Returns 0 or an errno. */
 static int open_existing(file_output *out, const char *path, const struct stat *about)
 {
     assert(path != NULL && about != NULL);
@@ -287,8 +287,8 @@ static void close_fd(file_output *out)
         out->reason = errno;
 }
 
-/* Not while a signal handler removes unfinished files: the name may be that of a file in
- * a set, which it has dealt with by then. */
+/* Do not rename while a signal handler removes unfinished files: the name may belong to a
+ * file of a set that the handler has already removed. */
 static int take_output_name(file_output *out)
 {
     file_section section;
@@ -312,7 +312,7 @@ static halley_status commit_output(file_output *out, bool may_hold, halley_error
     assert(out != NULL);
     flush_piece(out);
     if (out->reason == 0 && out->n_failures != mem_failure_count())
-        out->reason = ENOMEM; /* something may be missing in it */
+        out->reason = ENOMEM; /* the file may be incomplete */
     if (out->gzip != NULL && out->reason == 0)
         deflate_piece(out, out->buffer, 0, true);
     if (out->path != NULL && out->reason == 0 && fsync(out->fd) != 0)

@@ -1,7 +1,8 @@
 /*
- * The root is one descriptor, set once. Reading goes through openat2 (base/file_beneath),
- * so that no link that appears meanwhile leads outside. What is written, and what SQLite
- * opens by itself, is looked at first: the path, or of a new file its folder.
+ * The root is one descriptor, set once. Files are opened for reading through openat2
+ * (base/file_beneath), so that no link that appears concurrently leads outside. Paths
+ * that are written, or that SQLite opens itself, are checked first: the path, or the
+ * folder of a new file.
  */
 #include "base/file/file_root.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One per process, as a root directory is: every reader asks for it, from any thread. */
+/* One per process, like a root directory. Every reader uses it, from any thread. */
 static atomic_int root_fd = -1;
 static atomic_bool root_read_only;
 
@@ -48,7 +49,7 @@ halley_status file_root_refuse(const char *path, halley_error *err)
                      path);
 }
 
-/* The folder of a file that is not there (yet). */
+/* Check the folder of a file that does not exist (yet). */
 static bool is_new_allowed(int root, const char *path)
 {
     char folder[PATH_MAX];

@@ -1,8 +1,8 @@
 /*
- * Sets of files out: every file gets a temporary name next to its own, and when all are
- * written they take their names one after the other in a section that signals do not
- * interrupt. Syncing file by file takes longer than all else, so the file system is
- * synced once before that.
+ * Write sets of files. Every file gets a temporary name next to its final one. When all
+ * are written they are renamed one after the other in a section that signals do not
+ * interrupt. Syncing each file would take longer than everything else, so the file system
+ * is synced once before that.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -20,19 +20,19 @@
 #include <unistd.h>
 
 typedef struct member {
-    char *path; /* that the file takes at commit */
+    char *path; /* final path */
     file_temporary *temporary;
     mode_t mode;   /* of the file that it replaces, or 0 */
-    bool may_miss; /* nothing need have been written */
+    bool may_miss; /* the file may remain unwritten */
     dev_t device;
-    bool unsynced; /* written here; others sync what they write */
+    bool unsynced; /* written here; other writers sync their files themselves */
     bool renamed;
 } member;
 
 struct file_set {
     pthread_mutex_t lock; /* of the list */
     ARRAY(member *) members;
-    ARRAY(file_folder *) folders; /* that are held; they take their names last */
+    ARRAY(file_folder *) folders; /* held folders; they are renamed last */
     ARRAY(file_temporary *) made; /* folders that the call made */
     uint64_t n_failures;          /* of allocations, when the call began */
 };
@@ -75,7 +75,7 @@ static int create_file(const char *path, void *fd)
     return *(int *)fd >= 0 ? 0 : errno;
 }
 
-/* Only the name, for somebody else to write to. */
+/* Only choose a name; other code writes the file. */
 static int reserve_name(const char *path, void *unused)
 {
     struct stat about;
@@ -91,8 +91,8 @@ static bool is_symbolic_link(const char *path)
     return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
 }
 
-/* A target that is there keeps its mode; a link stays, and what it names is replaced.
- * Other names stay as they are: under a root (base/file/file_root.h) absolute ones are
+/* An existing target keeps its mode. A link stays, and the file it points to is replaced.
+ * Other names do not change: under a root (base/file/file_root.h) absolute ones are
  * refused. */
 static int make_member(member *m, const char *path, const struct stat *old, int *fd)
 {
@@ -114,8 +114,8 @@ static bool add_set_member(file_set *set, member *m)
     return ok;
 }
 
-/* What is there under this name: 0 and `old` filled, ENOENT, or why it cannot be written.
- */
+/* Look for an existing target: 0 with `old` filled in, ENOENT, or why it cannot be
+ * written. */
 static int look_at_target(const char *path, struct stat *old)
 {
     const int refused = file_root_check_write(path);
@@ -128,7 +128,7 @@ static int look_at_target(const char *path, struct stat *old)
     return access(path, W_OK) == 0 ? 0 : errno;
 }
 
-/* A new member, with its temporary file open for writing unless fd is NULL; 0, or an
+/* Add a member. Its temporary file is open for writing unless fd is NULL. Returns 0 or an
  * errno. */
 static int open_member(member **out, file_set *set, const char *path, int *fd)
 {
@@ -215,8 +215,8 @@ static void free_set(file_set *set)
     free(set);
 }
 
-/* Files, folders, and last the folders that were made for them, unless somebody put
- * something into them. */
+/* Remove files, then folders, and last the folders that were created for them, unless
+ * those contain something else. */
 static void remove_members(file_set *set)
 {
     for (size_t i = 0; i < set->members.n; i++) {
@@ -248,7 +248,7 @@ static halley_status rename_members(file_set *set, halley_error *err)
     return HALLEY_OK;
 }
 
-/* With `all`, everything on its file system. */
+/* With `all`, sync everything on its file system. */
 static int sync_file(const char *path, bool all)
 {
     assert(path != NULL);
@@ -260,7 +260,8 @@ static int sync_file(const char *path, bool all)
     return reason;
 }
 
-/* Few files one by one; of many, the file systems they are on. 0, or an errno. */
+/* Sync a few files one by one; for many, sync their file systems. Returns 0 or an
+ * errno. */
 static int sync_members(const file_set *set)
 {
     enum { FEW = 32 };
@@ -283,12 +284,12 @@ static int sync_members(const file_set *set)
     return reason;
 }
 
-/* Files that the call of this thread keeps back, and how many calls are open; like
+/* Files that this thread's call holds back, and the number of open calls. Like
  * mem_call_begin, an exception to "no mutable globals". */
 static _Thread_local file_set *held;
 static _Thread_local uint32_t n_holds;
 
-/* The members wait in `held` for the end of the call. */
+/* Move the members to `held` until the end of the call. */
 static halley_status hold_members(file_set *set, halley_error *err)
 {
     assert(held != NULL && held != set);
@@ -342,7 +343,7 @@ int file_hold_made(file_temporary *made)
     return held == NULL ? 0 : ENOMEM;
 }
 
-/* Two names of one file, or of one that is not there yet. */
+/* True if both names are of one file, which need not exist yet. */
 static bool is_same_target(const char *a, const char *b)
 {
     struct stat about[2];

@@ -1,7 +1,8 @@
 /*
- * Removing what killed processes left. Only names of exactly our form are touched, made
- * on this machine since it was started, by a process that is no more. A number that
- * another process has by now keeps the file until that one has ended as well.
+ * Remove temporary files that killed processes left. Only names of exactly halley's
+ * format are removed, created on this machine since its last boot by a process that no
+ * longer exists. If the process id is in use again, the file stays until that process has
+ * ended as well.
  */
 #include "base/file/file_stale.h"
 
@@ -21,8 +22,8 @@
 
 enum { MOST_FOLDERS = 256, HEX_DIGITS = 8 };
 
-/* The exception to "no mutable globals": what was looked at belongs to the process.
- * Folders by a hash of device and inode; 0 = free. */
+/* The exception to "no mutable globals": the set of checked folders belongs to the
+ * process. Folders are identified by a hash of device and inode; 0 = free. */
 static _Atomic uint64_t looked_at[MOST_FOLDERS];
 
 uint32_t file_machine_tag(void)
@@ -41,7 +42,7 @@ uint32_t file_machine_tag(void)
     return (uint32_t)hash_bytes(text, (size_t)n, 0);
 }
 
-/* Is this the first look of the process at the folder? */
+/* True if the process checks this folder for the first time. */
 static bool is_first_look(const char *path)
 {
     struct stat about;
@@ -55,7 +56,7 @@ static bool is_first_look(const char *path)
         if (none == key)
             return false;
     }
-    return false; /* more folders than anybody writes into: they stay as they are */
+    return false; /* the table is full: further folders are not cleaned */
 }
 
 static bool read_hex(uint32_t *out, const char **at, size_t least, size_t most)
@@ -92,7 +93,7 @@ bool file_is_temporary_name(const char *path)
     return read_temporary_name(&machine, &process, slash != NULL ? slash + 1 : path);
 }
 
-/* A temporary name that was made here, by a process that is gone. */
+/* True for a temporary name that was created here by a process that no longer exists. */
 static bool is_stale(const char *name, uint32_t machine)
 {
     uint32_t tag, process;

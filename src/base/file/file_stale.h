@@ -1,7 +1,7 @@
 /*
- * base/file/file_stale.h - what a killed process left. A temporary name
- * (base/file/file_temporary.h) ends in ".RANDOM-MACHINE-PROCESS"; when no such process
- * lives on this machine nobody will ever finish the file, and the next one that writes
+ * base/file/file_stale.h - remove what killed processes left. A temporary name
+ * (base/file/file_temporary.h) ends in ".RANDOM-MACHINE-PROCESS". If no such process is
+ * alive on this machine, the file will never be finished. The next process that writes
  * into the folder removes it.
  */
 #ifndef BASE_FILE_STALE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Tells machines, their boots and their process namespaces apart. */
+/* A tag that distinguishes machines, their boots and their process namespaces. */
 uint32_t file_machine_tag(void);
 bool file_is_temporary_name(const char *path);
 /* Remove the stale temporaries of the folder `path`, once per process and folder. */

@@ -1,8 +1,8 @@
 /*
- * Files piece by piece. A plain file is read straight into the caller's memory; a gzip or
- * zstd file is read into a small buffer and unpacked from there, member after member.
- * What is after the last member must be nothing: a file that was cut or joined wrongly is
- * said to be so instead of being taken as far as it goes.
+ * Read files in pieces. A plain file is read directly into the caller's memory. A gzip or
+ * zstd file is read into a small buffer and decompressed from there, member after member.
+ * Nothing may follow the last member: a file that was truncated or joined wrongly is an
+ * error.
  */
 #include "base/file/file_stream.h"
 
@@ -38,14 +38,14 @@ typedef struct zstd_unpacker {
 
 struct file_stream {
     int fd;              /* -1 = lent bytes */
-    const uint8_t *lent; /* what is left of them */
+    const uint8_t *lent; /* the rest of them */
     size_t n_lent;
-    uint8_t first[4]; /* read to see what the file is */
+    uint8_t first[4]; /* read to detect the format */
     size_t n_first, first_at;
     bool at_end;
     uint64_t n_read;     /* stored bytes */
     uint64_t n_given;    /* to the caller, unpacked */
-    uint64_t most_given; /* 0 = any number: a plain file ends by itself */
+    uint64_t most_given; /* 0 = any number, for plain files */
     unpacker *gzip;      /* NULL: it is not gzip */
     zstd_unpacker *zstd; /* NULL: it is not zstd */
     char *path;
@@ -69,7 +69,7 @@ static halley_status read_stream_fd(file_stream *s, void *to, size_t n, size_t *
     }
 }
 
-/* Stored bytes, with what was looked at beforehand first. */
+/* Read stored bytes; the bytes read to detect the format come first. */
 static halley_status read_stored(file_stream *s, void *to, size_t n, size_t *got,
                                  halley_error *err)
 {
@@ -143,7 +143,7 @@ static halley_status new_stream(file_stream **out, const char *name, halley_erro
     return HALLEY_OK;
 }
 
-/* What is not a plain file has no known end. */
+/* Limit an input that is not a plain file, because its end is not known. */
 static halley_status bound_stream(file_stream *s, halley_error *err)
 {
     uint64_t limit;
@@ -233,7 +233,7 @@ static halley_status more_packed(file_stream *s, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Stand inside a member, or at the end of the file (state.avail_in is 0 then). */
+/* Advance into the next member, or to the end of the file (then state.avail_in is 0). */
 static halley_status enter_member(file_stream *s, halley_error *err)
 {
     unpacker *const g = s->gzip;
@@ -316,7 +316,7 @@ static halley_status unpack_some(file_stream *s, void *to, size_t n, size_t *got
     return HALLEY_OK;
 }
 
-/* A pipe may never end, and compressed bytes may become any number of others. */
+/* A pipe may never end, and compressed bytes may expand to any size. */
 static halley_status check_stream_limits(file_stream *s, halley_error *err)
 {
     if (s->zstd != NULL || s->gzip != NULL)

@@ -1,5 +1,7 @@
-/* base/file/file_stream.h - a file read piece by piece, plain, gzip or zstd, in constant
- * memory. */
+/*
+ * base/file/file_stream.h - read a file in pieces (plain, gzip or zstd) in constant
+ * memory.
+ */
 #ifndef BASE_FILE_STREAM_H
 #define BASE_FILE_STREAM_H
 
@@ -17,7 +19,7 @@ halley_status file_stream_open(file_stream **out, const char *path, halley_error
 /* The same over bytes that the caller keeps alive; `name` is used as the path. */
 halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
                                const char *name, halley_error *err);
-/* Between 1 and n bytes into `to`; *got is 0 at the end of the file only. */
+/* Read between 1 and n bytes into `to`; *got is 0 only at the end of the file. */
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err);
 bool file_stream_gzipped(const file_stream *s); /* compressed, as gzip or zstd */

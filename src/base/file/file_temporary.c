@@ -1,15 +1,16 @@
 /*
- * Names for what is not finished, and the list of them.
+ * Names of unfinished files, and the list of them.
  *
- * A signal handler may only read memory that is valid at any moment and may take no lock.
- * So the list is a table of atomic pointers, in blocks that are added and never freed.
- * Whoever exchanges a pointer for NULL owns the entry: either the writer, which frees it,
- * or the handler, which removes the file and leaves the entry alone.
+ * A signal handler may only read memory that is valid at any moment and must not take a
+ * lock. So the list is a table of atomic pointers, in blocks that are added and never
+ * freed. The thread that exchanges a pointer for NULL owns the entry. This is either the
+ * writer, which frees it, or the handler, which removes the file and does not free the
+ * entry.
  *
  * Another thread may be about to create a file while the handler runs. Creating and
- * listing is therefore one section: the handler first forbids new sections and then waits
- * for those that have begun. As a thread holds the signals back during its section, the
- * handler never waits for the thread that it interrupted.
+ * listing a file is therefore one section. The handler first forbids new sections and
+ * then waits for those that have begun. A thread blocks the signals during its section,
+ * so the handler never waits for the thread that it interrupted.
  */
 #include "base/file/file_temporary.h"
 
@@ -37,13 +38,13 @@ enum {
     NAME_ADDED = 36,
     BLOCK_SLOTS = 1024,
     MOST_BLOCKS = 4096,
-    MOST_WAIT_MS = 10000, /* for others to finish what they are renaming */
+    MOST_WAIT_MS = 10000, /* time to wait for other threads that are renaming */
 };
 
 typedef _Atomic(file_temporary *) slot;
 
-/* The exception to "no mutable globals": a signal handler has no argument through which
- * it could reach a list. */
+/* The exception to "no mutable globals": a signal handler has no argument that could
+ * point to a list. */
 static _Atomic(slot *) blocks[MOST_BLOCKS];
 static atomic_uint next_slot;  /* where the search for a free one starts */
 static atomic_uint n_sections; /* begun and not ended */
@@ -70,7 +71,7 @@ void file_section_end(const file_section *section)
     pthread_sigmask(SIG_SETMASK, &section->before, NULL);
 }
 
-/* The block, made where it is missing; NULL: no memory. */
+/* The block, which is allocated if necessary; NULL: no memory. */
 static slot *get_block(uint32_t i)
 {
     slot *block = atomic_load(&blocks[i]);
@@ -83,8 +84,8 @@ static slot *get_block(uint32_t i)
     return block;
 }
 
-/* Put t into a free slot, and its number into t. Blocks are filled one after the other: a
- * block is only looked at when it is there or all before it were full. */
+/* Put t into a free slot, and the slot's number into t. Blocks are filled in order: a
+ * block is searched only if it exists or all blocks before it were full. */
 static bool list_temporary(file_temporary *t)
 {
     const uint32_t start = atomic_load(&next_slot) % (BLOCK_SLOTS * MOST_BLOCKS);
@@ -102,7 +103,7 @@ static bool list_temporary(file_temporary *t)
     return false;
 }
 
-/* Take t off the list; false: a handler has taken it. */
+/* Remove t from the list; false if a handler has taken it. */
 static bool unlist_temporary(file_temporary *t)
 {
     slot *block = atomic_load(&blocks[t->slot / BLOCK_SLOTS]);
@@ -110,7 +111,7 @@ static bool unlist_temporary(file_temporary *t)
     file_temporary *expected = t;
     if (!atomic_compare_exchange_strong(&block[t->slot % BLOCK_SLOTS], &expected, NULL))
         return false;
-    /* Low slots are used again first, so that the table stays small. */
+    /* Reuse low slots first, so that the table stays small. */
     unsigned next = atomic_load(&next_slot);
     if (t->slot < next)
         atomic_compare_exchange_strong(&next_slot, &next, t->slot);
@@ -129,7 +130,7 @@ static file_temporary *alloc_temporary(const char *path, size_t *n_folder,
     return t;
 }
 
-/* Made and listed, or neither. */
+/* Create and list the file; on failure do neither. */
 static int make_listed(file_temporary *t, file_maker *make, void *context)
 {
     assert(make != NULL);
@@ -207,7 +208,7 @@ void file_temporary_free(file_temporary *t)
         free(t);
 }
 
-/* From here on only what POSIX lets a signal handler call. */
+/* From here on, only functions that POSIX allows in a signal handler are called. */
 
 typedef struct dirent_of_kernel { /* of getdents64: readdir may allocate */
     uint64_t ino;
@@ -217,7 +218,7 @@ typedef struct dirent_of_kernel { /* of getdents64: readdir may allocate */
     char name[];
 } dirent_of_kernel;
 
-/* Remove the files of one pass over the folder; their number. */
+/* Remove the files of one pass over the folder and return their number. */
 static long empty_once(int fd)
 {
     _Alignas(8) char buffer[4096];
@@ -244,7 +245,7 @@ void file_folder_remove(const char *path)
     rmdir(path);
 }
 
-/* Folders that were made go to *made, the last one first: others are in them. */
+/* Created folders go to *made, the last one first, because others may be inside. */
 static uint32_t remove_block(slot *block, file_temporary **made)
 {
     uint32_t removed = 0;

@@ -1,8 +1,8 @@
 /*
- * Inflating gzip with isa-l. A file may be several members one after the other (bgzip,
- * pigz, cat a.gz b.gz); each is checked against its own CRC and length. The output grows
- * as needed but never beyond what is allowed (base/limit.h) and what the machine has
- * left, as a small file can inflate to a thousand times its size.
+ * Decompress gzip with isa-l. A file may consist of several members (bgzip, pigz, cat
+ * a.gz b.gz); each is checked against its CRC and length. The output grows as needed, but
+ * never beyond the limit (base/limit.h) and the machine's free memory. A small file can
+ * expand to a thousand times its size.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -101,8 +101,8 @@ static halley_status inflate_member(inflater *z, halley_error *err)
     return HALLEY_OK;
 }
 
-/* A first guess that is right for most files: the length that stands at the end, unless
- * it is not to be believed. */
+/* A first guess that is right for most files: the length at the end of the file, unless
+ * it is not plausible. */
 static size_t guess_size(const uint8_t *at, size_t n)
 {
     assert(at != NULL);

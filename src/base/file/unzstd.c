@@ -1,8 +1,7 @@
 /*
- * Zstandard, mostly decompressing. A file may be several frames one after the other;
- * skippable frames are passed over and checksums are verified where a frame has one. The
- * output grows as needed, but never beyond what is allowed (base/limit.h) and what
- * the machine has left.
+ * Zstandard, mostly decompression. A file may consist of several frames. Skippable frames
+ * are skipped, and checksums are verified if present. The output grows as needed, but
+ * never beyond the limit (base/limit.h) and the machine's free memory.
  */
 #include "base/array.h"
 #include "base/file/file.h"

@@ -1,17 +1,17 @@
 /*
- * Doubles as text. Everything starts from the first 18 digits of the exact decimal
- * expansion of the double and whether anything but zeros follows them: from that, every
- * shorter text can be rounded correctly (to nearest, ties to even, as printf does).
+ * Write doubles as text. All writers start from the first 18 digits of the exact decimal
+ * expansion, and whether anything but zeros follows them. From that, every shorter text
+ * can be rounded correctly (to nearest, ties to even, as printf does).
  *
- * These digits are the integer part of value * 10^k, computed in 192 bits with an error
- * below a known amount. Where that amount could change the integer part, or hide that the
- * rest is zero, an exact comparison decides; that is about once in 2^60 for random
- * doubles, and always for whole numbers of more than 18 digits.
+ * These digits are the integer part of value * 10^k, computed in 192 bits with a known
+ * error bound. If the error could change the integer part, or hide that the rest is zero,
+ * an exact comparison decides. That happens about once in 2^60 random doubles, and always
+ * for whole numbers of more than 18 digits.
  *
  * The shortest text is the first of 15, 16 and 17 digits that reads back as the same
- * double. Trailing zeros are left off; no shorter one is overlooked by that, because
- * every decimal of up to 15 digits survives the way to a double and back (subnormal
- * doubles apart, which are tried from one digit on).
+ * double, without trailing zeros. This finds every shorter text, because decimals of up
+ * to 15 digits survive conversion to a double and back. Subnormal doubles are an
+ * exception and are tried from one digit on.
  */
 #include "base/number/number.h"
 
@@ -51,15 +51,15 @@ typedef struct binary {
     bool is_subnormal;
 } binary;
 
-/* The exact expansion starts with the 18 digits of `first`, of which the first one counts
- * 10^point; `more`: something but zeros follows. */
+/* The exact expansion starts with the 18 digits of `first`. The first of them has the
+ * weight 10^point. `more`: something but zeros follows. */
 typedef struct expansion {
     uint64_t first;
     int32_t point;
     bool more;
 } expansion;
 
-/* Rounded digits, the first of which counts 10^point. */
+/* Rounded digits; the first one has the weight 10^point. */
 typedef struct rounded {
     char digits[MOST_DIGITS + 2];
     int n; /* may be 0: the number rounds to zero */
@@ -91,7 +91,7 @@ static void put_digits(char *to, uint64_t value, int n)
         to[0] = (char)('0' + value % 10);
 }
 
-/* The sign of whole * 10^-k - the number. */
+/* The sign of whole * 10^-k - b. */
 static int compare_whole(uint64_t whole, int32_t k, const binary *b)
 {
     char digits[20];
@@ -103,7 +103,7 @@ static int compare_whole(uint64_t whole, int32_t k, const binary *b)
     return number_compare(&d, b->mantissa, b->exponent);
 }
 
-/* floor(number * 10^k) exactly, from a guess that is off by one at most. */
+/* floor(b * 10^k) exactly, from a guess that is off by at most one. */
 static uint64_t settle_whole(uint64_t whole, int32_t k, const binary *b, bool *more)
 {
     int order = compare_whole(whole, k, b);
@@ -123,13 +123,14 @@ static expansion expand_double(const binary *b)
 {
     const int shift = __builtin_clzll(b->mantissa);
     const int32_t log2 = b->exponent + 63 - shift; /* 2^log2 <= number */
-    /* log10(2) = 0.30102999...; right or one too low, as 2^log2 is no power of ten. */
+    /* log10(2) = 0.30102999...; exact or one too low, because 2^log2 is no power of
+     * ten. */
     const int32_t log10 = (int32_t)((int64_t)log2 * 1292913986 >> 32);
     const int32_t k = N_FIRST - 1 - log10;
     const number_power power = number_power_get(k);
     const number_product p = number_product_of(b->mantissa << shift, power.bits);
-    /* The number times 10^k is `top` / 2^cut: 128 bits, of which the integer part takes
-     * 57 to 64. */
+    /* The number times 10^k is `top` / 2^cut in 128 bits; the integer part takes 57 to 64
+     * of them. */
     const number_u128 top = (number_u128)p.high << 64 | p.mid;
     const int cut = -(b->exponent - shift + power.exponent + 64);
     assert(cut >= 63 && cut < 80);
@@ -144,7 +145,7 @@ static expansion expand_double(const binary *b)
     return (expansion){whole / 10, log10 + 1, more || whole % 10 != 0};
 }
 
-/* The expansion rounded to n digits, 0 to 17; 10^n where that carries over. */
+/* The expansion rounded to n digits, 0 to 17; 10^n if the rounding carries over. */
 static uint64_t round_first(const expansion *x, int n)
 {
     assert(n >= 0 && n < N_FIRST);
@@ -155,7 +156,7 @@ static uint64_t round_first(const expansion *x, int n)
     return kept + up;
 }
 
-/* The digits from `from` to `to`, each found by comparing. */
+/* Compute the digits from `from` to `to`, each by comparison. */
 static void extend_digits(char *digits, int from, int to, int32_t point, const binary *b)
 {
     for (int i = from; i < to; i++) {
@@ -167,7 +168,7 @@ static void extend_digits(char *digits, int from, int to, int32_t point, const b
     }
 }
 
-/* Add one to the last of n digits; "999" becomes "100" and one place more. */
+/* Add one to the last of n digits; "999" becomes "100" with point + 1. */
 static void carry_digits(rounded *r)
 {
     int i = r->n;
@@ -199,7 +200,8 @@ static rounded round_long(const binary *b, const expansion *x, int n)
     return r;
 }
 
-/* Correctly rounded to n significant digits; below 1 digit to zero or the next power. */
+/* Round correctly to n significant digits; for n < 1, to zero or the next power of
+ * ten. */
 static rounded round_double(double value, int n)
 {
     assert(n <= MOST_DIGITS);
@@ -262,7 +264,7 @@ static void put_scientific(cursor *c, const rounded *r)
     put_exponent(c, r->point);
 }
 
-/* Digits around the point; zeros where digits are missing before it. */
+/* Write digits around the decimal point, and zeros for missing digits before it. */
 static void put_positional(cursor *c, const rounded *r)
 {
     if (r->point < 0 || r->n == 0) {
@@ -307,7 +309,7 @@ static rounded find_shortest(double value)
     }
 }
 
-/* Whole numbers that a double holds exactly need no search. */
+/* Whole numbers that a double represents exactly need no search. */
 static rounded find_digits(double value)
 {
     if (value >= 0x1p53 || value != (double)(uint64_t)value)
@@ -322,7 +324,7 @@ static rounded find_digits(double value)
     return r;
 }
 
-/* Sign, and the words for what is not finite: true where that is all. */
+/* Write the sign, and the word for a non-finite value: true if that is the whole text. */
 static bool put_special(cursor *c, double value)
 {
     if (signbit(value) && !isnan(value))
@@ -377,7 +379,7 @@ static void put_fixed(cursor *c, double value, int decimals)
     }
     if (r.n > 0 && r.point >= 0) {
         const int n_whole = r.point + 1;
-        /* A carry made the number one digit longer than was asked for. */
+        /* A carry made the number one digit longer than requested. */
         put_chars(c, r.digits, r.n < n_whole ? r.n : n_whole);
         put_zeros(c, n_whole - r.n);
         if (decimals > 0)

@@ -1,10 +1,10 @@
 /*
  * base/number/number.h - doubles as decimal text and back, the same in every locale.
  *
- * printf and strtod write and expect the decimal point of the process's locale, so that a
- * host program which calls setlocale() would change what the library writes and reads.
- * Everything in halley that writes or reads a double uses the functions below instead;
- * `tools/check BUILD numbers` looks for exceptions.
+ * printf and strtod use the decimal point of the process's locale. A host program that
+ * calls setlocale() would thus change what the library writes and reads. All code in
+ * halley uses the functions below instead; `tools/check BUILD numbers` looks for
+ * exceptions.
  *
  * A writer returns its text by value, to be used inside one expression:
  *
@@ -29,15 +29,13 @@ typedef struct number_text {
     char at[NUMBER_TEXT]; /* terminated */
 } number_text;
 
-/*
- * The fewest digits that read back as the same double. They are the correctly rounded
- * ones; an exponent is used below 1e-4 and from 1e15 on (later where more digits are
- * needed), as %.15g does. "nan", "inf" and "-inf" for what is not finite, in all writers.
- */
+/* The fewest digits that read back as the same double, correctly rounded. Like %.15g, it
+ * uses an exponent below 1e-4 and from 1e15 on (later if more digits are needed). All
+ * writers give "nan", "inf" and "-inf" for non-finite values. */
 number_text number_shortest(double value);
-/* The same digits laid out as Python's repr() does: "1.0", "1e+16", "1e-05". */
+/* The same digits, formatted like Python's repr(): "1.0", "1e+16", "1e-05". */
 number_text number_repr(double value);
-/* As "%.*f", for numbers below 1e22; from there on the shortest text. */
+/* As "%.*f", for numbers below 1e22; the shortest text above. */
 number_text number_fixed(double value, int decimals);
 /* As "%+.*f". */
 number_text number_signed(double value, int decimals);
@@ -46,12 +44,15 @@ number_text number_digits(double value, int digits);
 /* As "%.*e": one digit and that many decimals. */
 number_text number_exponent(double value, int decimals);
 
-/* The whole text is one decimal number: [sign] digits [. digits] [e [sign] digits], with
- * a digit before or after the point. True and *out the nearest double (ties to even),
- * else false: another text, or beyond the largest double. No hexadecimal, inf or nan. */
+/*
+ * Parse a text that is one decimal number: [sign] digits [. digits] [e [sign] digits],
+ * with a digit before or after the point. Returns true and the nearest double (ties to
+ * even). Returns false for other texts and for numbers beyond the largest double.
+ * Hexadecimal, inf and nan are not accepted.
+ */
 bool number_read(str text, double *out);
 
-/* The same bits: 0 and -0 differ, equal NaNs do not. */
+/* True if the bits are equal: 0 and -0 differ, equal NaNs do not. */
 static inline bool number_is_same(double a, double b)
 {
     uint64_t a_bits, b_bits;

@@ -1,11 +1,11 @@
 /*
  * Powers of ten, and the exact comparison of a decimal with a binary number.
  *
- * 10^k is the product of a power from the table, whose exponent is a multiple of 27, and
- * one of 10^0 ... 10^26, which 64 bits hold exactly. Both are cut off, never rounded up,
- * so that the true value is never below what is returned: the table's error of less than
- * one unit becomes less than two where the product is shifted by one bit, and cutting the
- * product off adds less than one more.
+ * 10^k is computed as a power from the table, whose exponent is a multiple of 27, times
+ * one of 10^0 ... 10^26, which fit 64 bits exactly. Both are truncated, never rounded up,
+ * so the true value is never below the result. The table's error is less than one unit.
+ * It becomes less than two units if the result is shifted by one bit, and truncating the
+ * result adds less than one more.
  */
 #include "base/number/number_exact.h"
 
@@ -96,7 +96,7 @@ number_power number_power_get(int32_t k)
     const int32_t row = (k - NUMBER_MIN_POWER) / STRIDE;
     const int32_t rest = (k - NUMBER_MIN_POWER) % STRIDE;
     const number_u128 big = (number_u128)table[row].high << 64 | table[row].low;
-    /* 5^55 < 2^128, and the zeros that fill up a shorter power are exact, too. */
+    /* 5^55 < 2^128, and the zero bits that pad a shorter power are exact, too. */
     const bool exact = k >= 0 && k <= 55;
     if (rest == 0)
         return (number_power){big, table[row].exponent, exact};
@@ -168,7 +168,7 @@ int number_compare(const number_decimal *d, uint64_t m, int32_t e)
     big left = {.n = 0}, right = {.limb = {m}, .n = 1};
     for (uint32_t i = 0; i < d->n; i++)
         multiply_big(&left, 10, (uint64_t)(d->digits[i] - '0'));
-    /* Both sides are multiplied by what makes their exponents natural numbers. */
+    /* Both sides are multiplied so that their exponents are not negative. */
     if (d->exponent > 0)
         multiply_by_power_of_ten(&left, (uint32_t)d->exponent);
     else

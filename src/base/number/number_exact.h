@@ -1,6 +1,6 @@
 /*
- * base/number/number_exact.h - what the writers and the reader of numbers share: powers
- * of ten in 128 bits, and an exact comparison for the few numbers that these cannot
+ * base/number/number_exact.h - shared by the writers and the reader of numbers: powers of
+ * ten in 128 bits, and an exact comparison for the few numbers that 128 bits cannot
  * decide.
  */
 #ifndef BASE_NUMBER_EXACT_H
@@ -11,7 +11,7 @@
 
 __extension__ typedef unsigned __int128 number_u128;
 
-/* Powers of ten that number_power_get knows. */
+/* The range of number_power_get. */
 enum { NUMBER_MIN_POWER = -351, NUMBER_MAX_POWER = 350 };
 
 /* 10^k = (bits + error) * 2^exponent with 2^127 <= bits < 2^128 and 0 <= error < 3. */
@@ -30,8 +30,8 @@ typedef struct number_product {
 
 number_product number_product_of(uint64_t a, number_u128 b);
 
-/* More digits than any double or midpoint of two doubles has (767), and one that says
- * whether others follow. */
+/* More digits than any double or midpoint of two doubles has (767), and one digit that
+ * marks further ones. */
 enum { NUMBER_EXACT_DIGITS = 780 };
 
 /* digits * 10^exponent, exactly. */

@@ -1,13 +1,15 @@
 /*
- * Decimal text to the nearest double, in three steps of which the first that decides is
- * the last taken:
+ * Convert decimal text to the nearest double. The first of three steps that is certain
+ * gives the result:
  *
- *   1. Up to 2^53 and a power of ten up to 10^22 are exact doubles: one operation, which
- *      IEEE 754 rounds correctly (W. Clinger, PLDI 1990).
- *   2. The first 19 digits times 10^k in 192 bits. The product is off by less than a
- * known amount; unless a midpoint of two doubles is within it, the result is certain
- * (the idea of D. Lemire, Software: Practice and Experience 51(8), 2021).
- *   3. Otherwise the exact decimal is compared with the midpoints next to the guess.
+ * 1. Integers up to 2^53 and powers of ten up to 10^22 are exact doubles. One operation
+ * suffices, which IEEE 754 rounds correctly (W. Clinger, PLDI 1990).
+ *
+ * 2. The first 19 digits are multiplied by 10^k in 192 bits, with a known error bound.
+ * The result is certain unless a midpoint of two doubles is within the error (the idea of
+ * D. Lemire, Software: Practice and Experience 51(8), 2021).
+ *
+ * 3. Otherwise the exact decimal is compared with the midpoints next to the guess.
  */
 #include "base/number/number.h"
 #include "base/number/number_exact.h"
@@ -17,9 +19,9 @@
 #include <string.h>
 
 enum {
-    MOST_SHORT_DIGITS = 19, /* that 64 bits hold */
+    MOST_SHORT_DIGITS = 19, /* that fit 64 bits */
     MANTISSA_BITS = 53,
-    MIN_EXPONENT = -1074, /* of two, of the last bit of a subnormal */
+    MIN_EXPONENT = -1074, /* binary exponent of the last bit of a subnormal */
     MAX_DECIMAL_EXPONENT = 100000,
 };
 static const uint64_t infinity_bits = 0x7ffull << 52;
@@ -28,7 +30,7 @@ static const uint64_t infinity_bits = 0x7ffull << 52;
 typedef struct scanned {
     const char *first, *end; /* from the first digit that is not 0 to after the last */
     uint64_t digits;         /* the first 19 of them */
-    uint32_t n_digits;       /* of all, point and leading zeros not counted */
+    uint32_t n_digits;       /* total, without the point and leading zeros */
     int32_t point;           /* decimal exponent of the number if it is 0.DIGITS */
     bool negative;
 } scanned;
@@ -94,14 +96,14 @@ static bool scan_number(str text, scanned *s)
     return (*at == 'e' || *at == 'E') && scan_exponent(at + 1, end, s);
 }
 
-/* What the product of digits and power says of the double: its bits, cut off or rounded,
- * and whether they are certain. The sign is left out. */
+/* A double guessed from digits times power: its bits, truncated or rounded, and whether
+ * they are certain. Without the sign. */
 typedef struct guess {
     uint64_t bits;
     bool certain;
 } guess;
 
-/* The double of this mantissa, of which the last bit counts 2^exponent. */
+/* The double with this mantissa, whose last bit has the weight 2^exponent. */
 static uint64_t pack_double(uint64_t mantissa, int32_t exponent)
 {
     if (mantissa == 1ull << MANTISSA_BITS) {
@@ -115,8 +117,8 @@ static uint64_t pack_double(uint64_t mantissa, int32_t exponent)
     return ((uint64_t)(exponent - MIN_EXPONENT) << 52) + mantissa; /* bit 52 adds one */
 }
 
-/* mantissa + rest / 2^(drop + 64) is the product; the true one is larger by less than 4
- * units of `rest`, or by nothing. Round to nearest. */
+/* Round mantissa + rest / 2^(drop + 64) to nearest. The exact value is larger by less
+ * than 4 units of `rest`, or equal if !has_error. */
 static guess round_product(uint64_t mantissa, number_u128 rest, int drop, bool has_error)
 {
     const number_u128 half = (number_u128)1 << (drop + 63), one = half << 1;
@@ -127,7 +129,8 @@ static guess round_product(uint64_t mantissa, number_u128 rest, int drop, bool h
     return (guess){mantissa + up, certain && !near_next};
 }
 
-/* digits * 10^k, where true digits may be anything from `digits` up to the next one. */
+/* digits * 10^k, where the true value of the digits is between `digits` and `digits` +
+ * 1. */
 static guess guess_double(uint64_t digits, int32_t k)
 {
     assert(digits != 0);
@@ -155,8 +158,8 @@ static guess guess_double(uint64_t digits, int32_t k)
     return g;
 }
 
-/* Is the decimal above the midpoint of this double and the next? At the midpoint: is the
- * next one even? */
+/* True if the decimal is above the midpoint of this double and the next one; at the
+ * midpoint, if the next one is even. */
 static bool is_beyond_midpoint(const number_decimal *d, uint64_t bits)
 {
     const uint64_t field = bits >> 52, low = bits & ((1ull << 52) - 1);
@@ -166,7 +169,7 @@ static bool is_beyond_midpoint(const number_decimal *d, uint64_t bits)
     return order > 0 || (order == 0 && (mantissa & 1) != 0);
 }
 
-/* The digits without the point, with a last one that is not 0 where some were cut off. */
+/* Copy the digits without the point. If some were cut off, the last digit is not 0. */
 static uint32_t copy_digits(char *to, const scanned *s)
 {
     uint32_t n = 0;
@@ -200,7 +203,7 @@ static uint64_t decide_exactly(const scanned *s, uint64_t bits)
 
 static uint64_t read_bits(const scanned *s)
 {
-    /* Too far out for the exact comparison, and for any double. */
+    /* Outside the range of the exact comparison, and of all doubles. */
     if (s->point > 310 || s->point < -330)
         return s->point > 0 ? infinity_bits : 0;
     const uint32_t n = s->n_digits < MOST_SHORT_DIGITS ? s->n_digits : MOST_SHORT_DIGITS;
@@ -257,7 +260,7 @@ double number_from_digits(uint64_t digits, int32_t exponent)
 
 bool number_read(str text, double *out)
 {
-    enum { LONGEST = 1 << 20 }; /* bounds the counters above */
+    enum { LONGEST = 1 << 20 }; /* limits the counters above */
     scanned s;
     if (text.n == 0 || text.n > LONGEST || !scan_number(text, &s))
         return false;

@@ -1,9 +1,9 @@
 /*
- * One table of units. A value is number * 10^power * times / per of its row and prefix;
- * powers of ten go into the decimal text before it is converted, so that "39.5 GB/s" is
- * exactly 39500000000 and "700 ns" exactly what 7e-7 is in C.
+ * The table of units. A value is number * 10^power * times / per, with the factors of its
+ * row and prefix. Powers of ten are applied to the decimal text before it is converted.
+ * So "39.5 GB/s" is exactly 39500000000 and "700 ns" is exactly what 7e-7 is in C.
  *
- * To add a unit add a row; to add a kind add it to units.h, to `kinds` and a row.
+ * To add a unit, add a row. To add a kind, add it to units.h, to `kinds` and a row.
  */
 #include "base/number/units.h"
 
@@ -43,7 +43,7 @@ typedef struct unit {
     double times, per;
 } unit;
 
-/* Bytes stand before bits: "gb" is answered with "did you mean GB". */
+/* Bytes are listed before bits, so that the suggestion for "gb" is GB. */
 static const unit unit_table[] = {
     {"", UNITS_COUNT, LARGE | BINARY, 0, 1, 1},
     {"B", UNITS_BYTES, LARGE | BINARY, 0, 1, 1},
@@ -139,8 +139,8 @@ static const unit *find_unit(str text, units_kind kind, const prefix **with)
 
 enum { MOST_NAMES = 8 * N_PREFIXES, LONGEST_NAME = 16 };
 
-/* The known unit of this kind that was probably meant, written to `to`: the same but for
- * upper and lower case, else the nearest; false when there is none. */
+/* Write the known unit of this kind that the user probably meant to `to`: the same except
+ * for upper and lower case, else the nearest. False if there is none. */
 static bool find_meant(char to[LONGEST_NAME], str wrong, units_kind kind)
 {
     assert(kind < UNITS_N_KINDS);

@@ -1,13 +1,11 @@
-/* base/number/units.h - numbers with units, parsed at the edge and printed with sensible
- * digits.
- */
+/* base/number/units.h - parse and print numbers with units. */
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
 
 #include "base/error.h"
 #include "base/str.h"
 
-/* What a number measures; the value of each is in the unit named here. */
+/* What a number measures. Values are in the unit given here. */
 typedef enum units_kind {
     UNITS_COUNT,     /* plain number; k, M, G, T accepted: "1.5M" */
     UNITS_BYTES,     /* B: "80 GB" = 8e10, "80 GiB" = 80 * 2^30 */
@@ -25,18 +23,18 @@ typedef enum units_kind {
 } units_kind;
 
 /*
- * The number in `text`, in the kind's unit. A missing, unknown or wrong unit is an error
- * that says what is wanted ("bandwidth needs a unit, such as \"900 GB/s\"; is \"900\"").
- * COUNT and SHARE need none. Zero may go without a unit. Finite always; negative numbers
- * are parsed (ranges are the caller's).
+ * Parse a number in the kind's unit. A missing, unknown or wrong unit is an error that
+ * says what is expected ("bandwidth needs a unit, such as \"900 GB/s\"; is \"900\"").
+ * COUNT, SHARE and zero need no unit. The result is always finite. It may be negative:
+ * the caller checks the range.
  */
 halley_status units_parse(double *out, str text, units_kind kind, halley_error *err);
 
-/* "312 TFLOP/s", "1.50 us", "80.0 GB": three to four digits, the prefix that fits.
+/* "312 TFLOP/s", "1.50 us", "80.0 GB": three to four digits and a suitable prefix.
  * Returns `to`. */
 const char *units_format(char *to, size_t size, double value, units_kind kind);
 /* The same number with all its digits, so that units_parse gives the same bits: "39.5
- * GB/s", "700 ns"; the unit with the shortest text. */
+ * GB/s", "700 ns". The unit with the shortest text is used. */
 void units_write(strbuf *to, double value, units_kind kind);
 const char *units_name(units_kind kind); /* "bandwidth" */
 

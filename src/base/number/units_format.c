@@ -1,6 +1,6 @@
 /*
- * Quantities in print: three digits and the prefix that fits. Times leave the decimal
- * steps for minutes to years, large energies for watt hours.
+ * Print quantities with three digits and a suitable prefix. Long times are in minutes to
+ * years, large energies in watt hours.
  */
 #include "base/number/number.h"
 #include "base/number/units.h"
@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The unit of the kinds that go up in thousands from 1. */
+/* The unit of kinds whose prefixes rise by factors of a thousand from 1. */
 static const char *const decimal_units[UNITS_N_KINDS] = {
     [UNITS_COUNT] = "",       [UNITS_BYTES] = "B", [UNITS_BANDWIDTH] = "B/s",
     [UNITS_FLOPS] = "FLOP/s", [UNITS_POWER] = "W", [UNITS_FREQUENCY] = "Hz",
 };
 
-/* A step of the other scales: from `from` on, values are divided by `per`. */
+/* A step of the other scales: values of at least `from` are divided by `per`. */
 typedef struct step {
     double from, per;
     const char *text;
@@ -52,7 +52,7 @@ static const step *const scales[UNITS_N_KINDS] = {
     [UNITS_RENT] = rent_steps,   [UNITS_SHARE] = share_steps,
 };
 
-/* Three digits; more only where a unit has no larger one. */
+/* Three digits; more only if there is no larger unit. */
 static void print_number(char *to, size_t size, double value)
 {
     assert(size > 0);

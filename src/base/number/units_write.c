@@ -1,6 +1,6 @@
 /*
- * Quantities in files: all digits. Every unit that a reader would use is tried, and the
- * shortest text that is read back as the same bits is taken; the base unit always is.
+ * Write quantities to files with all digits. All common units are tried, and the shortest
+ * text that reads back as the same bits is used. The base unit always works.
  */
 #include "base/number/number.h"
 #include "base/number/units.h"
@@ -15,7 +15,7 @@ typedef struct file_unit {
 
 enum { MOST_UNITS = 6 };
 
-/* The base unit stands last. */
+/* The base unit is the last of each row. */
 static const file_unit units[UNITS_N_KINDS][MOST_UNITS] = {
     [UNITS_COUNT] = {{"", 1}},
     [UNITS_BYTES] =
@@ -35,7 +35,7 @@ static const file_unit units[UNITS_N_KINDS][MOST_UNITS] = {
     [UNITS_SHARE] = {{"", 1}},
 };
 
-/* Fifteen digits make a quotient such as 0.0124 out of 0.012400000000000001. */
+/* Fifteen digits turn a quotient such as 0.012400000000000001 into 0.0124. */
 static bool write_in(strbuf *to, double value, const file_unit *unit, units_kind kind)
 {
     assert(unit != NULL);

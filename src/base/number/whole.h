@@ -1,15 +1,15 @@
 /*
- * base/number/whole.h - doubles as whole numbers. The C cast of a double that the type
- * cannot hold is undefined; these take the nearest number that it can, and 0 for NaN.
- * Readers of input use them: what is out of range is refused where it matters, and never
- * becomes another number.
+ * base/number/whole.h - convert doubles to whole numbers. In C, casting a double that the
+ * type cannot represent is undefined. These functions return the nearest representable
+ * number, and 0 for NaN. Readers of input use them: values out of range are refused later
+ * and never become another number.
  */
 #ifndef BASE_NUMBER_WHOLE_H
 #define BASE_NUMBER_WHOLE_H
 
 #include <stdint.h>
 
-/* Cut towards zero. */
+/* Truncate towards zero. */
 static inline uint64_t whole_u64(double value)
 {
     if (!(value >= 1)) /* NaN, too */

@@ -1,4 +1,6 @@
-/* From an expression to a program: recursive descent, one function per precedence. */
+/*
+ * Compile an expression to a program by recursive descent, one function per precedence.
+ */
 #include "base/pattern/program.h"
 
 #include <assert.h>
@@ -35,7 +37,8 @@ static size_t count_steps(const compiler *c)
     return c->program->steps.n;
 }
 
-/* Room for n steps more; a program that would grow too large stops the compiler. */
+/* Make room for n more steps; a program that would become too large stops the
+ * compiler. */
 static bool has_room(compiler *c, size_t n)
 {
     assert(count_steps(c) <= PATTERN_MOST_STEPS);
@@ -54,8 +57,8 @@ static void emit_step(compiler *c, pattern_op op, ptrdiff_t a, ptrdiff_t b)
             (pattern_step){(uint16_t)op, (int16_t)a, (int16_t)b};
 }
 
-/* Put a step before those from `start` on. No jump leads from before `start` to behind
- * it, so relative jumps stay right. */
+/* Insert a step before those from `start` on. No jump from before `start` leads past it,
+ * so relative jumps stay correct. */
 static void insert_step(compiler *c, size_t start, pattern_op op, ptrdiff_t a,
                         ptrdiff_t b)
 {
@@ -90,7 +93,7 @@ static void invert_class(pattern_class *class)
         class->bits[i] = ~class->bits[i];
 }
 
-/* Of ASCII only, where these functions say the same in every locale. */
+/* Only for ASCII, where these functions are the same in every locale. */
 static bool add_named(pattern_class *class, str name)
 {
     static const struct {
@@ -111,7 +114,7 @@ static bool add_named(pattern_class *class, str name)
     return false;
 }
 
-/* [:alpha:] inside brackets; the text stands after its first two bytes. */
+/* [:alpha:] inside brackets; the position is after its first two bytes. */
 static void compile_named(compiler *c, pattern_class *class)
 {
     const size_t start = c->at;
@@ -137,7 +140,7 @@ static void compile_range(compiler *c, pattern_class *class)
     add_bytes(class, first, last);
 }
 
-/* What follows "[". A backslash is no escape there, as POSIX says. */
+/* What follows "[". As in POSIX, a backslash is no escape there. */
 static void compile_brackets(compiler *c)
 {
     pattern_class class = {0};
@@ -211,7 +214,8 @@ static void compile_group(compiler *c)
     c->at++;
 }
 
-/* One unit that a quantifier may repeat. False: it may not. */
+/* Compile one unit that a quantifier may repeat. Returns false if it may not be
+ * repeated. */
 static bool compile_unit(compiler *c)
 {
     const char byte = c->text.at[c->at++];
@@ -249,7 +253,7 @@ static bool compile_unit(compiler *c)
     }
 }
 
-/* A number of at most PATTERN_MOST_REPEATS; `without` where there are no digits. */
+/* A number of at most PATTERN_MOST_REPEATS; `without` if there are no digits. */
 static uint32_t read_repeats(compiler *c, uint32_t without)
 {
     uint32_t value = 0;
@@ -295,7 +299,7 @@ static void repeat_maybe(compiler *c, size_t start)
 
 enum { UNBOUNDED = PATTERN_MOST_REPEATS + 1 };
 
-/* x{least,most}: copies of x that must be there, then copies that may. */
+/* x{least,most}: mandatory copies of x, then optional copies. */
 static void repeat_counted(compiler *c, size_t start, uint32_t least, uint32_t most)
 {
     const size_t n = count_steps(c) - start;

@@ -1,4 +1,6 @@
-/* base/pattern/program.h - what an expression is compiled to. Private to this folder. */
+/*
+ * base/pattern/program.h - the program of a compiled expression. Private to this folder.
+ */
 #ifndef BASE_PATTERN_PROGRAM_H
 #define BASE_PATTERN_PROGRAM_H
 

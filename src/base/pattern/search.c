@@ -1,8 +1,7 @@
 /*
- * Searching: sets of program steps are advanced by one byte at a time (Thompson's
- * construction). Sets that were met are kept with the set that follows for each byte;
- * when the store is full it is emptied, so memory is bounded and no text can make it
- * slow.
+ * Search by advancing sets of program steps one byte at a time (Thompson's construction).
+ * Each set is cached with its successor for each byte. When the cache is full it is
+ * emptied, so memory is bounded and no text can make the search slow.
  */
 #include "base/pattern/program.h"
 
@@ -61,7 +60,8 @@ static void push_step(pattern *p, uint32_t *n, uint32_t pc)
     p->stack[(*n)++] = pc;
 }
 
-/* Add to the set being built the step and what is reached from it without a byte. */
+/* Add the step, and all steps that are reached from it without a byte, to the set being
+ * built. */
 static void add_closure(pattern *p, uint32_t pc, place here)
 {
     uint64_t *const set = get_set(p, p->cap);
@@ -97,7 +97,7 @@ static bool is_accepted(const pattern_program *program, pattern_step step, uint8
                : false;
 }
 
-/* The state of the set being built, which is added if it is new. */
+/* The state of the set being built; a new set is added. */
 static uint16_t find_state(pattern *p)
 {
     const uint64_t *const set = get_set(p, p->cap);
@@ -116,7 +116,7 @@ static uint16_t find_state(pattern *p)
     return (uint16_t)p->n++;
 }
 
-/* As find_state, after room was made by forgetting all states. */
+/* Like find_state, but drops all states if there is no room. */
 static uint16_t find_state_or_forget(pattern *p)
 {
     uint16_t found = find_state(p);
@@ -145,7 +145,7 @@ static uint16_t advance_state(pattern *p, uint16_t from, uint8_t byte)
     advance_set(p, get_set(p, from), byte);
     const uint32_t before = p->n;
     const uint16_t to = find_state_or_forget(p);
-    if (p->n >= before) /* nothing was forgotten: `from` is still itself */
+    if (p->n >= before) /* no state was dropped: `from` is still valid */
         p->states[from].next[byte] = to;
     return to;
 }

@@ -1,5 +1,4 @@
-/* Reading a store: the best designs, or whatever is asked in SQL. Read-only throughout.
- */
+/* Read a store, always read-only: the best designs, or any SQL query. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
@@ -52,7 +51,8 @@ static halley_status summarize_store(halley_results_summary *out, sqlite3 *db,
     return n_failures == mem_failure_count() ? HALLEY_OK : error_nomem(err);
 }
 
-/* Axis columns are after id and key; then the objectives and the main results. */
+/* The columns of the axes follow id and key; then come the objectives and the main
+ * results. */
 static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *sum,
                        const halley_results_opts *o)
 {
@@ -87,7 +87,7 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
                   sum->maximize ? "DESC" : "ASC", o->top ? o->top : 10);
 }
 
-/* Five digits are enough for people; programs get all of them. */
+/* Five digits are enough for people; programs get all digits. */
 static const char *print_cell(sqlite3_stmt *q, int i, bool raw, char to[NUMBER_TEXT])
 {
     assert(i >= 0);
@@ -104,7 +104,7 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n;")] == '\0';
 }
 
-/* What a query of the user's may do: read tables, compute, and ask for columns. */
+/* What a user's query may do: read tables, compute, and list columns. */
 static int allow_reading(void *context, int action, const char *first, const char *second,
                          const char *database, const char *trigger)
 {
@@ -200,7 +200,8 @@ halley_status halley_results_query(halley_results_summary *out, const char *stor
         return HALLEY_ENOTFOUND;
     }
     TRY(database_open(&db, store, &(database_options){0}, err));
-    /* One transaction: a store that is being written is seen as it is now. */
+    /* One transaction, so that a store that is being written is read in a consistent
+     * state. */
     halley_status status = database_run(db, store, "BEGIN", "read the store", err);
     if (status == HALLEY_OK)
         status = query_store(out, db, store, opts, seen, context, err);

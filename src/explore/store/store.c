@@ -1,14 +1,17 @@
 /*
- * The store. A row's `key` is the hash of its canonical design (explore_design_key), the
- * same in every store and study. Rows also carry their design's number in the space and
- * are appended in its order, because at random places of a B-tree 0.9 million
- * rows take 3.6 times as long, and each more longer. The number, of which a resumed run
- * knows the first that is not done, thus represents the key while a study runs; the index
- * by key is made once, when all rows are there. The fingerprint is made of the results of
- * a few designs: a store written by another estimator, or with other presets, has
- * another. One process writes: it holds an flock on the file, which, unlike SQLite's own
- * locks, lets readers look at any time. A resumed store is checked in store_audit.c; what
- * makes resuming cheap is in store_state.c.
+ * The store. A row's `key` is the hash of its canonical design (explore_design_key),
+ * which is the same in every store and study. Rows also have their design's number in the
+ * space and are appended in the order of these numbers. Inserting 0.9 million rows at
+ * random places of a B-tree takes 3.6 times as long, and the cost per row grows.
+ *
+ * While a study runs, the number identifies a design instead of the key; a resumed run
+ * knows the first number that is not complete. The index by key is made once, when all
+ * rows are there. The fingerprint is computed from the results of a few designs. A store
+ * written by another estimator or with other presets has another fingerprint.
+ *
+ * Only one process writes. It holds an flock on the file, which, unlike SQLite's locks,
+ * lets others read at any time. store_audit.c checks a resumed store; store_state.c makes
+ * resuming cheap.
  */
 #include "explore/store/store.h"
 
@@ -111,7 +114,7 @@ halley_status store_set_meta_u64(explore_store *st, const char *name, uint64_t v
     return store_set_meta(st, name, text, err);
 }
 
-/* The checksum over what meta and refusal now hold. */
+/* Update the checksum over the current contents of meta and refusal. */
 halley_status store_set_sum(explore_store *st, halley_error *err)
 {
     uint64_t sum;
@@ -193,7 +196,7 @@ static halley_status check_same(explore_store *st, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The columns that this study writes, in their order, and no others. */
+/* Check that the columns are exactly those that this study writes, in their order. */
 static halley_status check_columns(explore_store *st, halley_error *err)
 {
     strbuf wanted = {0}, found = {0};
@@ -289,8 +292,8 @@ static halley_status take_lock(explore_store *st, halley_error *err)
     return HALLEY_EIO;
 }
 
-/* Does the database hold nothing at all? So it is when who made it was killed before the
- * tables were there. */
+/* True if the database is empty. This happens if its creator was killed before the tables
+ * were made. */
 static bool is_blank(explore_store *st)
 {
     sqlite3_stmt *q = NULL;
@@ -354,7 +357,7 @@ static void bind_number(sqlite3_stmt *q, int at, double value, uint64_t *sum)
     *sum = store_sum_double(*sum, value);
 }
 
-/* The values of the axes, from column `at` on; returns the column after them. */
+/* Bind the values of the axes from column `at` on; returns the column after them. */
 static int bind_axes(explore_store *st, const explore_row *row, int at, uint64_t *sum)
 {
     assert((double)row->id < st->study->size);
@@ -373,7 +376,7 @@ static int bind_axes(explore_store *st, const explore_row *row, int at, uint64_t
     return at;
 }
 
-/* How the time of a schedule was found. */
+/* How the time of a schedule was computed. */
 static const char *const time_words[2] = {"form", "walk"};
 
 static bool write_row(explore_store *st, const explore_row *row)
@@ -542,7 +545,8 @@ halley_status explore_store_settle(explore_store *store, uint64_t id,
     sqlite3_reset(q);
     assert(n <= 1 && n <= store->n_rows);
     store->n_rows -= n;
-    /* A row that a search met twice is there no more: it was settled before. */
+    /* If a search found a row twice, it is no longer there, because it was settled
+     * before. */
     return removed && (n == 0 || write_row(store, row))
                ? HALLEY_OK
                : store_error(store, "settle the store", err);
@@ -564,9 +568,9 @@ halley_status explore_store_settle_end(explore_store *store, halley_status statu
     return status;
 }
 
-/* All rows into the file itself, and back to one file, which can be read from a folder
- * that cannot be written. Somebody who reads just now may keep the log alive, which loses
- * nothing. */
+/* Move all rows into the file itself and remove the log, so that the store can be read
+ * from a read-only folder. A concurrent reader may keep the log alive; nothing is
+ * lost. */
 static halley_status leave_log(explore_store *st, halley_error *err)
 {
     static const char *const steps[] = {"PRAGMA wal_checkpoint(TRUNCATE)",
@@ -581,7 +585,7 @@ static halley_status leave_log(explore_store *st, halley_error *err)
     return HALLEY_OK;
 }
 
-/* meta `name` = value, in a transaction of its own. */
+/* Set meta `name` = value in its own transaction. */
 static halley_status commit_meta(explore_store *st, const char *name, uint64_t value,
                                  halley_error *err)
 {
@@ -607,9 +611,9 @@ static bool has_index(explore_store *st)
     return has;
 }
 
-/* The index takes a second per million rows and cannot be continued. After a
- * run that was killed while it made one, the next run does without. So an answer is given
- * however short the runs are. The run after that tries again. */
+/* Making the index takes a second per million rows and cannot be resumed. If a run is
+ * killed while it makes the index, the next run skips it, and the run after that tries
+ * again. So a result is reached however short the runs are. */
 static halley_status make_index(explore_store *st, halley_error *err)
 {
     if (has_index(st))

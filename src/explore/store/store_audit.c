@@ -1,26 +1,26 @@
 /*
- * Is every row of a resumed store as it was written?
+ * Check that every row of a resumed store is as it was written.
  *
- * Reading all rows of a large store takes longer than some runs are given: a queue that
- * ends them after half a second would never get beyond it. A run therefore goes on after
- * checks whose cost does not depend on the number of rows (store_audit_begin), from the
- * state that was stored with the last wave (store_state.c). All rows are checked later,
- * but before anything is answered. Rows that were there are read during the evaluation,
- * once it has lasted for a second; the rest is read when it ends. Until then rows are
- * only added, none is replaced, so that nothing hides what is damaged.
+ * Reading all rows of a large store may take longer than a run is allowed to take. A
+ * batch queue that ends runs after half a second would never get past it. So a run
+ * continues after checks whose cost does not depend on the number of rows
+ * (store_audit_begin), from the state that was stored with the last wave (store_state.c).
+ * All rows are checked later, but before anything is reported. Existing rows are read
+ * during the evaluation, once it has lasted for a second; the rest is read when it ends.
+ * Until then rows are only added and none is replaced, so that no damage is overwritten.
  *
- * The check, too, goes on where a killed one was. When all rows are in the file itself
- * (the log is empty) and none is written any more, `meta` records how far the check came.
- * It does so in the log, with the identity of the file: inode, size, and the times of its
- * last change. The kernel sets the latter, so a file that has the same identity holds the
- * rows that were checked; in any other file the check starts anew. A record is made only
- * when the file is older than the clock's tick, as a change within one tick would not
- * show.
+ * The check, too, continues where a killed one stopped. When all rows are in the file
+ * itself (the log is empty) and no more are written, `meta` records the progress of the
+ * check. The record is in the log, with the identity of the file: inode, size, and the
+ * times of its last change. The kernel sets these times, so a file with the same identity
+ * holds the rows that were checked. For any other file the check starts again. A record
+ * is made only if the file is older than the clock's tick, because a change within one
+ * tick would not be visible.
  *
- * PRAGMA quick_check cannot be continued, so it comes last where rows are read next to
- * the evaluation, and first where they are not. Where it was begun and killed, every row
- * is looked up by its number instead, which finds pages that contradict each other in
- * whatever can be read from the table.
+ * PRAGMA quick_check cannot be resumed. It comes last if rows are read during the
+ * evaluation, and first otherwise. If it was started and killed, every row is looked up
+ * by its number instead. This finds inconsistent pages in everything that can be read
+ * from the table.
  */
 #include "base/clock.h"
 #include "base/hash.h"
@@ -32,13 +32,15 @@
 #include <time.h>
 
 enum {
-    ROWS_AT_END = 64,         /* that are checked before the first is added */
-    ROWS_BETWEEN_LOOKS = 256, /* at the clock and at the watch */
-    MANY_ROWS = 100000        /* checks of fewer are not worth a record */
+    ROWS_AT_END = 64,         /* rows at the end that are checked before the first is
+                                 added */
+    ROWS_BETWEEN_LOOKS = 256, /* between checks of the clock and of the watch */
+    MANY_ROWS = 100000        /* a check of fewer is not worth a record */
 };
 static const double begin_after_s = 1, record_every_s = 0.1, tick_s = 0.02;
 
-/* A run on a busy machine has not had a second yet when a second has passed. */
+/* CPU time: on a busy machine a run may have used less than a second when a second has
+ * passed. */
 static double clock_cpu_s(void)
 {
     struct timespec t;
@@ -46,7 +48,7 @@ static double clock_cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The last rows, where new ones are added, and the largest number. */
+/* Check the last rows, where new ones are added, and the largest number. */
 static halley_status check_end(explore_store *st, halley_error *err)
 {
     sqlite3_stmt *q = NULL;
@@ -87,8 +89,8 @@ halley_status store_audit_begin(explore_store *st, halley_error *err)
     assert(!st->audit.is_needed);
     st->audit =
         (store_audit){.is_needed = true, .n_rows = st->n_rows, .opened_s = clock_s()};
-    /* A run frees no pages before it settles designs. Where some are free they will be
-     * overwritten, so they must be. */
+    /* A run frees no pages before it settles designs. Free pages will be overwritten, so
+     * they must be sound. */
     if (read_pragma(st, "PRAGMA freelist_count") != 0) {
         TRY(store_check_pages(st->db, st->path, err));
         st->audit.has_pages = true;
@@ -96,7 +98,7 @@ halley_status store_audit_begin(explore_store *st, halley_error *err)
     return check_end(st, err);
 }
 
-/* Inode, size and times of the file, as one number; 0: they say nothing. */
+/* Inode, size and times of the file, as one number; 0: they do not identify it. */
 static uint64_t identify_file(const explore_store *st)
 {
     struct stat info;
@@ -111,7 +113,7 @@ static uint64_t identify_file(const explore_store *st)
     return sum == 0 ? 1 : sum;
 }
 
-/* Until a change of the file would get another time. */
+/* Wait until a change of the file would get another time. */
 static void await_tick(const explore_store *st)
 {
     struct stat info;
@@ -134,7 +136,7 @@ static halley_status record_audit(explore_store *st, halley_error *err)
     if (!a->is_recordable)
         return HALLEY_OK;
     await_tick(st);
-    if (identify_file(st) != a->identity) { /* somebody changed it just now */
+    if (identify_file(st) != a->identity) { /* another process has just changed it */
         a->is_recordable = false;
         return HALLEY_OK;
     }
@@ -149,12 +151,13 @@ static halley_status record_audit(explore_store *st, halley_error *err)
         status = store_run(st, "COMMIT", "check the store", err);
     if (status != HALLEY_OK)
         sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
-    /* When the run is cancelled the log stays, as the file would change. */
+    /* If the run is cancelled the log stays, because removing it would change the
+     * file. */
     sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return status;
 }
 
-/* What an earlier process found in the file as it is now. */
+/* Read what an earlier process recorded about the file in its current state. */
 static bool recall_audit(explore_store *st)
 {
     store_audit *a = &st->audit;
@@ -173,7 +176,7 @@ static bool recall_audit(explore_store *st)
     a->has_pages = has_pages != 0;
     a->is_slow = !a->has_pages;
     a->is_done = is_done != 0;
-    /* Rows that were checked quickly count only if the pages were. */
+    /* Rows that were checked quickly count only if the pages were checked. */
     if (a->has_pages || is_slow) {
         a->next = next;
         a->n_seen = n_seen;
@@ -181,7 +184,7 @@ static bool recall_audit(explore_store *st)
     return true;
 }
 
-/* Everything is evaluated: from now on the file changes no more, but for its log. */
+/* Everything is evaluated: from now on only the log changes, not the file. */
 static halley_status freeze_file(explore_store *st, halley_error *err)
 {
     store_audit *a = &st->audit;
@@ -191,7 +194,8 @@ static halley_status freeze_file(explore_store *st, halley_error *err)
     const int code =
         sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     a->identity = code == SQLITE_OK ? identify_file(st) : 0;
-    a->is_recordable = a->identity != 0; /* else somebody reads an older state of it */
+    a->is_recordable = a->identity != 0; /* else a reader still uses an older state of
+                                            it */
     return record_audit(st, err); /* the check of pages begins, and may be killed */
 }
 
@@ -226,7 +230,8 @@ static halley_status check_row(explore_store *st, const row_walk *walk, halley_e
     return HALLEY_OK;
 }
 
-/* Rows up to number `last`, for that many seconds. *at_end: that was the last. */
+/* Check rows up to number `last`, for that many seconds. *at_end: the last row was
+ * reached. */
 static halley_status check_rows(bool *at_end, explore_store *st, uint64_t last,
                                 double most_s, const watcher *look, halley_error *err)
 {

@@ -1,4 +1,4 @@
-/* explore/store/store_check.c - checksums of a store, and what a store must be. */
+/* explore/store/store_check.c - checksums of a store, and the checks of its format. */
 #include "explore/store/store_check.h"
 
 #include "base/array.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In place of a value that is absent. */
+/* Replaces a value that is absent. */
 static const uint64_t null_mark = UINT64_C(0x9e3779b97f4a7c15);
 
 uint64_t store_sum_u64(uint64_t sum, uint64_t value)
@@ -99,7 +99,7 @@ void store_meta(sqlite3 *db, char *to, size_t size, const char *name)
     if (code == SQLITE_ROW)
         snprintf(to, size, "%s", database_text(q, 0));
     if (code == SQLITE_NOMEM)
-        mem_failure_note(); /* what is missing is not what the store says */
+        mem_failure_note(); /* missing data must not be read as the store's content */
     sqlite3_finalize(q);
 }
 
@@ -173,7 +173,7 @@ static halley_status check_format(sqlite3 *db, const char *path, halley_error *e
     return HALLEY_EINVAL;
 }
 
-/* designs that were refused, by reason; false when a row is no row of ours */
+/* The number of refused designs, over all reasons; false if a row is not valid. */
 static bool sum_refused(uint64_t *out, sqlite3 *db)
 {
     sqlite3_stmt *q = NULL;

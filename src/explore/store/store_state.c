@@ -1,8 +1,8 @@
 /*
- * The state of a run in its store: what explore/state.h makes of the best rows, the front
- * and the sums by axis. It is written with each wave, in parts of one size, of which only
- * those are written that have changed. Parts are never removed: no page of the file
- * becomes free while a run goes on.
+ * The state of a run in its store: the best rows, the front and the sums by axis, as
+ * bytes from explore/state.h. It is written with each wave in parts of equal size; only
+ * parts that have changed are written. Parts are never removed, so no page of the file
+ * becomes free while a run continues.
  */
 #include "base/hash.h"
 #include "explore/store/store_inside.h"

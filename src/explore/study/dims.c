@@ -55,7 +55,7 @@ bool explore_dims_join(explore_dims *out, explore_dims a, explore_dims b)
     return true;
 }
 
-/* The kind of unit that measures this; UNITS_N_KINDS: none has a name. */
+/* The kind of unit with these dimensions; UNITS_N_KINDS: none has a name. */
 static units_kind find_kind(explore_dims a)
 {
     explore_dims same;

@@ -1,7 +1,7 @@
 /*
- * Expressions by precedence climbing without recursion: Dijkstra's shunting yard turns
- * the text into steps in reverse Polish order; a stack of fixed depth runs them. Both
- * depths are limited when the text is read, so running cannot overflow.
+ * Expressions without recursion. Dijkstra's shunting yard turns the text into steps in
+ * reverse Polish order, and a stack of fixed depth runs them. Both depths are limited
+ * when the text is read, so running cannot overflow.
  */
 #include "explore/study/expr.h"
 
@@ -21,7 +21,7 @@ typedef enum op_code {
     OP_NUMBER,
     OP_PARAM,
     OP_RESULT,
-    OP_WORD, /* a name that only a comparison can give a meaning; never run */
+    OP_WORD, /* a name that only a comparison can resolve; never run */
     OP_OPEN,
     OP_OR,
     OP_AND,
@@ -52,7 +52,7 @@ typedef enum op_code {
 typedef struct op_row {
     const char *text;
     op_code op;
-    int level; /* binds tighter when greater */
+    int level; /* higher levels bind tighter */
     int arity;
 } op_row;
 
@@ -75,14 +75,15 @@ static const op_row opening = {"(", OP_OPEN, 0, 0};
 typedef struct compiler {
     str text;
     size_t at;
-    bool wants_value; /* an operand comes next, not an operator */
+    bool wants_value; /* an operand must come next, not an operator */
     const op_row *pending[MOST_DEPTH];
     size_t n_pending;
     expr_step steps[MOST_STEPS];
     str names[MOST_STEPS]; /* of OP_WORD steps */
     uint32_t n;
-    int depth;                         /* values on the stack when run so far */
-    explore_dims dims[MOST_DEPTH + 1]; /* what each of them measures */
+    int depth;                         /* number of values on the stack at this point
+                                          of a run */
+    explore_dims dims[MOST_DEPTH + 1]; /* dimension of each of them */
     bool uses_results;
     halley_error *err;
 } compiler;
@@ -103,7 +104,7 @@ static halley_status push_step(compiler *c, expr_step step, explore_dims dims)
     return HALLEY_OK;
 }
 
-/* plan.recompute == full: the word is one of the parameter's names. */
+/* Resolve plan.recompute == full: the word must be one of the parameter's names. */
 static bool resolve_word(compiler *c)
 {
     if (c->n < 2)
@@ -149,7 +150,7 @@ static halley_status refuse_units(const compiler *c, const op_row *row)
                      STR_ARG(c->text), row->text, a, b);
 }
 
-/* An exponent that is written as a number. */
+/* The dimension of a power; the exponent must be written as a number. */
 static explore_dims raise_dims(const compiler *c)
 {
     const expr_step *exponent = &c->steps[c->n - 1];
@@ -158,8 +159,8 @@ static explore_dims raise_dims(const compiler *c)
                : explore_dims_any;
 }
 
-/* What the result of an operator measures; two things that are compared or added must
- * measure the same. */
+/* The dimension of an operator's result; operands that are compared or added must have
+ * the same. */
 static halley_status find_dims(const compiler *c, const op_row *row, explore_dims *out)
 {
     assert(row != NULL && out != NULL);
@@ -232,7 +233,7 @@ static halley_status push_operator(compiler *c, const op_row *row)
     return HALLEY_OK;
 }
 
-/* Operators back to the parenthesis; `comma` keeps it open. */
+/* Pop operators back to the parenthesis; `comma` keeps it open. */
 static halley_status unwind_operators(compiler *c, bool comma)
 {
     while (c->n_pending && c->pending[c->n_pending - 1]->op != OP_OPEN) {
@@ -260,7 +261,7 @@ static void skip_space(compiler *c)
         c->at++;
 }
 
-/* A unit after a number: letters, perhaps "/" and letters: "GB/s". */
+/* Read a number and its unit, which may contain one "/": "GB/s". */
 static halley_status read_number(compiler *c)
 {
     const size_t from = c->at;
@@ -299,7 +300,7 @@ static bool in_name(char ch)
     return isalnum((unsigned char)ch) || ch == '_' || ch == '.';
 }
 
-/* A dash belongs to the name when letters stand on both sides: "step-time". */
+/* A dash between two alphabetic characters belongs to the name: "step-time". */
 static str read_name(compiler *c)
 {
     const size_t from = c->at;
@@ -509,7 +510,7 @@ bool explore_expr_eval(double *out, const explore_expr *expr,
 {
     assert(expr->n > 0);
     assert(metrics != NULL || !expr->uses_results);
-    double stack[MOST_DEPTH + 1] = {0}; /* what nothing is worth */
+    double stack[MOST_DEPTH + 1] = {0}; /* zeroed, so that no value is undefined */
     uint32_t n = 0;
     for (uint32_t i = 0; i < expr->n; i++) {
         const expr_step *s = &expr->steps[i];

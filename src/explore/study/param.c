@@ -211,7 +211,7 @@ static const explore_param params[] = {
 };
 enum { N_PARAMS = sizeof params / sizeof *params };
 
-/* Paths of older studies, which are still read. */
+/* Old paths that are still read. */
 static const char *const renamed[][2] = {
     {"cluster.per-node", "cluster.nodes.npus"},
     {"cluster.up", "cluster.nodes.up"},
@@ -242,7 +242,7 @@ bool explore_param_scales(const explore_param *param)
            param->offset == AT(model.heads);
 }
 
-/* "cluster.npu.memory.cxl.bandwidth" against "cluster.npu.memory.TIER.bandwidth". */
+/* Match "cluster.npu.memory.cxl.bandwidth" with "cluster.npu.memory.TIER.bandwidth". */
 static bool match_tier(explore_ref *out, const explore_param *p, str path)
 {
     assert(p->path != NULL);
@@ -340,7 +340,7 @@ static halley_tier *find_tier(explore_design *d, const char *name)
     return NULL;
 }
 
-/* A tier that is not there is added after the others, one per NPU. */
+/* A tier that does not exist is added after the others, one per NPU. */
 static void set_tier(explore_design *d, const explore_ref *ref, double number)
 {
     assert(ref->param->kind == PARAM_TIER);
@@ -371,7 +371,7 @@ static void set_peak(explore_design *d, double number)
     npu->gemm_fp8_cast.load_Bps *= factor;
 }
 
-/* A value of the cluster's file; both texts live as long as the study. */
+/* Set a value of the cluster's file; both texts live as long as the study. */
 static void set_edit(explore_design *d, const char *path, const char *text)
 {
     uint32_t i = 0;
@@ -425,7 +425,8 @@ static bool is_flag(const explore_param *p)
            p->names == kernels;
 }
 
-/* What followed from width and heads in the loaded model goes on following from them. */
+/* Values that followed from width and heads in the loaded model continue to follow from
+ * them. */
 static void follow_shape(halley_model *m, const explore_param *p, uint32_t to)
 {
     const bool derived = m->heads && m->head_dim == m->hidden / m->heads;
@@ -476,7 +477,7 @@ void explore_set(explore_design *design, const explore_ref *ref,
     }
 }
 
-/* NaN where the study does not set it, or its value is no plain number. */
+/* NaN if the study does not set it, or if its value is no plain number. */
 static double get_edit(const explore_design *d, const char *path)
 {
     double number;

@@ -1,8 +1,8 @@
 /*
- * explore/study/param.h - every parameter of model, plan, cluster and stack by its path,
- * and how to read and set it in a design.
+ * explore/study/param.h - all parameters of model, plan, cluster and stack by path, and
+ * functions to read and set them in a design.
  *
- * To add a parameter: one row in the table of param.c.
+ * To add a parameter, add one row to the table of param.c.
  */
 #ifndef EXPLORE_PARAM_H
 #define EXPLORE_PARAM_H
@@ -17,14 +17,14 @@
 
 enum { EXPLORE_MAX_EDITS = 8 };
 
-/* All that the estimator needs to know. */
+/* Everything that the estimator needs. */
 typedef struct explore_design {
     halley_model model;     /* its operators, if any, are lent */
     halley_cluster cluster; /* a shallow copy: its arena belongs to the loaded one */
     halley_stack stack;
     halley_plan plan;
-    uint32_t n_npus; /* 0 = what the plan uses */
-    /* Values of the cluster's file that its network is made from (explore/network.h). */
+    uint32_t n_npus; /* 0 = as many as the plan uses */
+    /* Values of the cluster's file that define its network (explore/network.h). */
     hw_edit edits[EXPLORE_MAX_EDITS];
     uint32_t n_edits;
 } explore_design;
@@ -48,12 +48,12 @@ typedef enum param_kind {
     PARAM_BOOL,
     PARAM_ENUM,    /* stored as an int-sized enum or uint32_t */
     PARAM_OFFLOAD, /* a set of memory classes, "optimizer+gradients" */
-    PARAM_PEAK, /* all types and the cores' feeding proportionally; the value is bf16's */
+    PARAM_PEAK, /* scales all types and the load rate of the cores; the value is bf16's */
     PARAM_NETWORK,  /* bandwidth between nodes */
     PARAM_TIER,     /* of the memory tier the path names */
     PARAM_CONSTANT, /* of the stack */
     PARAM_EDIT,     /* any key of the cluster's network, by its path in the file */
-    /* whole things, by preset or file; they are set before all others */
+    /* whole objects, by preset or file; they are set before all others */
     PARAM_MODEL,
     PARAM_CLUSTER,
     PARAM_NPU,
@@ -72,7 +72,7 @@ typedef struct explore_param {
     const char *doc;
 } explore_param;
 
-/* A parameter, with the tier or constant its path names. */
+/* A parameter, with the tier or constant that its path names. */
 typedef struct explore_ref {
     const explore_param *param;
     uint32_t constant;
@@ -82,24 +82,25 @@ typedef struct explore_ref {
 
 typedef struct explore_value {
     double number;      /* base unit; index of an enum's name; 0 or 1 */
-    const void *object; /* lent, of a whole thing */
+    const void *object; /* lent, for a whole object */
     uint32_t n_npus;    /* of a cluster NAME:N; 0 = not given */
     const char *text;   /* as shown */
 } explore_value;
 
-/* False when no parameter has that path; then *nearest is one or NULL. */
+/* False if no parameter has that path; *nearest is then the nearest one or NULL. */
 bool explore_ref_find(explore_ref *out, str path, const char **nearest);
 bool explore_param_whole(const explore_param *param);
-/* Does setting it scale what is there, so that the way to a value would show in it? */
+/* True if setting it scales existing values, so that the result would depend on earlier
+ * values. */
 bool explore_param_scales(const explore_param *param);
 
-/* Read a value of this parameter. Presets are loaded into `memory`, whose cleaner the
- * study owns: loaded models are appended to *models. */
+/* Context for reading values. Presets are loaded into `memory`, which the study frees.
+ * Loaded models are appended to *models. */
 typedef struct explore_loader {
     arena *memory;
     const conf_file *file;
     halley_model *
-        *models; /* with operators of their own, to finish; NULL-terminated list */
+        *models; /* with operators of their own, to free; NULL-terminated list */
     uint32_t n_models, cap_models;
     ARRAY(halley_cluster *) clusters; /* to free */
 } explore_loader;
@@ -109,16 +110,16 @@ halley_status explore_value_read(explore_value *out, explore_loader *loader,
 /* A number as a value of this parameter, with its text; false when out of memory. */
 bool explore_value_number(explore_value *out, arena *memory, const explore_ref *ref,
                           double number);
-/* Is the number in range (and whole, where it must be)? */
+/* True if the number is in range (and whole, if required). */
 bool explore_number_fits(const explore_ref *ref, double number);
 
 void explore_set(explore_design *design, const explore_ref *ref,
                  const explore_value *value);
-/* NaN for whole things and tiers that are not there. */
+/* NaN for whole objects and tiers that do not exist. */
 double explore_get(const explore_design *design, const explore_ref *ref);
-/* Hash of the canonical design: every parameter in the order of the table, memory tiers
- * and constants of the stack, and the names of the whole things they came from. The same
- * in every study, however the design was written there. */
+/* Hash of the canonical design: every parameter in the order of the table, memory tiers,
+ * constants of the stack, and the names of the whole objects. It is the same in every
+ * study, however the design was written. */
 uint64_t explore_design_key(const explore_design *design);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Study files. Each part of the file is a row of one schema table. What varies is read
- * by study_axis.c, what is fixed by study_fixed.c, and the plan by study_plan.c. The
- * search is read by study_search.c, and what is asked by study_question.c and expr.c.
+ * Read study files. Each part of the file is a row of one schema table. Axes are read in
+ * study_axis.c, fixed values in study_fixed.c, the plan in study_plan.c, and the search
+ * in study_search.c. Questions are read in study_question.c, and expressions in expr.c.
  */
 #include "explore/study/study.h"
 
@@ -251,7 +251,7 @@ static bool gives_capacity(const explore_ref *ref, const char *tier)
            strcmp(ref->tier, tier) == 0;
 }
 
-/* Is there, or comes about, a tier of that name somewhere in the space? */
+/* True if a tier of that name exists, or is added, somewhere in the space. */
 static bool tier_exists(const halley_study *s, const char *tier)
 {
     assert(tier[0] != '\0');
@@ -273,7 +273,7 @@ static bool tier_exists(const halley_study *s, const char *tier)
     return any;
 }
 
-/* A bandwidth for a memory that is nowhere would change nothing, silently. */
+/* Refuse a bandwidth for a memory that no design has: it would have no effect. */
 static halley_status check_tier(const halley_study *s, const explore_ref *ref,
                                 halley_error *err)
 {
@@ -319,7 +319,7 @@ static halley_status read_headroom(halley_study *s, double headroom, halley_erro
     return HALLEY_OK;
 }
 
-/* Keys of the cluster's network that a design sets. */
+/* Check the keys of the cluster's network that a design sets. */
 static halley_status check_edits(const halley_study *s, halley_error *err)
 {
     uint32_t n = 1; /* cluster.network as a whole */

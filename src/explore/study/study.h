@@ -1,4 +1,4 @@
-/* explore/study/study.h - a study as the explorer holds it. */
+/* explore/study/study.h - the explorer's representation of a study. */
 #ifndef EXPLORE_STUDY_H
 #define EXPLORE_STUDY_H
 
@@ -8,13 +8,13 @@
 
 /* An axis of the space: one parameter, or several that vary together. */
 typedef struct explore_axis {
-    halley_axis seen; /* what the public header shows */
+    halley_axis seen; /* the part that the public header exposes */
     uint32_t n_refs;
     explore_ref *refs;
-    explore_value *values;  /* of value i: n_refs of them; text NULL = left as it was */
+    explore_value *values;  /* n_refs for each value i; text NULL = not changed */
     bool whole;             /* sets a whole model, cluster, NPU, link or stack */
-    bool resets;            /* another value cannot be set over this one: see worker.c */
-    const conf_node *later; /* its values are found when all others are known */
+    bool resets;            /* its values cannot overwrite each other: see worker.c */
+    const conf_node *later; /* its values are computed when all others are known */
 } explore_axis;
 
 /* A value that does not vary. */
@@ -31,7 +31,7 @@ typedef struct explore_derived {
 
 typedef struct explore_goal {
     halley_objective seen;
-    explore_expr expr; /* when it is no plain metric */
+    explore_expr expr; /* if it is no plain metric */
 } explore_goal;
 
 typedef enum explore_method {
@@ -44,12 +44,12 @@ typedef enum explore_method {
 
 typedef struct explore_search {
     explore_method method;
-    uint64_t samples;    /* designs to look at; 0 = 10000 */
+    uint64_t samples;    /* designs to evaluate; 0 = 10000 */
     uint32_t population; /* 0 = 64 */
     uint64_t seed;
 } explore_search;
 
-/* How much of `ref` until design `of` beats design `beats`? */
+/* At which value of `ref` does design `of` beat design `beats`? */
 typedef struct explore_question {
     explore_ref ref;
     double from, to;
@@ -71,15 +71,15 @@ struct halley_study {
     explore_loader loader;
     const char *name, *text, *description, *baseline_text;
     uint64_t hash;       /* of the text */
-    explore_design base; /* every fixed value set */
+    explore_design base; /* the design with every fixed value set */
     uint32_t n_fixed, n_axes, n_derived, n_where, n_goals, n_baseline, n_questions;
     explore_fixed fixed[EXPLORE_MAX_FIXED];
-    explore_axis axes[HALLEY_MAX_AXES]; /* slowest first: whole things, others, inner */
+    explore_axis axes[HALLEY_MAX_AXES]; /* slowest first: whole objects, others, inner */
     uint32_t n_outer;                   /* axes before those of `plan: best` */
     uint64_t inner_size; /* plans tried for each outer design; 1 without `plan: best` */
     double size;         /* of the whole space */
     bool has_fill, fits, has_baseline, best_plan;
-    explore_ref fill; /* the degree that takes what remains of the NPUs */
+    explore_ref fill; /* the degree that takes the remaining NPUs */
     explore_derived derived[EXPLORE_MAX_DERIVED];
     explore_expr where[EXPLORE_MAX_WHERE];
     explore_goal goals[HALLEY_MAX_OBJECTIVES];
@@ -87,7 +87,7 @@ struct halley_study {
     explore_question questions[EXPLORE_MAX_QUESTIONS];
     explore_search search;
     uint32_t verify;
-    explore_networks *networks; /* that designs have been given; filled while it runs */
+    explore_networks *networks; /* cache of networks, filled while the study runs */
     double headroom;            /* share of memory that must stay free */
     double tokens;              /* of a training run, for days and cost */
     uint64_t given; /* keys of the plan that the study states or varies, 1 << key */
@@ -100,16 +100,17 @@ extern const size_t explore_n_range_fields;
 /* study_axis.c: one entry of `vary:`, or one of the axes of `plan: best`. */
 halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
                                 bool inner, halley_error *err);
-/* The axes whose values depend on others; then the order and the size of the space. */
+/* Compute the axes whose values depend on others; then the order and the size of the
+ * space. */
 halley_status explore_axes_finish(halley_study *s, halley_error *err);
 
 /* study_fixed.c: {tp: 8, memory: {cxl: {bandwidth: 1 TB/s}}} under `prefix`, as a list of
- * values; "fill" and "= ..." go to the study. */
+ * values; "fill" and "= ..." are stored in the study. */
 halley_status explore_fixed_read(explore_fixed *out, uint32_t *n, halley_study *s,
                                  const char *prefix, const conf_node *map,
                                  halley_error *err);
 /* study_question.c: {plan.tp: 64, system: GPU}: parameters, or the name of a row of tied
- * ones. */
+ * parameters. */
 halley_status explore_design_read(explore_fixed *out, uint32_t *n, halley_study *s,
                                   const conf_node *map, halley_error *err);
 /* The same as words: "plan.tp 64, system small". */
@@ -128,10 +129,10 @@ extern const conf_field explore_search_fields[];
 extern const size_t explore_n_search_fields;
 
 /* study_plan.c: `plan: best`, `plan: {best: {tp: [1, 8], ...}, zero: 1}`, or a fixed
- * plan. *best is the node that says what is searched; NULL: nothing is. */
+ * plan. *best is the node that defines the search; NULL: nothing is searched. */
 halley_status explore_plan_read(halley_study *s, const conf_node **best,
                                 const conf_node *plan, halley_error *err);
-/* Does the study fix, fill or vary that parameter? */
+/* True if the study fixes, fills or varies that parameter. */
 bool explore_plan_gives(const halley_study *s, const char *path);
 /* The axes of the plans that are searched. */
 halley_status explore_best_read(halley_study *s, const conf_node *best,

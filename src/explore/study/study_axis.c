@@ -1,6 +1,6 @@
 /*
- * Axes: lists, ranges, divisors, powers of two, presets, tied rows. Values that follow
- * from other parameters (powers of two up to the NPUs, divisors of the layers) are made
+ * Axes: lists, ranges, divisors, powers of two, presets, tied rows. Values that depend on
+ * other parameters (powers of two up to the NPUs, divisors of the layers) are computed
  * when all other axes are known.
  */
 #include "base/array.h"
@@ -120,7 +120,7 @@ static halley_status from_numbers(explore_axis *a, halley_study *s, const number
     return HALLEY_OK;
 }
 
-/* By text and number, then by place; numbers of values that have none are NaN. */
+/* Compare by text and number, then by place; values without a number have NaN. */
 static int compare_values(const void *x, const void *y, void *values)
 {
     const explore_value *const all = values;
@@ -133,7 +133,7 @@ static int compare_values(const void *x, const void *y, void *values)
     return i < j ? -1 : i > j;
 }
 
-/* No value may be there twice; the first that is names itself. Sorted, equal values are
+/* Refuse duplicate values; the error names the first. In sorted order, equal values are
  * neighbours. */
 static halley_status refuse_twice(const explore_axis *a, halley_study *s,
                                   const conf_node *node, halley_error *err)
@@ -176,7 +176,7 @@ static halley_status read_list(explore_axis *a, halley_study *s, const conf_node
     return HALLEY_OK;
 }
 
-/* All presets of a kind, or all names of an enumeration. */
+/* Read all presets of a kind, or all names of an enumeration. */
 static halley_status read_all(explore_axis *a, halley_study *s, const conf_node *node,
                               halley_error *err)
 {
@@ -214,7 +214,7 @@ static halley_status read_all(explore_axis *a, halley_study *s, const conf_node 
     return HALLEY_OK;
 }
 
-/* Must a change of this axis set everything anew? */
+/* True if a change of this axis must set the whole design again. */
 static bool resets_design(const explore_axis *a)
 {
     bool yes = a->whole;
@@ -319,7 +319,7 @@ static halley_status read_axis_bound(double *out, halley_study *s, const explore
     return HALLEY_OK;
 }
 
-/* Powers leave dust in the last digits: 1024000000000.0002. */
+/* Powers have rounding errors in the last digits: 1024000000000.0002. */
 static double twelve_digits(double x)
 {
     char text[40];
@@ -347,7 +347,7 @@ static halley_status add_spaced(numbers *to, double from, double last, uint32_t 
     return HALLEY_OK;
 }
 
-/* Values a parameter takes: its fixed one and those of its axes. */
+/* The values of a parameter: its fixed one and those of its axes. */
 static bool values_of(numbers *to, const halley_study *s, const char *path)
 {
     explore_ref ref;
@@ -377,7 +377,7 @@ static bool values_of(numbers *to, const halley_study *s, const char *path)
     return true;
 }
 
-/* What a degree divides, or may reach, by nature. */
+/* The parameter that a degree must divide, or that limits it. */
 static const char *nature_of(const explore_param *p, bool divisors)
 {
     static const char *const rows[][3] = {
@@ -421,7 +421,7 @@ static bool add_powers(numbers *to, double most)
     return true;
 }
 
-/* Sorted, each once, within bounds. */
+/* Sort, remove duplicates, and keep values within bounds. */
 static void tidy_numbers(numbers *list, double from, double to)
 {
     size_t n = 0;
@@ -535,7 +535,7 @@ static halley_status read_map(explore_axis *a, halley_study *s, const conf_node 
     return status;
 }
 
-/* The words that mean many values. */
+/* Read a word that means many values. */
 static halley_status read_word(explore_axis *a, halley_study *s, const conf_node *node,
                                halley_error *err)
 {
@@ -572,7 +572,8 @@ static bool needs_others(const conf_node *node)
                        str_eq(scale->text, STR("powers-of-two")))));
 }
 
-/* The text after = of a value that follows from another one; empty: it is none. */
+/* The text after = of a value that depends on another one; empty if it is no such
+ * value. */
 static str get_source(const conf_node *node)
 {
     if (node->kind == CONF_LIST && node->n == 1)
@@ -582,7 +583,7 @@ static str get_source(const conf_node *node)
     return str_trim((str){node->text.at + 1, node->text.n - 1});
 }
 
-/* tp from pp, and pp from tp. */
+/* Refuse cycles such as tp from pp, and pp from tp. */
 static halley_status refuse_circle(const halley_study *s, str key, const conf_node *node,
                                    halley_error *err)
 {
@@ -596,7 +597,8 @@ static halley_status refuse_circle(const halley_study *s, str key, const conf_no
     return HALLEY_OK;
 }
 
-/* cluster.network: [{topology: ...}, ...]: whole networks, no rows of tied parameters. */
+/* True for cluster.network: [{topology: ...}, ...], which lists whole networks, not rows
+ * of tied parameters. */
 static bool is_network_list(str key, const conf_node *list)
 {
     return str_eq(key, STR("cluster.network")) &&
@@ -637,7 +639,7 @@ halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
                                   : read_word(a, s, node, err);
 }
 
-/* Whole things first, then the rest, inner axes last; otherwise as written. */
+/* Whole objects first, then the rest, inner axes last; otherwise in file order. */
 static int rank_of(const explore_axis *a)
 {
     return a->seen.inner ? 2 : a->whole ? 0 : 1;

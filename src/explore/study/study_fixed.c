@@ -1,6 +1,6 @@
 /*
- * Values that do not vary, and the places where they stand: `model:`, `cluster:`,
- * `plan:`, `stack:`, `set:`, `baseline:`. Nested maps are the same as dotted paths.
+ * Values that do not vary, in `model:`, `cluster:`, `plan:`, `stack:`, `set:` and
+ * `baseline:`. Nested maps are the same as dotted paths.
  */
 #include "explore/study/study.h"
 #include "halley/plan_keys.h"
@@ -11,7 +11,7 @@
 
 enum { PATH_SIZE = 160, MOST_NESTED = 16 };
 
-/* Other spellings of a path, as plan files write them. */
+/* Other spellings of a path, as in plan files. */
 static const char *const aliases[][2] = {
     {"plan.pp.degree", "plan.pp"},
     {"plan.pp.schedule", "plan.schedule"},
@@ -21,7 +21,7 @@ static const char *const aliases[][2] = {
     {"cluster.network.fabric", "cluster.network"},
 };
 
-/* Words of training programs for keys of plans: "plan.tensor" means tp. */
+/* Other training programs' words for keys of plans: "plan.tensor" means tp. */
 static const char *find_by_word(str path)
 {
     char word[64];

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The plans `plan: best` tries, where the study says nothing else. */
+/* The plans that `plan: best` tries by default. */
 static const char *const best_axes[][2] = {
     {"plan.tp", "powers-of-two"},
     {"plan.pp", "divisors"},

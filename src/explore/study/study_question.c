@@ -1,5 +1,5 @@
 /*
- * explore/study/study_question.c - `break-even:`, from which value of a parameter on one
+ * explore/study/study_question.c - `break-even:`, the value of a parameter from which one
  * design beats another, and the designs that such a question names.
  */
 #include "explore/study/study.h"

@@ -1,4 +1,4 @@
-/* explore/study/study_search.c - `search:`, how a space is searched. */
+/* explore/study/study_search.c - `search:`, the search method of a space. */
 #include "explore/study/study.h"
 
 #include <stddef.h>

@@ -176,7 +176,7 @@ static halley_status read_whole(explore_value *out, explore_loader *l,
     return status;
 }
 
-/* A value of the cluster's file, as it would stand there. */
+/* Read a value of the cluster's file, in the form that it has there. */
 static halley_status read_edit(explore_value *out, explore_loader *l,
                                const conf_node *node, halley_error *err)
 {

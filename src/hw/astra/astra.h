@@ -1,4 +1,4 @@
-/* hw/astra/astra.h - the pieces of the reader of ASTRA-sim's files; for this folder. */
+/* hw/astra/astra.h - the parts of the reader of ASTRA-sim's files; for this folder. */
 #ifndef HW_ASTRA_ASTRA_H
 #define HW_ASTRA_ASTRA_H
 
@@ -11,20 +11,20 @@ halley_status astra_read_system(halley_cluster *c, const halley_astra_files *fil
 halley_status astra_read_memory(halley_cluster *c, const char *path, halley_error *err);
 halley_status astra_read_groups(halley_cluster *c, const char *path, halley_error *err);
 
-/* The same from files that are read already. */
+/* The same from files that were already read. */
 halley_status astra_network_from(halley_cluster *c, const conf_file *file,
                                  halley_error *err);
 halley_status astra_system_from(halley_cluster *c, const conf_file *file,
                                 const halley_astra_files *files, halley_error *err);
 halley_status astra_memory_from(halley_cluster *c, const conf_file *file,
                                 halley_error *err);
-/* A map from group to ranks, and one from node id to trace prefix. */
+/* Read a map from group to ranks, and a map from node id to trace prefix. */
 halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
                                   const conf_node *map, halley_error *err);
 halley_status cluster_read_node_map(halley_cluster *c, const conf_file *file,
                                     const conf_node *map, halley_error *err);
 
-/* Pieces of the network readers. */
+/* Parts of the network readers. */
 halley_status astra_read_topology(cluster_dim *dim, const conf_file *file,
                                   const conf_node *node, halley_error *err);
 halley_status astra_count_npus(halley_cluster *c, const conf_file *file,
@@ -32,15 +32,15 @@ halley_status astra_count_npus(halley_cluster *c, const conf_file *file,
 /* ASTRA-sim 1.0's network JSON (first.c). */
 halley_status astra_network_from_first(halley_cluster *c, const conf_file *file,
                                        halley_error *err);
-/* "ring_direct" of its system files as a list; NULL: no memory. */
+/* "ring_direct" in a version 1.0 system file as a list; NULL: no memory. */
 const conf_node *astra_split_list(arena *memory, const conf_node *scalar);
-/* ns-3's and HTSim's files (packets.c); *out is the caller's. */
+/* Read the files of ns-3 and HTSim (packets.c); the caller owns *out. */
 halley_status astra_load_packets(halley_cluster **out, const halley_astra_files *files,
                                  halley_error *err);
-/* Read a file as ASTRA-sim does; what it takes and others would not gets a warning. */
+/* Read a file as ASTRA-sim does. Syntax that only ASTRA-sim accepts gets a warning. */
 halley_status astra_load_file(conf_file *out, halley_cluster *c, const char *path,
                               halley_error *err);
-/* The root of a file, which must be a map. */
+/* Check that the root of a file is a map. */
 halley_status astra_map(const conf_file *file, halley_error *err);
 
 #endif

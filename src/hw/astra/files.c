@@ -1,6 +1,6 @@
 /*
- * hw/astra/files.c - ASTRA-sim's configuration as a cluster: network.yml, system.json,
- * remote_memory.json, comm_group.json.
+ * hw/astra/files.c - reads ASTRA-sim's configuration into a cluster: network.yml,
+ * system.json, remote_memory.json, comm_group.json.
  */
 #include "base/number/number.h"
 #include "hw/astra/astra.h"
@@ -39,7 +39,7 @@ halley_status astra_load_file(conf_file *out, halley_cluster *c, const char *pat
     return status;
 }
 
-/* A required number of remote_memory.json; its fraction is dropped, as there. */
+/* A required number of remote_memory.json. Its fraction is dropped, as in ASTRA-sim. */
 static halley_status memory_number(uint64_t *out, const conf_file *file, const char *key,
                                    double min, halley_error *err)
 {

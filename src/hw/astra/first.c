@@ -1,14 +1,15 @@
 /*
- * hw/astra/first.c - files of ASTRA-sim 1.0, as its tutorials have them.
+ * hw/astra/first.c - files of ASTRA-sim 1.0, as in its tutorials.
  *
- * network JSON: topologies-per-dim, units-count, links-count, link-latency (ns),
- * link-bandwidth (GB/s = 1e9, of one link). Its analytical back end gives a message all
- * links of a dimension: links × bandwidth in a ring (an even number of them) and at a
- * switch, links / (n - 1) × bandwidth when fully connected (cut to a whole number). A
- * message takes hops × link-latency + size / bandwidth + 2 × nic-latency, and at a switch
- * router-latency; where that is the same as more latency per hop, it is added to that.
+ * The network JSON has the keys topologies-per-dim, units-count, links-count,
+ * link-latency (ns) and link-bandwidth (GB/s = 1e9, of one link). Its analytical back end
+ * gives a message all links of a dimension. In a ring (with an even number of links) and
+ * at a switch, this is links × bandwidth. If fully connected, it is links / (n - 1) ×
+ * bandwidth, rounded down. A message takes hops × link-latency + size / bandwidth + 2 ×
+ * nic-latency, and at a switch also router-latency. If this equals more latency per hop,
+ * it is added there.
  *
- * system text: "key: value" by line, algorithms as ring_direct_ring.
+ * The system text has one "key: value" per line, with algorithms as ring_direct_ring.
  */
 #include "base/number/number.h"
 #include "hw/astra/astra.h"
@@ -21,7 +22,7 @@ enum { N_FIRST_KEYS = sizeof first_keys / sizeof *first_keys };
 /* Costs of a message that default to 0. */
 static const char *const cost_keys[] = {"nic-latency", "router-latency", "hbm-scale"};
 enum { NIC, ROUTER, HBM, N_COST_KEYS };
-/* Keys that the network does not depend on, given the others. */
+/* Keys that do not affect the network, given the others. */
 static const char *const other_keys[] = {"topology-name", "dimension-type",
                                          "dimensions-count", "hbm-latency",
                                          "hbm-bandwidth"};
@@ -89,7 +90,7 @@ static void warn_about_first_keys(halley_cluster *c, const conf_file *file)
     }
 }
 
-/* A value that may be left out; then 0. */
+/* An optional value; 0 if absent. */
 static halley_status read_cost(double *out, const conf_file *file, int key, uint32_t d,
                                halley_error *err)
 {
@@ -103,7 +104,7 @@ static halley_status read_cost(double *out, const conf_file *file, int key, uint
     return conf_to_double(out, file, list->items[d], cost_keys[key], err);
 }
 
-/* How many times the bandwidth of one link a message gets. */
+/* The number of link bandwidths that a message gets. */
 static double count_used_links(const cluster_dim *dim, int64_t links)
 {
     if (dim->topology == CLUSTER_RING)

@@ -1,7 +1,7 @@
 /*
- * hw/astra/network.c - network.yml: four lists of equal length, the innermost
- * dimension first. Bandwidth is in GiB/s whatever the file calls it (ASTRA-sim multiplies
- * by 2^30), latency in ns.
+ * hw/astra/network.c - network.yml: four lists of equal length, the innermost dimension
+ * first. Bandwidth is in GiB/s, although files may label it otherwise (ASTRA-sim
+ * multiplies by 2^30). Latency is in ns.
  */
 #include "base/number/number.h"
 #include "hw/astra/astra.h"
@@ -9,7 +9,7 @@
 static const char *const keys[] = {"topology", "npus_count", "bandwidth", "latency"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
-/* Files of other network simulators, which are texts without keys. */
+/* Refuse files of other network simulators, which are texts without keys. */
 static halley_status refuse_text(const conf_file *file, halley_error *err)
 {
     const str text = file->root->kind == CONF_SCALAR ? file->root->text : (str){"", 0};
@@ -73,7 +73,7 @@ static halley_status read_astra_dim(cluster_dim *dim, const conf_file *file,
     return HALLEY_OK;
 }
 
-/* "topology: Switch", as the first congestion-aware files have it: a list of one. */
+/* "topology: Switch", as in the first congestion-aware files, becomes a list of one. */
 static const conf_node *wrap_scalar(arena *memory, const conf_node *scalar)
 {
     conf_node *const list = arena_array(memory, 1, sizeof *list);
@@ -155,7 +155,7 @@ halley_status astra_network_from(halley_cluster *c, const conf_file *file,
     return astra_count_npus(c, file, err);
 }
 
-/* Numbers may be quoted in network.yml: its reader there does not look at quotes. */
+/* Numbers may be quoted in network.yml: ASTRA-sim's reader ignores quotes. */
 static void unquote_lists(conf_node *map)
 {
     for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++)

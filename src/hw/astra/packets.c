@@ -1,8 +1,8 @@
 /*
- * hw/astra/packets.c - the files of ASTRA-sim's back ends that simulate packets: ns-3's
- * config.txt, its topology text and logical dimensions, and HTSim's .topo. They become a
- * cluster with native rules whose network is that graph, for the flow model; the system
- * file gives the algorithms and chunks of collectives over the logical dimensions.
+ * hw/astra/packets.c - files of ASTRA-sim's packet-level back ends: ns-3's config.txt,
+ * its topology text and logical dimensions, and HTSim's .topo. They become a cluster with
+ * native rules whose network is that graph, for the flow model. The system file defines
+ * the algorithms and chunks of collectives over the logical dimensions.
  */
 #include "base/file/file.h"
 #include "base/limit.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "KEY value" in a line of its own; an empty text when it is not there. */
+/* "KEY value" on its own line; an empty text if absent. */
 static str find_setting(str text, str key)
 {
     str line;
@@ -26,7 +26,8 @@ static str find_setting(str text, str key)
     return (str){"", 0};
 }
 
-/* Relative to the working folder, as there; if it is not there, to config.txt. */
+/* The path is relative to the working folder, as in ASTRA-sim. If the file is not there,
+ * it is relative to config.txt. */
 static void add_topology_path(strbuf *to, const char *config, str path)
 {
     const char *const slash = strrchr(config, '/');
@@ -85,7 +86,8 @@ static halley_status read_logical(halley_cluster *dims, const conf_file *file,
     return astra_count_npus(dims, file, err);
 }
 
-/* The logical dimensions: ns-3 has a file of them, HTSim takes the analytical one's. */
+/* The logical dimensions: ns-3 has a file for them, HTSim uses that of the analytical
+ * back end. */
 static halley_status read_logical_dims(halley_cluster *dims,
                                        const halley_astra_files *files, halley_error *err)
 {
@@ -119,7 +121,7 @@ static halley_status make_packet_cluster(halley_cluster **out, uint32_t n_npus,
     return status;
 }
 
-/* The system file, over the logical dimensions. */
+/* Read the system file, for the logical dimensions. */
 static halley_status read_packet_system(halley_cluster *c, const halley_cluster *dims,
                                         const halley_astra_files *files,
                                         halley_error *err)

@@ -1,7 +1,7 @@
 /*
- * hw/astra/system.c - system.json: the collective library, the endpoint, the
- * roofline. Bandwidths and rates here are decimal (GB/s = 1e9, TFLOPS = 1e12). A key that
- * has no default in ASTRA-sim, where uninitialised memory decides, is required here.
+ * hw/astra/system.c - system.json: the collective library, the endpoint, the roofline.
+ * Bandwidths and rates are decimal (GB/s = 1e9, TFLOPS = 1e12). Some keys have no default
+ * in ASTRA-sim, so that uninitialised memory decides. These keys are required here.
  */
 #include "base/number/number.h"
 #include "base/str.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that ASTRA-sim's files carry and that change nothing. */
+/* Keys that occur in ASTRA-sim's files and have no effect. */
 static const char *const without_effect[] = {
     "boost-mode",
     "inter-dimension-scheduling",
@@ -45,10 +45,10 @@ static const char *const coll_keys[CLUSTER_N_COLLS] = {
     [CLUSTER_ALL_TO_ALL] = "all-to-all-implementation",
 };
 
-/* A choice that the file does not make; ASTRA-sim then acts on uninitialised memory. */
+/* A choice missing in the file; ASTRA-sim then uses uninitialised memory. */
 #define NOT_GIVEN UINT32_MAX
 
-/* A reader of one file. */
+/* The state of reading one file. */
 typedef struct reader {
     halley_cluster *c;
     const conf_file *file;
@@ -70,9 +70,8 @@ static bool is_coll_key(str key)
     return among(key, coll_keys, CLUSTER_N_COLLS);
 }
 
-/* Version 2 does not read how dimensions are scheduled; 1.0, whose files are no JSON,
- * did.
- */
+/* ASTRA-sim 2 ignores how dimensions are scheduled. Version 1.0, whose files are not
+ * JSON, did not ignore it. */
 static void warn_about_scheduling(const reader *r, str key, const conf_node *value)
 {
     if (value->line == 0 || !str_ends(key, STR("-dimension-scheduling")))
@@ -112,8 +111,8 @@ static halley_status read_number_or_flag(double *out, const reader *r,
     return HALLEY_OK;
 }
 
-/* A whole number, cut as C++ does when a fraction stands in the file; true is 1,
- * false 0; absent keeps *out. */
+/* Read an integer. A fraction in the file is truncated as in C++; true is 1, false is 0.
+ * If the key is absent, *out does not change. */
 static halley_status whole(int64_t *out, const reader *r, const char *key, int64_t min)
 {
     const conf_node *node = conf_find(r->file->root, key);
@@ -143,8 +142,8 @@ static halley_status positive(double *out, const reader *r, const char *key, dou
     return HALLEY_OK;
 }
 
-/* On unless it is a number that is 0. So ASTRA-sim compares, and so "0", false and null
- * are on, too; that is said. */
+/* A flag is on unless it is a number equal to 0, because ASTRA-sim compares this way.
+ * "0", false and null are therefore on, too, with a warning. */
 static void read_flag(bool *out, const reader *r, const char *key)
 {
     const conf_node *node = conf_find(r->file->root, key);
@@ -161,7 +160,7 @@ static void read_flag(bool *out, const reader *r, const char *key)
                      r->file->path, key);
 }
 
-/* ASTRA-sim's int: only 1 is on, with any fraction; true is 1. */
+/* An int in ASTRA-sim: only 1 is on, with any fraction; true is 1. */
 static halley_status read_bus_flag(bool *out, const reader *r)
 {
     static const char key[] = "model-shared-bus";
@@ -178,7 +177,7 @@ static halley_status read_bus_flag(bool *out, const reader *r)
     return HALLEY_OK;
 }
 
-/* "direct8" after "direct": the window. */
+/* The window: the number after "direct", as in "direct8". */
 static bool read_astra_window(uint32_t *out, str text)
 {
     uint64_t window;
@@ -279,7 +278,7 @@ static int by_node(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* A YAML map from node id to trace prefix. */
+/* Read a YAML map from node id to trace prefix. */
 halley_status cluster_read_node_map(halley_cluster *c, const conf_file *file,
                                     const conf_node *map, halley_error *err)
 {
@@ -354,7 +353,7 @@ static halley_status read_astra_bus(const reader *r)
     TRY(whole(&o, r, "o", 0));
     TRY(whole(&g, r, "g", 0));
     TRY(whole(&bus->reduction_delay, r, "local-reduction-delay", 0));
-    /* ASTRA-sim keeps these four as floats. */
+    /* ASTRA-sim stores these four as floats. */
     const conf_node *G = conf_find(r->file->root, "G");
     if (G != NULL)
         TRY(conf_to_double(&bus->G_ns, r->file, G, "G", r->err));
@@ -369,7 +368,7 @@ static halley_status read_astra_bus(const reader *r)
     return HALLEY_OK;
 }
 
-/* Absent keeps *out. */
+/* If the key is absent, *out does not change. */
 static halley_status read_text(const char **out, const reader *r, const char *key)
 {
     const conf_node *node = conf_find(r->file->root, key);
@@ -391,7 +390,7 @@ static halley_status read_counts(const reader *r, double injection_scale)
     TRY(whole(&delay, r, "endpoint-delay", 0));
     s->splits = (uint64_t)splits;
     s->active_chunks = (uint64_t)active;
-    /* ASTRA-sim scales only a delay that the file gives, and cuts the product. */
+    /* ASTRA-sim scales only a delay that the file states, and truncates the result. */
     s->endpoint_ns =
         has_delay ? (uint64_t)((double)delay * injection_scale) : (uint64_t)delay;
     s->group_endpoint_ns = 10;

@@ -2,16 +2,19 @@
  * hw/graph/collective.c - closed-form times of an all-reduce and an all-to-all of all
  * NPUs.
  *
- * Rings: ring r enters node 0 at NPU r, passes all NPUs of the node, leaves through the
- * last and enters the next node at the same place, so that it stays on its rail. Over all
- * rings every NPU leaves and enters once per node. With load_l rings over link l,
+ * Rings: ring r enters node 0 at NPU r and passes all NPUs of the node. It leaves through
+ * the last and enters the next node at the same place, so it stays on its rail. Over all
+ * rings, every NPU leaves and enters once per node. With load_l rings over link l,
  *
  *     t = 2 (n - 1) / n * bytes / rings * max_l(load_l / rate_l) + 2 (n - 1) * latency
  *
- * All-to-all: t = bytes / (n - 1) * max_l(load_l / rate_l) + latency of the longest path,
- * sprayed over shortest paths; on rails, messages change rails inside of nodes.
- * These are bounds for an idle network without start-up costs of a library; sim and
- * estimate use the calibrated algorithms.
+ * All-to-all: messages are sprayed over shortest paths. On rails, they change rails
+ * inside nodes.
+ *
+ *     t = bytes / (n - 1) * max_l(load_l / rate_l) + latency of the longest path
+ *
+ * These are bounds for an idle network without start-up costs of a library. The simulator
+ * and the estimate use the calibrated algorithms.
  */
 #include "hw/graph/collective.h"
 
@@ -51,7 +54,8 @@ static bool is_direct(const hw_graph *g)
     return all;
 }
 
-/* Rings along every dimension, both ways, at once: every link of an NPU is used. */
+/* Rings along every dimension, in both directions, at the same time: every link of an NPU
+ * is used. */
 static void time_direct(hw_collective_time *out, const hw_graph *g, double bytes)
 {
     double least = INFINITY, latency = 0;
@@ -80,7 +84,7 @@ static uint32_t get_member(uint32_t ring, uint32_t position, uint32_t per_node)
     return node * per_node + (entry + step) % per_node;
 }
 
-/* What a sum over routes adds up to. */
+/* The sums over routes. */
 typedef struct route_sum {
     double *load;
     double latency_s; /* of the longest */
@@ -139,9 +143,9 @@ halley_status hw_graph_all_reduce(hw_collective_time *out, const hw_graph *g,
 }
 
 /*
- * On rails, messages to another rail change rails inside the node (PXN). So every NPU
- * sends what its node has for a rail, and a pair of NPUs of one node exchanges what both
- * have for all nodes.
+ * On rails, messages to another rail change rails inside the node (PXN). Every NPU
+ * therefore sends all data of its node for its rail. Each pair of NPUs of one node
+ * exchanges the data for all nodes.
  */
 static halley_status load_rails(route_sum *sum, hw_router *router, const hw_graph *g,
                                 halley_error *err)
@@ -195,7 +199,7 @@ halley_status hw_graph_all_to_all(hw_collective_time *out, const hw_graph *g,
     return status;
 }
 
-/* Capacity of a switch to tiers above and below it; false: some rate is unknown. */
+/* Sum a switch's capacity to tiers above and below; false: some rate is unknown. */
 static bool sum_ports(const hw_graph *g, uint32_t device, uint32_t tier, double *up,
                       double *down)
 {
@@ -211,7 +215,7 @@ static bool sum_ports(const hw_graph *g, uint32_t device, uint32_t tier, double 
     return true;
 }
 
-/* Switches without a way up (those inside of nodes, the top) do not count. */
+/* Switches without uplinks (those inside nodes, and the top) do not count. */
 double hw_graph_oversubscription(const hw_graph *g, uint32_t tier)
 {
     double all_down = 0, all_up = 0;

@@ -1,11 +1,10 @@
 /*
- * hw/graph/cut.c - the largest flow between two sets of endpoints (Dinic 1970), which is
- * the capacity of the smallest cut between them.
+ * hw/graph/cut.c - the maximum flow between two sets of endpoints (Dinic 1970), which
+ * equals the capacity of the minimum cut between them.
  *
- * All endpoints of one side become one node, since sources are unlimited and any device
- * may pass traffic on; cables become pairs of arcs that are each other's reverse. Arcs
- * between the same nodes are added up. Capacities are whole kb/s, of imported graphs
- * whole Mb/s.
+ * All endpoints of one side become one node, because sources are unlimited and any device
+ * may forward. Cables become pairs of arcs in opposite directions. Arcs between the same
+ * nodes are added up. Capacities are integers in kb/s, or in Mb/s for imported graphs.
  */
 #include "hw/graph/measure.h"
 
@@ -16,7 +15,7 @@
 
 typedef struct cut_arc {
     uint32_t to, back; /* node; index of the reverse arc */
-    int64_t rest;      /* capacity left */
+    int64_t rest;      /* residual capacity */
 } cut_arc;
 
 typedef struct cut_network {
@@ -56,7 +55,7 @@ static int64_t capacity_of(const cut_network *c, double bw_Bps)
                                 : llround(fmin(bw_Bps / c->unit_Bps, 1e15));
 }
 
-/* Links as pairs of nodes, in order, each pair once. */
+/* Convert links to pairs of nodes, in order, each pair once. */
 static uint32_t collect_pairs(cut_pair *pairs, const cut_network *c, const hw_graph *g)
 {
     uint32_t n = 0, kept = 0;
@@ -98,7 +97,7 @@ static void write_arcs(cut_network *c, const cut_pair *pairs, uint32_t n)
     }
 }
 
-/* Levels by breadth-first search; false when the sink is out of reach. */
+/* Find levels by breadth-first search; false if the sink cannot be reached. */
 static bool find_levels(cut_network *c)
 {
     uint32_t n = 0;
@@ -127,7 +126,8 @@ static bool find_arc(cut_network *c, uint32_t x)
     return false;
 }
 
-/* Push what the path allows; the walk goes on at the first arc that is now full. */
+/* Push as much as the path allows. The walk continues at the first arc that is now
+ * full. */
 static int64_t push_path(cut_network *c, uint32_t *n)
 {
     int64_t least = INT64_MAX;
@@ -233,10 +233,10 @@ static double lesser_flow(double a, double b)
 }
 
 /*
- * The largest flow, B/s in one direction, from the endpoints with side[i] to the others,
- * which is the capacity of the smallest cut. Links of unknown rate are unlimited;
- * HW_UNKNOWN is returned when they leave the flow unlimited. Capacities are rounded to
- * 1 kb/s. With one-way links, the smaller of both directions.
+ * The maximum flow, in B/s in one direction, from the endpoints with side[i] to the
+ * others. It equals the capacity of the minimum cut. Links of unknown rate are unlimited;
+ * if they leave the flow unlimited, HW_UNKNOWN is returned. Capacities are rounded to 1
+ * kb/s. With one-way links, the result is the smaller of both directions.
  */
 static halley_status measure_cut(double *out, const hw_graph *graph,
                                  const hw_endpoints *ends, const bool *side,

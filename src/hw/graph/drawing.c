@@ -1,13 +1,13 @@
 /*
- * hw/graph/drawing.c - a network as boxes and lines.
+ * hw/graph/drawing.c - draws a network as boxes and lines.
  *
- * Devices become things: a node with all that is inside of it is one thing, every other
- * device is one of its own. Things of one tier and kind are a layer. The lowest layer
- * keeps its order; a layer above is ordered by the mean place of what its things are
- * cabled to below (the barycentre rule of layered graph drawing), so that the leaves of a
- * pod, or the rails of a group of nodes, are next to each other. A box represents
- * `per_box` things that follow each other in that order; lines add up the cables between
- * two boxes.
+ * Devices are grouped into things: a node with everything inside it is one thing, and
+ * every other device is one, too. Things of one tier and kind form a layer. The lowest
+ * layer keeps its order. A layer above is ordered by the mean place of the things below
+ * that it is cabled to (the barycentre rule of layered graph drawing). The leaves of a
+ * pod, or the rails of a group of nodes, are then next to each other. A box represents
+ * `per_box` consecutive things in that order. A line represents all cables between two
+ * boxes.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -31,8 +31,8 @@ typedef struct layer_key {
 enum { NODE_KIND = -1 };
 
 typedef struct thing {
-    double place;    /* mean place below; the order of a layer */
-    uint32_t device; /* its first */
+    double place;    /* mean place below, by which a layer is ordered */
+    uint32_t device; /* its first device */
 } thing;
 
 typedef struct draft {
@@ -43,8 +43,8 @@ typedef struct draft {
     uint32_t n_layers;
     bool has_nodes;
     uint32_t *layer; /* by device */
-    uint32_t *thing; /* by device: within its layer, in the order of devices */
-    uint32_t *place; /* by device: of its thing, after ordering */
+    uint32_t *thing; /* by device: index in its layer, in the order of devices */
+    uint32_t *place; /* by device: place of its thing, after ordering */
     uint32_t *rail;  /* by device */
     uint32_t *box;   /* by device */
     ARRAY(halley_topology_layer) layers;
@@ -57,7 +57,7 @@ static bool is_in_node(const draft *d, uint32_t device)
     return d->has_nodes && d->g->dev_node[device] != HW_NONE;
 }
 
-/* Nodes are drawn as such when there are several, numbered from 0 without a gap. */
+/* Nodes are drawn as such if there are several, numbered from 0 without a gap. */
 static bool has_several_nodes(const hw_graph *g)
 {
     uint32_t most = 0, n_different = 0;
@@ -79,7 +79,7 @@ static bool has_several_nodes(const hw_graph *g)
            g->n_npus > n_different;
 }
 
-/* The layer of a device; MOST_LAYERS: there are too many. */
+/* The layer of a device; MOST_LAYERS if there are too many. */
 static uint32_t find_layer(draft *d, uint32_t tier, int kind, uint32_t device)
 {
     for (uint32_t i = 0; i < d->n_layers; i++)
@@ -129,8 +129,8 @@ static halley_status assign_layers(draft *d, halley_error *err)
 }
 
 /*
- * Rails: a switch of the network belongs to rail r when all devices of nodes that it is
- * cabled to are at place r of their nodes. Planes: the generator says so.
+ * The rail of a network switch is r if all devices of nodes that it is cabled to have
+ * index r in their nodes. (For planes, the generator states the plane.)
  */
 static uint32_t find_rail(const draft *d, uint32_t device)
 {
@@ -179,7 +179,7 @@ static int compare_things(const void *a, const void *b)
     return (x->device > y->device) - (x->device < y->device);
 }
 
-/* Mean place, from 0 to 1, of what a device is cabled to in lower layers. */
+/* Mean place, from 0 to 1, of the devices in lower layers that a device is cabled to. */
 static double find_place(const draft *d, uint32_t device)
 {
     const hw_graph *g = d->g;
@@ -192,7 +192,7 @@ static double find_place(const draft *d, uint32_t device)
         sum += (d->place[other] + 0.5) / d->keys[below].n;
         n++;
     }
-    /* rounded, so that sums in another order are the same place */
+    /* Rounded, so that sums in a different order give the same place. */
     return n > 0 ? round(sum / n * 1e9) : 2e9;
 }
 
@@ -218,7 +218,8 @@ static halley_status order_layer(draft *d, uint32_t layer, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* Things of a box: a divisor of n where one leaves at least half of the boxes. */
+/* The number of things per box: a divisor of n, if one keeps at least half of the
+ * boxes. */
 static uint32_t choose_per_box(uint32_t n, uint32_t most)
 {
     const uint32_t least = (n + most - 1) / most;
@@ -233,7 +234,7 @@ static const char *name_layer(const draft *d, uint32_t layer)
     const layer_key *key = &d->keys[layer];
     if (key->kind == NODE_KIND)
         return "node";
-    if (d->g->names != NULL) /* imported: names are the devices' own */
+    if (d->g->names != NULL) /* imported: devices have their own names */
         return hw_device_kind_name((hw_device_kind)key->kind);
     return hw_graph_group(d->g, key->first_device)->name;
 }
@@ -263,7 +264,7 @@ static bool add_layer_boxes(draft *d, uint32_t layer, uint32_t per_box)
     return true;
 }
 
-/* Devices into their boxes; a box is named after the first thing in it. */
+/* Assign devices to boxes; a box is named after the first thing in it. */
 static void fill_layer_boxes(draft *d)
 {
     const hw_graph *g = d->g;
@@ -290,7 +291,7 @@ static bool is_direct(const hw_graph *g)
     return g->n_switches == 0 && g->n_devices == g->n_npus && g->n_npus > 0;
 }
 
-/* The last dimensions of a grid are inside of its boxes. */
+/* The last dimensions of a grid are inside its boxes. */
 static bool add_grid(draft *d, uint32_t most)
 {
     const hw_graph *g = d->g;
@@ -340,7 +341,7 @@ static halley_status add_boxes(draft *d, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The rail of a cable is that of the switch at one of its ends. */
+/* A cable has the rail of the switch at one of its ends. */
 static bool is_on_rail(const draft *d, uint32_t link)
 {
     const uint32_t a = d->rail[d->g->link_from[link]], b = d->rail[d->g->link_to[link]];
@@ -425,7 +426,7 @@ static halley_status write_path(draft *d, const hw_route *route, halley_error *e
     return HALLEY_OK;
 }
 
-/* One shortest path. That there is none is an answer. */
+/* Find one shortest path. That none exists is a valid result. */
 static halley_status find_path(draft *d, halley_error *err)
 {
     const uint32_t n = d->g->n_npus;
@@ -473,7 +474,7 @@ static halley_status make_drawing(draft *d, halley_error *err)
     return d->o->with_path ? find_path(d, err) : HALLEY_OK;
 }
 
-/* What was drawn is the drawing's from now on. */
+/* Transfer ownership of the result to the drawing. */
 static void finish_draft(draft *d)
 {
     d->out->layers = d->layers.at;

@@ -1,4 +1,5 @@
-/* hw/graph/events.c - events read from a file, and the changes of links they mean. */
+/* hw/graph/events.c - reads events from a file and lists the changes of links they
+ * cause. */
 #include "hw/graph/events.h"
 
 #include "base/number/number.h"
@@ -96,10 +97,10 @@ halley_status hw_events_read(const hw_event **out, uint32_t *n, arena *memory,
     return HALLEY_OK;
 }
 
-/* A link under an event. */
+/* A link during an event. */
 typedef struct link_span {
     uint32_t link;
-    double from_s, to_s; /* to_s: HUGE_VAL where it holds to the end */
+    double from_s, to_s; /* to_s: HUGE_VAL if it lasts to the end */
 } link_span;
 typedef ARRAY(link_span) span_array;
 
@@ -118,7 +119,7 @@ static int compare_changes(const void *a, const void *b)
         return x->at_s < y->at_s ? -1 : 1;
     if (x->link != y->link)
         return x->link < y->link ? -1 : 1;
-    /* One event ends as another begins: the beginning counts. */
+    /* If one event ends when another begins, the beginning takes precedence. */
     return x->ends != y->ends ? (x->ends ? -1 : 1) : 0;
 }
 

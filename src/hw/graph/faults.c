@@ -1,4 +1,4 @@
-/* hw/graph/faults.c - degraded and failed links, read from a file and put on a graph. */
+/* hw/graph/faults.c - reads degraded and failed links from a file and applies them. */
 #include "hw/graph/faults.h"
 
 #include "base/number/number.h"
@@ -121,7 +121,7 @@ halley_status hw_faults_read(const hw_fault **out, uint32_t *n, arena *memory,
     return HALLEY_OK;
 }
 
-/* A device, or several by the beginning of their name. */
+/* A device, or several devices by a prefix of their names. */
 typedef struct name_match {
     uint32_t device; /* HW_NONE: by prefix */
     str prefix;
@@ -147,7 +147,7 @@ static bool is_match(const name_match *m, const hw_graph *g, uint32_t device)
     return str_starts(str_from(hw_graph_name(g, device, name, sizeof name)), m->prefix);
 }
 
-/* "leaf0 - spine1": a name may have a dash of its own, so every dash is tried. */
+/* Split "leaf0 - spine1". A name may contain a dash, so every dash is tried. */
 static bool split_ends(name_match ends[2], const hw_graph *g, str text)
 {
     for (size_t i = 1; i + 1 < text.n; i++)
@@ -244,7 +244,7 @@ halley_status hw_faults_apply(hw_graph *g, const hw_fault *faults, uint32_t n,
         n_failed += g->link_Bps[i] == 0;
         n_slow += g->link_Bps[i] > 0 && g->link_Bps[i] < nominal;
     }
-    g->bisection_Bps = 0; /* the formula is of the graph without faults */
+    g->bisection_Bps = 0; /* the formula holds only without faults */
     g->bisection_is_bound = false;
     const char *old = g->note;
     const char *note = arena_printf(

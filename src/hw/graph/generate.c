@@ -1,8 +1,9 @@
 /*
- * hw/graph/generate.c - the table of generators, and what they have in common.
+ * hw/graph/generate.c - the table of generators, and code that they share.
  *
- * A row counts before it builds: sizes are computed in 64 bits that saturate, so that a
- * description of 10^12 devices is refused before anything is allocated.
+ * A generator counts before it builds. Sizes are computed in saturating 64-bit
+ * arithmetic, so that a description of 10^12 devices is refused before anything is
+ * allocated.
  */
 #include "hw/graph/generate.h"
 
@@ -25,7 +26,7 @@ static const hw_generator *const generators[] = {
 };
 enum { N_GENERATORS = sizeof generators / sizeof *generators };
 
-/* Other spellings of a generator's name. */
+/* Alternative spellings of generator names. */
 static const struct {
     const char *other, *name;
 } aliases[] = {
@@ -147,7 +148,7 @@ halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
     return count_graph(out, &row, &copy, err);
 }
 
-/* Links inside nodes are part of the nodes' price. */
+/* The price of nodes includes the links inside them. */
 static uint64_t count_node_links(const hw_counts *c)
 {
     const uint64_t others = c->cables - c->switch_cables;
@@ -178,8 +179,8 @@ static halley_status check_size(const hw_counts *counts, halley_error *err)
                      HW_MAX_LINKS / 2);
 }
 
-/* Networks that are written out do not say whether NPUs pass traffic on: they do where
- * the NPUs could not reach each other otherwise. */
+/* Explicit networks do not state whether NPUs forward traffic. NPUs forward if they could
+ * not reach each other otherwise. */
 static halley_status give_connected(hw_graph **out, hw_graph *graph, halley_error *err)
 {
     halley_status status = hw_graph_check_connected(graph, err);
@@ -200,7 +201,7 @@ static halley_status build_row(hw_graph **out, const hw_generator *row,
                                halley_error *err)
 {
     hw_builder b;
-    (void)counts; /* only asserted */
+    (void)counts; /* used only by assert */
     if (row->make != NULL)
         return row->make(out, p, err);
     if (row->build == NULL)

@@ -1,9 +1,9 @@
 /*
  * hw/graph/graph.c - the arrays of a graph, and how they are built and named.
  *
- * A builder collects groups of devices and a list of cables; finishing writes the arrays
- * in one pass (counting sort of the links by the device they leave) and gives the graph
- * away. Memory: 9 bytes per device, 30 per directed link.
+ * A builder collects groups of devices and a list of cables. Finishing writes the arrays
+ * in one pass (a counting sort of the links by source device) and returns the graph.
+ * Memory: 9 bytes per device, 30 bytes per directed link.
  */
 #include "hw/graph/graph.h"
 
@@ -72,7 +72,7 @@ const char *hw_graph_name(const hw_graph *graph, uint32_t device, char *to, size
     return to;
 }
 
-/* How many links from the same device to the same one have a lower id. */
+/* The number of links between the same two devices with a lower id. */
 static uint32_t count_parallel_before(const hw_graph *graph, uint32_t link)
 {
     const uint32_t from = graph->link_from[link];
@@ -265,7 +265,7 @@ static void write_link(hw_graph *g, uint32_t id, const hw_raw_link *raw, bool ba
     g->link_latency_s[id] = raw->latency_s;
 }
 
-/* Cables first, then what has one direction, each in the order of the builder. */
+/* Cables first, then one-way links, each in the order of the builder. */
 static void write_links(hw_graph *g, const hw_builder *b)
 {
     uint32_t cable = 0, one_way = 2 * g->n_cables;
@@ -288,9 +288,9 @@ static void write_adjacency(hw_graph *g)
         g->dev_first[g->link_from[i] + 1]++;
     for (uint32_t i = 0; i < g->n_devices; i++)
         g->dev_first[i + 1] += g->dev_first[i];
-    for (uint32_t i = 0; i < g->n_links; i++) /* dev_first moves up, */
+    for (uint32_t i = 0; i < g->n_links; i++) /* advances dev_first, */
         g->adj_link[g->dev_first[g->link_from[i]]++] = i;
-    for (uint32_t i = g->n_devices; i > 0; i--) /* and back */
+    for (uint32_t i = g->n_devices; i > 0; i--) /* restores it */
         g->dev_first[i] = g->dev_first[i - 1];
     g->dev_first[0] = 0;
     assert(g->dev_first[g->n_devices] == g->n_links);

@@ -1,10 +1,10 @@
 /*
- * hw/graph/measure.c - distances between endpoints, connectedness, cost and power.
+ * hw/graph/measure.c - distances between endpoints, connectivity, cost and power.
  *
- * Endpoints with the same neighbours are alike: one search answers for all of them. The
- * searches run 256 at a time, one bit each (Then et al., "The more the merrier", 2014),
- * so that a network of 10^6 links and 7,800 leaves takes less than a second. With one-way
- * links every endpoint has a search of its own.
+ * Endpoints with the same neighbours are equivalent: one search serves all of them. The
+ * searches run 256 at a time, one bit each (Then et al., "The more the merrier", 2014). A
+ * network of 10^6 links and 7,800 leaves then takes less than a second. With one-way
+ * links, every endpoint has its own search.
  */
 #include "hw/graph/measure.h"
 
@@ -37,7 +37,7 @@ halley_status hw_graph_endpoints(hw_endpoints *out, const hw_graph *graph,
 
 enum { LANES = 4, BATCH = 64 * LANES };
 
-/* The graph that is searched: of endpoints that are alike only the first is left. */
+/* The graph that is searched: of equivalent endpoints, only the first remains. */
 typedef struct search_graph {
     uint32_t n;           /* devices */
     uint32_t *first, *to; /* neighbours, each once */
@@ -58,7 +58,7 @@ static void free_search(search_graph *s)
     free(s->next);
 }
 
-/* Neighbours of every device in rising order, each once. */
+/* Neighbours of every device in ascending order, each once. */
 static void collect_neighbours(search_graph *s, const hw_graph *g)
 {
     uint32_t n = 0;
@@ -66,7 +66,7 @@ static void collect_neighbours(search_graph *s, const hw_graph *g)
         const uint32_t start = n;
         s->first[d] = start;
         for (uint32_t i = g->dev_first[d]; i < g->dev_first[d + 1]; i++)
-            if (g->link_Bps[g->adj_link[i]] != 0) /* else it has failed */
+            if (g->link_Bps[g->adj_link[i]] != 0) /* 0 = failed */
                 s->to[n++] = g->link_to[g->adj_link[i]];
         bool is_sorted = true;
         for (uint32_t i = start + 1; is_sorted && i < n; i++)
@@ -89,7 +89,8 @@ static bool have_same_neighbours(const search_graph *s, uint32_t a, uint32_t b)
            memcmp(&s->to[s->first[a]], &s->to[s->first[b]], n * sizeof *s->to) == 0;
 }
 
-/* Endpoints that are alike: the first one counts for all, the others are cut off. */
+/* Merge equivalent endpoints: the first one represents all, the others are
+ * disconnected. */
 static bool merge_endpoints(search_graph *s, const hw_graph *g, const hw_endpoints *ends)
 {
     map64 seen = {0};
@@ -112,7 +113,7 @@ static bool merge_endpoints(search_graph *s, const hw_graph *g, const hw_endpoin
     return has_memory;
 }
 
-/* Whether a search may skip the device: an endpoint that another one represents. */
+/* True if a search may skip the device: another endpoint represents it. */
 static bool is_merged(const search_graph *s, const bool *is_end, uint32_t d)
 {
     return is_end[d] && s->times[d] == 0;
@@ -156,7 +157,7 @@ static halley_status init_search(search_graph *s, const hw_graph *g,
 
 typedef ARRAY(uint64_t) hop_counts;
 
-/* Pairs (source of a set bit, this endpoint). */
+/* The number of pairs (source of a set bit, this endpoint). */
 static uint64_t count_pairs(const search_graph *s, const uint64_t bits[LANES],
                             uint32_t batch, uint32_t device)
 {
@@ -181,7 +182,7 @@ static void spread_front(search_graph *s)
     }
 }
 
-/* The bits that are new become the front. False when there are none. */
+/* The new bits become the front. False if there are none. */
 static bool take_new_bits(search_graph *s, uint64_t *pairs, uint32_t batch)
 {
     bool any = false;
@@ -223,7 +224,7 @@ static bool search_batch(search_graph *s, uint32_t batch, hop_counts *hops)
     }
 }
 
-/* Endpoints that are alike have no common cable, so that they are two links apart. */
+/* Equivalent endpoints have no cable between them, so they are two links apart. */
 static void add_alike_pairs(const search_graph *s, hop_counts *hops)
 {
     for (uint32_t i = 0; i < s->n_sources; i++) {
@@ -356,7 +357,7 @@ hw_bill hw_graph_bill(const hw_graph *graph)
     return sum;
 }
 
-/* Reach from NPU 0, along links or against them. */
+/* The devices reachable from NPU 0, along links or in the opposite direction. */
 typedef struct reach {
     const hw_graph *graph;
     uint8_t *reached;
@@ -374,7 +375,7 @@ static void visit_device(reach *r, uint32_t device)
     }
 }
 
-/* Against the links only cables and a list of one-way links are looked at. */
+/* In the opposite direction, only cables and a list of one-way links are followed. */
 static void visit_neighbours(reach *r, uint32_t device)
 {
     const hw_graph *g = r->graph;
@@ -389,7 +390,7 @@ static void visit_neighbours(reach *r, uint32_t device)
             visit_device(r, g->link_from[i]);
 }
 
-/* An NPU of a node may forward for its own node (PXN): rails depend on it. */
+/* An NPU of a node may forward for its own node (PXN): rails need this. */
 static bool may_pass(const hw_graph *g, uint32_t device)
 {
     const hw_device_group *group = hw_graph_group(g, device);
@@ -411,7 +412,7 @@ static uint32_t find_unreached(reach *r)
     return HW_NONE;
 }
 
-/* How many endpoints the last search did not reach. */
+/* The number of endpoints that the last search did not reach. */
 static uint32_t count_unreached(const reach *r)
 {
     uint32_t n = 0;

@@ -1,7 +1,7 @@
 /*
- * hw/graph/own.c - generators that a program brings (halley_topology_ops). Everything
- * that comes from there is checked: a mistake is remembered and reported when the graph
- * is finished, and the calls after it do nothing.
+ * hw/graph/own.c - generators supplied by a program (halley_topology_ops). All their
+ * output is checked. A mistake is recorded and reported when the graph is finished; later
+ * calls do nothing.
  */
 #include "base/array.h"
 #include "base/number/number.h"

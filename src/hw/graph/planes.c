@@ -1,11 +1,11 @@
 /*
- * hw/graph/planes.c - switches are coloured by what they are connected to, until no
- * colour splits; leaves (switches with NPUs) keep a colour of their own. Routes then go
- * over leaves and colours.
+ * hw/graph/planes.c - finds planes by colouring. Switches are coloured by their
+ * neighbours until no colour splits. Each leaf (a switch with NPUs) has its own colour.
+ * Routes then go over leaves and colours.
  *
- * From leaf a to leaf b every device passes the message on, evenly over all links that
- * lead closer to b. Distances between colours are found once, without passing through
- * leaves; where a way through a leaf would be as short, there are no planes.
+ * From leaf a to leaf b, every device spreads the message evenly over all links that lead
+ * closer to b. Distances between colours are computed once, without passing through
+ * leaves. If a path through a leaf would be as short, there are no planes.
  */
 #include "hw/graph/planes.h"
 
@@ -17,7 +17,7 @@
 
 enum { MOST_COLOURS = 2048, FAR = 255 };
 
-/* Parallel links from a leaf or colour to another. */
+/* Parallel links between two leaves or colours. */
 typedef struct plane_edge {
     uint32_t to;     /* node: leaf, or n_leaves + colour */
     uint32_t first;  /* link */
@@ -33,16 +33,16 @@ struct hw_planes {
     double *passing_s;   /* by node: latency of passing one device */
     uint32_t *edges_at;  /* by node, and one more */
     plane_edge *edges;
-    uint32_t *types;     /* by leaf: leaves with the same neighbours have the same */
+    uint32_t *types;     /* by leaf; leaves with the same neighbours have the same type */
     uint32_t *type_leaf; /* by type: a leaf */
-    uint8_t *hops;       /* by colour and type: links to such a leaf */
-    uint32_t *next_at;   /* by colour and type: where its next edges begin in `next`, + 1;
-                            0 = not looked for yet */
+    uint8_t *hops;       /* by colour and type: number of links to such a leaf */
+    uint32_t *next_at; /* by colour and type: start of its next edges in `next`, + 1; 0 =
+                          not computed yet */
     ARRAY(uint32_t) next; /* edges, HW_NONE at the end of each list */
     uint32_t *down_at;    /* by leaf, and one more: edges that lead to it */
     uint32_t *down;
     uint32_t *first_of, *counts; /* by link */
-    /* Of a route. */
+    /* Work space for one route. */
     uint64_t *shares; /* by node */
     double *far_s;    /* by node */
     uint32_t *front, *next_front;
@@ -54,7 +54,8 @@ static bool is_up(const hw_graph *g, uint32_t link)
     return g->link_Bps[link] > 0;
 }
 
-/* Every NPU has one link, to a switch, and one back; links are up both ways or not. */
+/* True if every NPU has one link to a switch and one back, and links are up in both
+ * directions or in none. */
 static bool is_plain(const hw_graph *g)
 {
     if (g->n_nics > 0 || g->n_links != 2 * g->n_cables ||
@@ -86,7 +87,7 @@ static uint64_t mix_real(uint64_t h, double x)
     return mix_word(h, bits);
 }
 
-/* What a switch sees along its links, in any order. */
+/* A hash of a switch's links and neighbours, independent of their order. */
 static void sign_switch(uint64_t sign[2], const hw_planes *p, uint32_t device)
 {
     const hw_graph *g = p->g;
@@ -115,7 +116,7 @@ static void number_leaves(hw_planes *p)
     }
 }
 
-/* One round; false: no memory. */
+/* One round of colouring; false: no memory. */
 static bool recolour_links(hw_planes *p, uint32_t *n_colours)
 {
     const hw_graph *g = p->g;
@@ -160,7 +161,7 @@ static halley_status colour_switches(hw_planes *p, halley_error *err)
     }
 }
 
-/* A set of parallel links while it is collected. */
+/* A set of parallel links during collection. */
 typedef struct link_set {
     uint32_t from, to, first, n;
     uint64_t hash;
@@ -236,7 +237,7 @@ static halley_status list_down(hw_planes *p, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Leaves that are connected to the same colours. */
+/* Find the leaves that are connected to the same colours. */
 static halley_status find_types(hw_planes *p, halley_error *err)
 {
     map64 seen = {0};
@@ -255,7 +256,7 @@ static halley_status find_types(hw_planes *p, halley_error *err)
     return room ? HALLEY_OK : error_nomem(err);
 }
 
-/* Links from every colour to leaves of a type, through colours only. */
+/* The number of links from every colour to leaves of a type, through colours only. */
 static void find_hops(hw_planes *p, uint32_t type)
 {
     uint8_t *hops = p->hops + type; /* by colour: stride n_types */
@@ -285,7 +286,7 @@ static void find_hops(hw_planes *p, uint32_t type)
     }
 }
 
-/* Links from a leaf of one type to another leaf of a type. */
+/* The number of links from a leaf of one type to another leaf of a type. */
 static uint32_t count_hops(const hw_planes *p, uint32_t from, uint32_t to)
 {
     uint32_t least = FAR;
@@ -299,7 +300,7 @@ static uint32_t count_hops(const hw_planes *p, uint32_t from, uint32_t to)
     return least;
 }
 
-/* No way through a third leaf is as short as the way through colours. */
+/* True if no path through a third leaf is as short as the path through colours. */
 static bool avoids_leaves(const hw_planes *p, bool *room)
 {
     const uint32_t n = p->n_types;
@@ -348,7 +349,7 @@ static bool init_nodes(hw_planes *p)
     return true;
 }
 
-/* *merges is false when nothing is gained, or routes would not be known. */
+/* *merges is false if nothing is gained, or if routes could not be computed. */
 static halley_status build_planes(bool *merges, hw_planes *p, halley_error *err)
 {
     const hw_graph *g = p->g;
@@ -442,7 +443,7 @@ const uint32_t *hw_planes_counts(const hw_planes *p)
     return p->counts;
 }
 
-/* Links from a node to the leaf; leaves other than that are never passed. */
+/* The number of links from a node to the leaf; other leaves are never passed. */
 static uint32_t get_distance(const hw_planes *p, uint32_t node, uint32_t leaf)
 {
     if (node == leaf)
@@ -452,7 +453,7 @@ static uint32_t get_distance(const hw_planes *p, uint32_t node, uint32_t leaf)
     return p->hops[(size_t)(node - p->n_leaves) * p->n_types + p->types[leaf]];
 }
 
-/* Pass a part of what has arrived at a node on; a node reached first joins the next
+/* Forward a part of a node's share. A node reached for the first time joins the next
  * front. */
 static bool follow_edge(hw_planes *p, uint32_t node, const plane_edge *e, uint64_t weight,
                         uint32_t *n_next)
@@ -472,7 +473,7 @@ static bool follow_edge(hw_planes *p, uint32_t node, const plane_edge *e, uint64
     return array_push(&p->route, (hw_hop){e->first, share});
 }
 
-/* The edges of a node that lead to the nearest nodes. */
+/* Collect the edges of a node that lead to the nearest nodes. */
 static bool collect_next(hw_planes *p, uint32_t node, uint32_t to_leaf)
 {
     uint32_t least = FAR;
@@ -497,7 +498,7 @@ static bool follow_list(hw_planes *p, uint32_t node, size_t list, uint32_t *n_ne
     return room;
 }
 
-/* From a colour that is connected to the leaf. */
+/* Forward from a colour that is connected to the leaf. */
 static bool follow_down(hw_planes *p, uint32_t node, uint32_t leaf, uint32_t *n_next)
 {
     uint64_t weight = 0;
@@ -518,7 +519,7 @@ static bool follow_down(hw_planes *p, uint32_t node, uint32_t leaf, uint32_t *n_
 static bool spray_node(hw_planes *p, uint32_t node, uint32_t to_leaf, uint32_t *n_next)
 {
     bool room;
-    if (node < p->n_leaves) { /* the first one: its few edges are looked at each time */
+    if (node < p->n_leaves) { /* the first leaf: its few edges are examined each time */
         const size_t list = p->next.n;
         room = collect_next(p, node, to_leaf) && follow_list(p, node, list, n_next);
         p->next.n = list;

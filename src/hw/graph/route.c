@@ -1,14 +1,14 @@
 /*
- * hw/graph/route.c - the rules of routing, and the walks that most of them share.
+ * hw/graph/route.c - the routing rules, and the walks that most of them share.
  *
- * ECMP hashes in arithmetic mod 2^64: h = src * 1000003 + dst * 7919 + label * 104729 +
- * seed; at every device h = h * 6364136223846793005 + 1442695040888963407, and candidate
- * (h >> 33) mod n is taken, in the order of link ids. The step is made also where there
- * is one candidate only.
+ * ECMP hashes use arithmetic mod 2^64. The start is h = src * 1000003 + dst * 7919 +
+ * label * 104729 + seed. At every device, h = h * 6364136223846793005 +
+ * 1442695040888963407, and candidate (h >> 33) mod n is taken, in the order of link ids.
+ * The hash also advances if there is only one candidate.
  *
- * Spraying splits what arrives at a device evenly over all candidates. Shares are rounded
- * down to 2^-40, the same for all candidates, so that links that are alike carry alike
- * loads; what is left (less than n * 2^-40 of a message) loads no link.
+ * Spraying splits the share that arrives at a device evenly over all candidates. Shares
+ * are rounded down to 2^-40, equally for all candidates, so that equivalent links carry
+ * equal loads. The remainder (less than n * 2^-40 of a message) loads no link.
  */
 #include "hw/graph/route.h"
 
@@ -61,7 +61,7 @@ halley_status hw_refuse_route(const hw_router *r, uint32_t src, uint32_t dst,
                      routing_names[r->options.routing]);
 }
 
-/* One path: by hash, or the first candidate. */
+/* Walk one path: by hash, or the first candidate. */
 halley_status hw_walk_path(hw_router *r, route_walk *w, bool hashed, halley_error *err)
 {
     uint32_t last;
@@ -88,7 +88,7 @@ halley_status hw_walk_path(hw_router *r, route_walk *w, bool hashed, halley_erro
     return hw_add_hop(r, last, HW_ROUTE_ONE) ? HALLEY_OK : error_nomem(err);
 }
 
-/* What one candidate gets of the share at a device. */
+/* The part of a device's share that one candidate gets. */
 static uint64_t share_of(const hw_router *r, const uint32_t *links, uint32_t n,
                          uint32_t i, uint64_t share)
 {
@@ -100,7 +100,8 @@ static uint64_t share_of(const hw_router *r, const uint32_t *links, uint32_t n,
     return (uint64_t)floor((double)share * (r->graph->link_Bps[links[i]] / sum));
 }
 
-/* Send what has arrived at device d on; devices reached first join the next front. */
+/* Forward the share at device d. Devices reached for the first time join the next
+ * front. */
 static bool spray_device(hw_router *r, const next_links *next, uint32_t d,
                          uint32_t *n_next, uint32_t src)
 {
@@ -145,7 +146,7 @@ halley_status hw_spray_from(hw_router *r, const next_links *next, uint32_t from,
         n_next = 0;
     }
     *latency_s = r->far_s[r->front[0]];
-    for (uint32_t i = 0; i < n; i++) /* what arrives at several ends is the caller's */
+    for (uint32_t i = 0; i < n; i++) /* the caller handles arrivals at several ends */
         r->share[r->front[i]] = 0;
     return HALLEY_OK;
 }
@@ -183,14 +184,14 @@ static halley_status walk_rule(hw_router *r, route_walk *w, halley_error *err)
         return hw_walk_table(r, w, err);
     case HW_ROUTING_VALIANT:
         return hw_walk_valiant(r, w, err);
-    default: /* spray; minimal is spraying over shortest paths */
+    default: /* spray; minimal means spraying over shortest paths */
         return hw_walk_spray(r, w, err);
     }
 }
 
 /*
- * The NPU of the sender's node that is on the receiver's rail, through which a message
- * between rails leaves (PXN); HW_NONE where none is needed.
+ * The NPU of the sender's node on the receiver's rail. A message between rails leaves
+ * through it (PXN). HW_NONE if none is needed.
  */
 static uint32_t find_relay(const hw_router *r, uint32_t src, uint32_t dst)
 {
@@ -210,7 +211,7 @@ static bool all_shares_are_one(const hw_router *r)
     return true;
 }
 
-/* From one NPU over others of the way, in order; HW_NONE ends the list. */
+/* Walk from one NPU over intermediate NPUs, in order; HW_NONE ends the list. */
 static halley_status walk_stops(hw_router *r, route_walk *w, const uint32_t *stops,
                                 halley_error *err)
 {
@@ -227,9 +228,9 @@ static halley_status walk_stops(hw_router *r, route_walk *w, const uint32_t *sto
 }
 
 /*
- * Where a rail has failed, a message takes another one: inside the sender's node to its
- * NPU on rail k, over that rail, inside the receiver's node to the receiver. The first
- * rail that works.
+ * If a rail has failed, a message takes the first other rail that works. It goes inside
+ * the sender's node to the NPU on rail k, over that rail, and inside the receiver's node
+ * to the receiver.
  */
 static halley_status walk_other_rail(hw_router *r, route_walk *w, uint32_t src,
                                      uint32_t dst, halley_error *err)

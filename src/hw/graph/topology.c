@@ -1,7 +1,4 @@
-/*
- * hw/graph/topology.c - networks through the public interface: load, and what can be said
- * of them.
- */
+/* hw/graph/topology.c - networks in the public interface: loading and measuring. */
 #include "hw/graph/topology.h"
 
 #include "base/array.h"
@@ -44,7 +41,7 @@ static halley_status read_network(halley_topology *t, const conf_file *file,
     return status;
 }
 
-/* A file of halley's own: a generator with its parameters. */
+/* A file in halley's format: a generator with its parameters. */
 static halley_status parse_own(halley_topology *t, str text, const char *path,
                                halley_error *err)
 {
@@ -100,7 +97,7 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
     return status;
 }
 
-/* Count what a description says; the file stays the caller's. */
+/* Count the devices of a description; the caller keeps the file. */
 static halley_status count_topology_file(halley_topology_counts *out,
                                          const conf_file *file, halley_error *err)
 {
@@ -217,7 +214,7 @@ const char *halley_topology_example(size_t i)
     return row != NULL ? row->example : NULL;
 }
 
-/* Lists and maps look alike in the table: both are read later. */
+/* Lists and maps have the same type in the table: both are read later. */
 static const char *name_type(const conf_field *field)
 {
     static const char *const maps[] = {"cost", "power"};
@@ -260,19 +257,20 @@ static int compare_bins(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Rates of imported files are whole Mb/s. */
+/* Rates of imported files are integers in Mb/s. */
 static double round_rate(const hw_graph *g, double bw_Bps)
 {
     return g->is_imported && bw_Bps > 0 ? round(bw_Bps / 125e3) * 125e3 : bw_Bps;
 }
 
-/* To 1 fs, so that 0.0005 ms and 500 ns are one value. */
+/* Round to 1 fs, so that 0.0005 ms and 500 ns are one value. */
 static double round_latency(double latency_s)
 {
     return latency_s > 0 && latency_s < 1e3 ? round(latency_s * 1e15) / 1e15 : latency_s;
 }
 
-/* Values of all cables and one-way links, counted: runs of equal values, then sorted. */
+/* Count the distinct values of all cables and one-way links: count runs of equal values,
+ * then sort. */
 static bool count_key_values(halley_topology_bin **out, size_t *n_out, const hw_graph *g,
                              const double *values)
 {
@@ -378,7 +376,7 @@ static void describe_graph(halley_topology_report *r, const hw_graph *g)
     r->half_cut_Bps = r->min_bisection_Bps = -1;
 }
 
-/* 1 GB per NPU. What cannot be computed (unknown rates, no way) stays unknown. */
+/* 1 GB per NPU. Results that cannot be computed (unknown rates, no path) stay unknown. */
 static halley_status measure_collectives(halley_topology_report *r, const hw_graph *g,
                                          halley_error *err)
 {
@@ -455,7 +453,7 @@ void halley_topology_report_free(halley_topology_report *r)
     free(r);
 }
 
-/* The kinds of links that have the name; false: none. */
+/* Set all kinds of links with this name; false: none. */
 static bool set_kind(hw_graph *g, str name, double bw_Bps, double latency_s)
 {
     bool found = false;

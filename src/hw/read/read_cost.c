@@ -1,13 +1,16 @@
 /*
- * hw/read/read_cost.c - the parts `cost` and `failures`. Their defaults stand here and
- * nowhere else.
+ * hw/read/read_cost.c - the parts `cost` and `failures`. Their defaults are defined only
+ * here.
  *
- * Failures: one interruption in 50,000 hours of an NPU is what Llama 3 405B met (419
- * unexpected ones in 54 days on 16,384 GPUs: "The Llama 3 Herd of Models", 2024, section
- * 3.3.4). A checkpoint of one minute and ten minutes to restart are of the order reported
- * there and depend on storage and launcher: give your own.
- * Power: a node at load draws 1.47 times what its NPUs do: 6,848 W (AC) for 8 H100 of
- * 700 W at 83 % (Supermicro, MLPerf Training v4.0 power, 64 nodes, GPT-3).
+ * Failures: Llama 3 405B had one interruption per 50,000 hours of an NPU. There were 419
+ * unexpected ones in 54 days on 16,384 GPUs ("The Llama 3 Herd of Models", 2024, section
+ * 3.3.4). One minute per checkpoint and ten minutes per restart are of the order reported
+ * there. They depend on storage and launcher, so users should set their own.
+ *
+ * Power: a node at load draws 1.47 times the power of its NPUs. The source is 6,848 W
+ * (AC) for 8 H100 of 700 W at 83 % (Supermicro, MLPerf Training v4.0 power, 64 nodes,
+ * GPT-3).
+ *
  * Energy at 0.1 USD/kWh, a PUE of 1.2, four years of life and 30 % of full power when
  * idle are assumptions of the order that operators report.
  */
@@ -145,7 +148,8 @@ const halley_failures *halley_cluster_failures(const halley_cluster *cluster)
     return &cluster->failures;
 }
 
-/* What an NPU's memories cost that are bought apart; a pool's price is shared by all. */
+/* The price of an NPU's memories that are bought separately. All NPUs share a pool's
+ * price. */
 static double tier_price(const halley_cluster *c, double n_paid)
 {
     double usd = 0;
@@ -160,7 +164,7 @@ static double tier_price(const halley_cluster *c, double n_paid)
     return usd;
 }
 
-/* How much of the counted network belongs to so many NPUs. */
+/* The fraction of the counted network that belongs to n NPUs. */
 static double share_network(const halley_cluster *c, double n_npus)
 {
     return c->n_npus > 0 ? n_npus / c->n_npus : 1;
@@ -179,7 +183,7 @@ double hw_cost_capital(const halley_cluster *c, double n_npus)
            c->network_usd * share_network(c, n_npus);
 }
 
-/* W of the whole nodes that n NPUs need, by their plates, without the building. */
+/* Nameplate power (W) of the whole nodes that n NPUs need, without the building. */
 static double sum_plates(const halley_cluster *c, double n_npus)
 {
     const double each = hw_count_together(c), paid = hw_count_paid(c, n_npus);
@@ -195,8 +199,8 @@ double hw_power_nameplate(const halley_cluster *c, double n_npus)
            c->cost.pue;
 }
 
-/* What nodes draw whose NPUs draw `npus_w`: the rest of a node (hosts, fans, power
- * supplies) takes its usual share, but no more than the plate leaves for it. */
+/* The power of nodes whose NPUs draw `npus_w`. The rest of a node (hosts, fans, power
+ * supplies) draws its usual share, but no more than the nameplate power leaves for it. */
 static double add_rest_of_nodes(const halley_cluster *c, double n_npus, double npus_w)
 {
     const double plates_w = sum_plates(c, n_npus);

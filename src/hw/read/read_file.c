@@ -1,8 +1,8 @@
 /*
- * hw/read/read_file.c - the cluster file in our own form: YAML or JSON, a unit at every
- * value that has one, GB = 1e9, unknown keys are errors. This is the only loader:
- * presets, files and texts in memory all come here; ASTRA-sim's files fill the same
- * struct (hw/astra/files.c).
+ * hw/read/read_file.c - reads the cluster file in halley's format: YAML or JSON, a unit
+ * for every value that has one, GB = 1e9, and unknown keys are errors. This is the only
+ * loader: presets, files and texts in memory all come here. ASTRA-sim's files fill the
+ * same struct (hw/astra/files.c).
  */
 #include "hw/read/read_file.h"
 
@@ -171,7 +171,7 @@ static halley_status read_devices(const hw_reader *r, const file_text *t)
     return t->kinds == NULL ? HALLEY_OK : hw_read_kinds(r, t->kinds);
 }
 
-/* The network's sizes state the number. */
+/* The sizes of the network determine the number of NPUs. */
 static halley_status read_graph_count(const hw_reader *r)
 {
     TRY(hw_graph_count_set(r->c, 0, r->err));
@@ -179,7 +179,7 @@ static halley_status read_graph_count(const hw_reader *r)
     return HALLEY_OK;
 }
 
-/* The number of NPUs that the file states; a list of dimensions states it by itself. */
+/* The number of NPUs that the file states. A list of dimensions implies it. */
 static halley_status read_count(const hw_reader *r, uint32_t npus, uint32_t wanted)
 {
     halley_cluster *c = r->c;
@@ -237,7 +237,7 @@ halley_status hw_file_read(halley_cluster *c, conf_file *file, uint32_t n_npus,
     return read_parts(&r, &t, n_npus);
 }
 
-/* Files of others that are handed over as a cluster. */
+/* Refuse files of other programs that are passed as a cluster. */
 static halley_status refuse_stranger(const conf_file *file, halley_error *err)
 {
     const conf_node *slow = conf_find(file->root, "slow");
@@ -280,7 +280,7 @@ halley_status halley_cluster_parse(halley_cluster **out, const char *text, size_
     return make_from(out, &file, 0, err);
 }
 
-/* "8x8" as 64; 0: it is no product. */
+/* "8x8" gives 64; 0 if the text is not of this form. */
 static uint64_t multiply_count(str text)
 {
     str first, rest = text;
@@ -291,7 +291,7 @@ static uint64_t multiply_count(str text)
     return a * b;
 }
 
-/* A whole number above 0, however large. */
+/* True for a positive integer of any size. */
 static bool is_positive_number(const char *text)
 {
     const size_t n = strspn(text, "0123456789");
@@ -317,7 +317,7 @@ static halley_status refuse_count(const char *name, const char *colon, halley_er
         name);
 }
 
-/* "dgx-h100:64" into its name and its number; 0 where there is none. */
+/* Split "dgx-h100:64" into its name and its number; the number is 0 if absent. */
 static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
                                  const char *name, halley_error *err)
 {
@@ -335,7 +335,8 @@ static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
     return HALLEY_OK;
 }
 
-/* Is it a network of another tool? A map is one only if it cannot be a cluster file. */
+/* True for a network file of another tool. A map is one only if it cannot be a cluster
+ * file. */
 static bool holds_network(str text, const char *path)
 {
     const hw_import_format *const format = hw_import_detect(text, path);
@@ -352,8 +353,8 @@ static bool holds_network(str text, const char *path)
     return is;
 }
 
-/* A cluster that is nothing but the network of such a file. It has the file's name
- * without its folder, so that the path in it stays as it is. */
+/* Make a cluster that consists only of the network in such a file. Its name is the file's
+ * name without the folder, so that the path inside stays unchanged. */
 static halley_status wrap_network(conf_file *out, const char *path, halley_error *err)
 {
     const char *const slash = strrchr(path, '/');
@@ -374,7 +375,7 @@ static halley_status load_cluster_file(conf_file *out, const char *path,
 {
     file_input in;
     if (!file_is_regular(path))
-        return conf_load(out, path, err); /* what is read from a pipe is gone */
+        return conf_load(out, path, err); /* input from a pipe cannot be read twice */
     TRY(file_input_open(&in, path, err));
     const bool is_network = holds_network((str){(const char *)in.at, in.n}, path);
     file_input_close(&in);

@@ -1,16 +1,16 @@
 /*
  * hw/read/read_graph.c - network: {topology: NAME, ...} with any generator (hw/graph),
- * and the levels that closed forms use, made from its parameters.
+ * and the levels for closed forms, made from its parameters.
  *
- * The cluster keeps the text of the part, so that it is written as it was read, and its
- * parameters are read from it again when the number of NPUs is known or the graph is
- * built: sizes that follow from the number of NPUs may be left out.
+ * The cluster keeps the text of the part, so that it is saved as it was read. Parameters
+ * are read from this text again when the number of NPUs is known or the graph is built.
+ * Sizes that follow from the number of NPUs may therefore be omitted.
  *
- * Levels. With a link inside nodes (nodes.up) the generator joins the NPUs of all nodes.
- * A level is a block of NPUs that the generator joins: leaf and spine, group and world.
- * Its bandwidth is that of an NPU's own cables over what leaves the block for everybody
- * in it. Without a link inside nodes, rings, tori, meshes and single switches are one
- * node each, and in trees every NPU is a node of its own.
+ * Levels: with a link inside nodes (nodes.up), the generator connects the NPUs of all
+ * nodes. A level is a block of NPUs that the generator connects: leaf and spine, group
+ * and world. Its bandwidth is that of an NPU's own cables divided by the oversubscription
+ * of what leaves the block. Without a link inside nodes, rings, tori, meshes and single
+ * switches are one node each, and in trees every NPU is a node.
  */
 #include "hw/read/read_graph.h"
 
@@ -90,7 +90,7 @@ static bool is_wiring_key(str key)
     return false;
 }
 
-/* The entries of the map that are, or are not, about wiring. */
+/* The entries of the map that are about wiring, or those that are not. */
 static halley_status split_map(conf_node *out, arena *memory, const conf_node *map,
                                bool wiring, halley_error *err)
 {
@@ -115,7 +115,7 @@ static void print_scalar(strbuf *to, str text)
         const unsigned char c = (unsigned char)text.at[i];
         if (c == '"' || c == '\\')
             strbuf_add_char(to, '\\');
-        if (c < ' ') /* both JSON and YAML read it so */
+        if (c < ' ') /* an escape that both JSON and YAML accept */
             strbuf_printf(to, "\\u%04x", c);
         else
             strbuf_add_char(to, text.at[i]);
@@ -224,7 +224,7 @@ static double hop_of(const hw_generator_params *p)
     return p->latency_s + p->switch_latency_s;
 }
 
-/* Blocks of a fat tree. */
+/* The levels of a fat tree: one per tier of blocks. */
 static void add_tree_levels(halley_cluster *c, const hw_generator_params *p)
 {
     double npus = 1, over = 1, step_s = 0;
@@ -273,7 +273,7 @@ static void add_dragonfly_levels(halley_cluster *c, const hw_generator_params *p
     add_level(c, "global", 0, p->link_Bps, group / global, 5 * hop_of(p));
 }
 
-/* NPUs that form one node when the file states no link inside nodes: 0 = all. */
+/* The number of NPUs in one node if the file states no link inside nodes; 0 = all. */
 static uint32_t find_own_node(const hw_generator_params *p)
 {
     static const char *const one[] = {"ring",          "torus",     "mesh",
@@ -285,7 +285,7 @@ static uint32_t find_own_node(const hw_generator_params *p)
     return str_starts(p->topology, STR("rail-")) && !p->no_node_switch ? p->npus : 1;
 }
 
-/* The link inside such a node: plain, without a library's constants. */
+/* The link inside such a node: plain, without library constants. */
 static void make_own_link(halley_cluster *c, const hw_generator_params *p, uint32_t n)
 {
     halley_link *up = &c->nodes.up;
@@ -295,7 +295,7 @@ static void make_own_link(halley_cluster *c, const hw_generator_params *p, uint3
         rails || str_eq(p->topology, STR("nvl")) || str_eq(p->topology, STR("switch"));
     double Bps = rails ? p->node_link_Bps : p->link_Bps;
     if (torus)
-        Bps *= 2; /* both ways round an axis */
+        Bps *= 2; /* both directions of an axis */
     if (str_eq(p->topology, STR("nvl")))
         Bps *= p->s;
     if (str_eq(p->topology, STR("fully-connected")) && n > 1)
@@ -323,7 +323,7 @@ static void add_outer_levels(halley_cluster *c, const hw_generator_params *p)
         add_dragonfly_levels(c, p);
     else if (p->n_m > 0)
         add_tree_levels(c, p);
-    else if (p->T > 0) /* HyperX: half of the switches of a line against the other half */
+    else if (p->T > 0) /* HyperX: one half of a line's switches to the other half */
         add_level(c, "", 0, p->link_Bps,
                   2.0 * p->T / ((double)(p->K > 0 ? p->K : 1) * p->dims[0]),
                   (p->n_dims + 2) * hop_of(p));
@@ -333,7 +333,8 @@ static void add_outer_levels(halley_cluster *c, const hw_generator_params *p)
         add_level(c, "", 0, p->link_Bps, 1, 2 * hop_of(p));
 }
 
-/* The NPUs of a block that all cables of a switch go to; 0: it joins others, too. */
+/* The number of NPUs in the block of a switch, if all its cables go to this block; else
+ * 0. */
 static uint32_t count_block(const hw_graph *g, uint32_t hub, uint32_t npu)
 {
     const uint32_t n = g->dev_first[hub + 1] - g->dev_first[hub];
@@ -346,8 +347,8 @@ static uint32_t count_block(const hw_graph *g, uint32_t hub, uint32_t npu)
     return first % n == 0 ? n : 0;
 }
 
-/* What an NPU has to a switch of its own block, which has `*block` NPUs, and to all else.
- */
+/* The bandwidth of an NPU to a switch of its own block, which has `*block` NPUs, and to
+ * everything else. */
 static void split_ports(const hw_graph *g, uint32_t npu, uint32_t *block, double *in_Bps,
                         double *out_Bps, double *in_s)
 {
@@ -367,9 +368,10 @@ static void split_ports(const hw_graph *g, uint32_t npu, uint32_t *block, double
 }
 
 /*
- * Nodes of a network whose cables are written out: blocks of equally many consecutive
- * NPUs, each with switches that join nobody else, over which its NPUs have more bandwidth
- * than to the rest. Then they are nodes of the closed forms, too; else every NPU is one.
+ * Find the nodes of a network with explicit cables. A node is a block of consecutive NPUs
+ * with switches that connect only this block. All blocks have the same size. Their NPUs
+ * have more bandwidth inside than to the rest. The closed forms then use these nodes;
+ * otherwise every NPU is a node.
  */
 static void find_nodes(halley_cluster *c, const hw_graph *g)
 {
@@ -392,7 +394,7 @@ static void find_nodes(halley_cluster *c, const hw_graph *g)
     c->nodes.up.all_to_all = HALLEY_A2A_IN_TURN;
 }
 
-/* What an NPU has to others than those of its node. */
+/* The bandwidth of an NPU to NPUs outside its node. */
 static double sum_ports(const hw_graph *g, uint32_t npu, bool has_nodes)
 {
     uint32_t block;
@@ -401,7 +403,7 @@ static double sum_ports(const hw_graph *g, uint32_t npu, bool has_nodes)
     return has_nodes ? out_Bps : in_Bps + out_Bps;
 }
 
-/* Levels of a network whose cables are written out: an NPU's own cables, and what crosses
+/* Levels of a network with explicit cables: an NPU's own cables, and the bandwidth
  * between halves. */
 static halley_status measure_levels(halley_cluster *c, const hw_graph *g,
                                     halley_error *err)
@@ -444,7 +446,8 @@ static halley_status measure_edges(halley_cluster *c, const hw_generator_params 
     return status;
 }
 
-/* A generator of a program's own: one node of all NPUs, or nodes that it joins. */
+/* A generator supplied by a program: one node with all NPUs, or nodes that it
+ * connects. */
 static halley_status set_own_levels(halley_cluster *c, uint32_t n, halley_error *err)
 {
     hw_graph *g;
@@ -588,7 +591,7 @@ halley_status hw_read_graph(const hw_reader *r, const conf_node *map)
     c->network = HW_NETWORK_GRAPH;
     c->outer[0] = (hw_outer){.name = "", .oversubscription = 1, .fabric = {.share = 1}};
     c->graph_joins_nodes = c->nodes.up.bandwidth_Bps > 0 && c->nodes.npus > 0;
-    /* Mistakes are named where they stand in the file. */
+    /* Errors are reported at their place in the file. */
     arena memory = {0};
     conf_node own;
     hw_generator_params p = {0};

@@ -1,4 +1,4 @@
-/* hw/read/read_graph.h - networks that are generators: parameters, levels. */
+/* hw/read/read_graph.h - networks made by generators: parameters, levels. */
 #ifndef HW_READ_GRAPH_H
 #define HW_READ_GRAPH_H
 
@@ -10,14 +10,14 @@
 
 /* network: {topology: NAME, ...}. */
 halley_status hw_read_graph(const hw_reader *r, const conf_node *map);
-/* The generator's parameters for n NPUs (0: as the file says). What is lent is lent from
- * `file` and `memory`, which are the caller's to end on success. */
+/* The generator's parameters for n NPUs (0: as in the file). They refer to `file` and
+ * `memory`, which the caller frees on success. */
 halley_status hw_graph_params_get(hw_generator_params *out, conf_file *file,
                                   arena *memory, const halley_cluster *c, uint32_t n,
                                   halley_error *err);
-/* Do its sizes follow from a number of NPUs that must be given? */
+/* True if its sizes follow from a number of NPUs that must be given. */
 bool hw_graph_needs_count(const halley_cluster *c);
-/* Levels and number of NPUs; 0 = what the generator's sizes give. */
+/* Set levels and number of NPUs; 0 = as the generator's sizes imply. */
 halley_status hw_graph_count_set(halley_cluster *c, uint32_t n, halley_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * hw/read/read_network.c - the part `network`: a list of dimensions, one level {fabric,
- * bandwidth}, or a topology (hw/read/read_topology.c). Which of the three it is, is
- * decided here and nowhere else.
+ * bandwidth}, or a topology (hw/read/read_topology.c). Only this file decides which of
+ * the three it is.
  */
 #include "hw/graph/generate.h"
 #include "hw/link.h"
@@ -207,7 +207,7 @@ static halley_status load_fabric(const hw_reader *r, const conf_node *at, str na
     return status;
 }
 
-/* "ib-ndr", {fabric: ib-ndr, bandwidth: 50 GB/s}, or a map as fabric presets have it. */
+/* Read "ib-ndr", {fabric: ib-ndr, bandwidth: 50 GB/s}, or a map as in fabric presets. */
 static halley_status read_fabric(const hw_reader *r, const conf_node *node)
 {
     hw_outer *out = &r->c->outer[0];

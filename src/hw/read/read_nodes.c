@@ -1,5 +1,5 @@
 /* hw/read/read_nodes.c - the parts `nodes` and `kinds`: what a node consists of, and
- * which nodes have which device. */
+ * which device is in which node. */
 #include "hw/levels.h"
 #include "hw/link.h"
 #include "hw/npu.h"
@@ -93,7 +93,7 @@ static const conf_field wire_fields[] = {
      .doc = "per direction and NPU, as wired"},
 };
 
-/* An error of a preset's name belongs to the line that names it. */
+/* Report an error of a preset's name at the line that names it. */
 static halley_status place_error(const hw_reader *r, const conf_node *at,
                                  halley_status status)
 {

@@ -1,7 +1,7 @@
 /*
- * hw/read/read_system.c - the part `system`: how the communication library and the
- * simulator are set up. It chooses the rules: `native`, or `astra-sim` for a
- * configuration that was converted and must give the same times.
+ * hw/read/read_system.c - the part `system`: the settings of the communication library
+ * and the simulator. It selects the rules: `native`, or `astra-sim` for a converted
+ * configuration that must give the same times.
  */
 #include "base/number/whole.h"
 #include "hw/astra/astra.h"
@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* How the communication library and the engine are set up. */
+/* The settings of the communication library and the engine. */
 typedef struct system_text {
     uint32_t rules, model, plan, queues, compute, streams, channels, scheduling;
     uint32_t collectives;
@@ -133,7 +133,8 @@ static const conf_field system_fields[] = {
 };
 const hw_part hw_part_system = {"system", "system", HW_FIELDS(system_fields)};
 
-/* Dimensions that the network has at most; a level without further nodes makes none. */
+/* The maximum number of dimensions of the network. A level without further nodes makes
+ * none. */
 static uint32_t most_dims(const halley_cluster *c)
 {
     return c->network == HW_NETWORK_DIMS ? c->n_dims : 1 + c->n_outer;
@@ -249,7 +250,7 @@ static halley_status read_bus(const hw_reader *r, const conf_node *map)
     return HALLEY_OK;
 }
 
-/* Kernels beside communication. */
+/* The slowdown of kernels during communication. */
 typedef struct interference_text {
     double factors[CLUSTER_N_KERNELS];
     const conf_node *network;
@@ -336,8 +337,8 @@ static halley_status read_lists(const hw_reader *r, const system_text *raw)
     return read_bus(r, raw->bus);
 }
 
-/* ASTRA-sim's two models have names of their own; older files used one pair for both,
- * whose present words hw_names_renew has put there. */
+/* ASTRA-sim's two models have their own names. Older files used one pair of names for
+ * both; hw_names_renew has already replaced them. */
 static halley_status read_model(const hw_reader *r, const conf_node *map,
                                 const system_text *t)
 {

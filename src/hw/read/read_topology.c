@@ -1,9 +1,9 @@
 /*
- * hw/read/read_topology.c - network: {topology: NAME, ...}. A fat tree of nodes, given by
- * its tiers, is read into levels: tier t connects blocks of `npus` NPUs, and what crosses
- * it shares the capacity that the tiers below pass upwards, so that a level's
- * oversubscription is the product of those of the tiers below. All other generators are
- * read by hw/read/read_graph.c.
+ * hw/read/read_topology.c - network: {topology: NAME, ...}. A fat tree of nodes,
+ * described by its tiers, is read into levels. Tier t connects blocks of `npus` NPUs.
+ * Traffic across it shares the capacity that the tiers below pass upwards. The
+ * oversubscription of a level is therefore that of all tiers below, multiplied.
+ * hw/read/read_graph.c reads all other generators.
  */
 #include "hw/graph/generate.h"
 #include "hw/link.h"
@@ -129,14 +129,14 @@ static const conf_field tier_fields[] = {
 };
 const hw_part hw_part_tier = {"tier", "network.tiers[]", HW_FIELDS(tier_fields)};
 
-/* What the tiers passed so far say about those above. */
+/* The state after the tiers read so far, for those above. */
 typedef struct climb {
     uint32_t npus;           /* of the tier below */
-    double n_nics;           /* of a node; each has one link of every tier's rate */
+    double n_nics;           /* per node; each has one link of every tier's rate */
     double link_Bps;         /* of a link in this tier */
     double latency_s;        /* of a hop in this tier */
     double step_s;           /* from an NPU to this tier and down again */
-    double oversubscription; /* product of the tiers below */
+    double oversubscription; /* all tiers below, multiplied */
 } climb;
 
 static halley_status check_tier(const hw_reader *r, const conf_node *at, const climb *up,
@@ -229,7 +229,8 @@ static halley_status refuse_topology(const hw_reader *r, const conf_node *at)
                       near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
-/* Tiers by ports of switches: the generator computes their sizes. */
+/* True if tiers are described by switch ports: the generator then computes their
+ * sizes. */
 static bool has_radix(const conf_node *tiers)
 {
     for (uint32_t i = 0; tiers != NULL && tiers->kind == CONF_LIST && i < tiers->n; i++)
@@ -239,7 +240,7 @@ static bool has_radix(const conf_node *tiers)
     return false;
 }
 
-/* Keys that only the generator of fat trees knows. */
+/* True if there are keys that only the generator of fat trees knows. */
 static bool has_generator_keys(const conf_node *map)
 {
     static const char *const keys[] = {"links",  "failed",  "planes",   "plane-wiring",
@@ -251,8 +252,8 @@ static bool has_generator_keys(const conf_node *map)
     return false;
 }
 
-/* A fat tree that joins nodes is read into levels as its tiers say; all other networks
- * are generators. */
+/* A fat tree that connects nodes is read into levels, as described by its tiers. All
+ * other networks are generators. */
 halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
 {
     topology_text t = {0};

@@ -1,13 +1,16 @@
 /*
- * What a recording says about its model.
+ * Infer the model from a recording.
  *
- * Kernels of the busiest stream, as names, repeat from layer to layer; the stretch over
- * the period is the number of layers (two attentions in a period are two layers: windows
- * alternate). Within it: the commonest number of rows of a matmul is the number of
- * tokens; the commonest inner size is the hidden size; a matmul that comes back to it
- * from a larger one is the end of the feed-forward network. Heads, sequence and batch
- * come from the shapes of attention operators, else of softmax; the vocabulary from the
- * embedding.
+ * The kernel names of the busiest stream repeat from layer to layer. The length of the
+ * repeating section divided by the period is the number of layers. (Two attentions in one
+ * period are two layers, because window sizes may alternate.) Within a period:
+ *
+ * - The most common number of rows of a matmul is the number of tokens.
+ * - The most common inner size is the hidden size.
+ * - A matmul from a larger size back to the hidden size ends the feed-forward network.
+ *
+ * Heads, sequence and batch come from the shapes of attention operators, otherwise from
+ * softmax. The vocabulary comes from the embedding.
  */
 #include "ingest/fit/fit.h"
 
@@ -23,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_share = 0.35; /* of the kernels, in layers */
+static const double least_share = 0.35; /* minimum share of kernels in layers */
 
 typedef struct fitter {
     halley_recorded_model *out;
@@ -32,11 +35,11 @@ typedef struct fitter {
     intern names;
     strbuf kind;
     fit_period period;
-    size_t n_looked_at; /* kernels among which the layers are */
-    int64_t step;       /* the one that is looked at; -1 = all */
+    size_t n_looked_at; /* kernels among which layers are searched */
+    int64_t step;       /* the step that is analysed; -1 = all */
 } fitter;
 
-/* The dims of the first three tensors of an operator, as [[a, b], [c]] writes them. */
+/* The dims of an operator's first three tensors, written as [[a, b], [c]]. */
 typedef struct op_dims {
     uint64_t at[3][8];
     uint32_t n[3], n_tensors;
@@ -66,7 +69,7 @@ static bool read_op_dims(op_dims *out, const halley_trace *t, uint32_t node)
     return out->n_tensors > 0 && out->n[0] > 0;
 }
 
-/* An encoded list of four numbers, as the linker writes it. */
+/* Decode a list of four numbers that the linker wrote. */
 static void read_gemm(uint64_t to[4], const halley_trace *t, uint32_t node)
 {
     halley_attr a;
@@ -118,7 +121,7 @@ static int64_t find_main_stream(const halley_trace *t)
     return streams[best];
 }
 
-/* The middle one of the steps, whose kernels are all there. */
+/* Choose the middle step, whose kernels are all recorded. */
 static int64_t choose_step(const halley_trace *t)
 {
     int64_t least = INT64_MAX, most = -1;
@@ -179,9 +182,9 @@ static uint32_t find_caller(const fitter *f, uint32_t node)
                : halley_node_ctrl(f->trace, node, 0).index;
 }
 
-/* Attentions in one period: operators that launch such kernels; of captured graphs, where
- * there are none, how often the commonest such kernel runs, whatever its template
- * arguments. At least 1. */
+/* The number of attentions in one period, at least 1: operators that launch attention
+ * kernels. Captured graphs have no operators. There it is how often the most common
+ * attention kernel runs, ignoring template arguments. */
 static uint32_t count_attentions(const fitter *f)
 {
     uint32_t most = 1, n_callers = 0, last = HALLEY_NO_NODE;
@@ -200,8 +203,8 @@ static uint32_t count_attentions(const fitter *f)
     return n_callers > 0 ? n_callers : most;
 }
 
-/* A period that holds many layers is a whole pass (a step of diffusion or decoding, a
- * micro-batch): look for the layers within one of them. */
+/* A period that holds many layers is a whole pass (a diffusion or decoding step, or a
+ * micro-batch). Find the layers within one of them. */
 static void find_inner_period(fitter *f)
 {
     if (count_attentions(f) <= 2)
@@ -229,9 +232,9 @@ static void fit_layers(fitter *f)
     o->covered_share = (double)f->period.length / (double)f->n_looked_at;
 }
 
-/* The commonest value of one size of the matmuls of the period, of those with `n_rows`
- * rows (0 = any: gradients of weights have other rows than tokens); on ties the larger.
- */
+/* The most common value of one matmul size in the period, among matmuls with `n_rows`
+ * rows. n_rows 0 = any, because weight gradients have other rows than tokens. Ties go to
+ * the larger value. */
 static uint64_t find_commonest(const fitter *f, uint32_t which, uint64_t n_rows)
 {
     uint64_t best = 0;
@@ -252,8 +255,8 @@ static uint64_t find_commonest(const fitter *f, uint32_t which, uint64_t n_rows)
     return best;
 }
 
-/* A gate: two matmuls of a layer lead into its feed-forward (or, backward, out of it), or
- * one that is twice as wide. */
+/* Is the feed-forward network gated? Then two matmuls per layer lead into it (or out of
+ * it in the backward pass), or one that is twice as wide. */
 static bool has_gate(const fitter *f)
 {
     const halley_recorded_model *const o = f->out;
@@ -270,13 +273,13 @@ static bool has_gate(const fitter *f)
         n_wide += (k[i].gemm[1] == 2 * o->ffn && k[i].gemm[2] == o->hidden) ||
                   (k[i].gemm[1] == o->hidden && k[i].gemm[2] == 2 * o->ffn);
     }
-    /* Where both sizes are equal the ways in and out look alike: three of them are a
+    /* If both sizes are equal, the matmuls in and out look the same; three of them mean a
      * gate. */
     const uint32_t least = (o->ffn == o->hidden ? 3 : 2) * o->layers_per_period;
     return n_in >= least || n_out >= least || n_wide >= o->layers_per_period;
 }
 
-/* A matmul from the hidden size to the vocabulary, anywhere in the step. */
+/* Is there a matmul from the hidden size to the vocabulary anywhere in the step? */
 static bool has_head(const fitter *f)
 {
     const halley_recorded_model *const o = f->out;
@@ -307,7 +310,7 @@ static void fit_matmuls(fitter *f)
         o->experts = smallest;
 }
 
-/* Does the period hold a matmul of tokens from k to n columns? */
+/* Does the period contain a matmul of the tokens from k to n columns? */
 static bool has_matmul(const fitter *f, uint64_t n, uint64_t k)
 {
     for (uint32_t i = 0; i < f->period.period; i++) {
@@ -318,9 +321,10 @@ static bool has_matmul(const fitter *f, uint64_t n, uint64_t k)
     return false;
 }
 
-/* The feed-forward network leads to its size and back; with a gate that is one matmul,
- * one way is twice as wide. Query, key and value lead one way only, and the projection's
- * size is that of the heads. Where only the way back has shapes, it is the widest. */
+/* Find the size of the feed-forward network. Matmuls lead to that size and back. With a
+ * fused gate, the matmul in one direction is twice as wide. Query, key and value have
+ * matmuls in one direction only. The size of the projection is that of the heads. If only
+ * the matmuls back have shapes, the widest is taken. */
 static void fit_feed_forward(fitter *f)
 {
     halley_recorded_model *const o = f->out;
@@ -345,8 +349,9 @@ static void fit_feed_forward(fitter *f)
     o->is_gated = has_gate(f);
 }
 
-/* Query, key of an attention operator: [b, h, s, d] of scaled_dot_product, [b, s, h, d]
- * of kernels' own operators, [tokens, h, d] of inference engines. */
+/* Read query and key of an attention operator. The layouts are [b, h, s, d] for
+ * scaled_dot_product, [b, s, h, d] for operators of attention libraries, and [tokens, h,
+ * d] for inference engines. */
 static void fit_attention_op(halley_recorded_model *o, str name, const op_dims *d)
 {
     const bool is_sdpa = str_contains(name, STR("scaled_dot_product"));
@@ -363,7 +368,7 @@ static void fit_attention_op(halley_recorded_model *o, str name, const op_dims *
     }
 }
 
-/* Softmax over [batch, heads, s, s]: the longest is the one over tokens. */
+/* Softmax over [batch, heads, s, s]: the longest one is over tokens. */
 static void fit_softmax_op(halley_recorded_model *o, const op_dims *d)
 {
     if (d->n[0] != 4 || d->at[0][2] != d->at[0][3] || d->at[0][3] <= o->seq)
@@ -382,13 +387,14 @@ static bool is_attention_op(str name)
            str_contains(name, STR("flash_attn"));
 }
 
-/* The innermost operators: under autocast those around them have other types. */
+/* Only the innermost operators count, because under autocast the outer ones have other
+ * types. */
 static bool is_matmul_op(str name)
 {
     return str_eq(name, STR("aten::addmm")) || str_eq(name, STR("aten::mm"));
 }
 
-/* The largest table is that of words; each pass over the model reads it once. */
+/* The largest table is the word embedding. Each pass over the model reads it once. */
 static void fit_embedding_op(fitter *f, uint32_t node, uint64_t n_rows)
 {
     halley_recorded_model *const o = f->out;
@@ -435,7 +441,7 @@ static void fit_operators(fitter *f)
             o->dtype = (halley_dtype)i;
 }
 
-/* Ranks of a group that the recording declares; 0 = not known. */
+/* The number of ranks of a group that the recording declares; 0 = unknown. */
 static uint32_t find_group_size(const fitter *f, str name, halley_error *err)
 {
     trace_groups groups = {0};
@@ -453,9 +459,9 @@ static uint32_t find_group_size(const fitter *f, str name, halley_error *err)
     return n;
 }
 
-/* Stages send to and receive from each other, in a group that holds them all. What the
- * group of the layers reduce-scatters are activations; gradients that are
- * reduce-scattered belong to an optimizer that is sharded. */
+/* Pipeline stages send to and receive from each other in a group that holds them all. A
+ * reduce-scatter in the layers' own group moves activations. Any other reduce-scatter
+ * moves gradients, which means a sharded optimizer. */
 static void fit_stages(fitter *f, str layers_group)
 {
     halley_recorded_model *const o = f->out;
@@ -474,8 +480,8 @@ static void fit_stages(fitter *f, str layers_group)
     }
 }
 
-/* Two collectives per layer and direction are tensor parallelism, over their group; the
- * rest of a job that trains is data parallel. */
+/* Two collectives per layer and direction mean tensor parallelism over their group. The
+ * rest of a training job is data parallel. */
 static void fit_parallelism(fitter *f)
 {
     halley_recorded_model *const o = f->out;
@@ -541,8 +547,8 @@ static halley_status fit_recording(fitter *f, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Kernels before the first one that a recorded call has launched are the end of the step
- * before; where no call was recorded, there are none to leave out. */
+/* Kernels before the first one that a recorded call launched belong to the end of the
+ * previous step. If no call was recorded, none are left out. */
 static size_t count_leftovers(const fitter *f)
 {
     for (size_t i = 0; i < f->kernels.n; i++)
@@ -551,7 +557,7 @@ static size_t count_leftovers(const fitter *f)
     return 0;
 }
 
-/* Fit the trace, and sum up its step where `times` is not NULL. */
+/* Fit the trace. If `times` is not NULL, also add up the times of its step. */
 static halley_status run_fit(halley_recorded_model *out, halley_recorded_times *times,
                              const halley_trace *trace, halley_error *err)
 {

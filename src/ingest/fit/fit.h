@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "halley/fit.h"
 
-/* One kernel of the main stream. */
+/* One kernel of the busiest stream. */
 typedef struct fit_kernel {
     int64_t begin_ns, duration_ns;
     uint32_t node;
@@ -16,19 +16,19 @@ typedef struct fit_kernel {
     bool is_attention, is_comm, is_moe;
 } fit_kernel;
 
-/* The stretch in which each kernel has the same name one period later. */
+/* The section in which each kernel has the same name as the kernel one period later. */
 typedef struct fit_period {
-    uint32_t period, start, length; /* kernels; length: of the whole stretch */
+    uint32_t period, start, length; /* kernels; length: of the whole section */
 } fit_period;
 
-/* The period whose stretch is longest, 2 % of other names allowed; of those within 5 % of
- * it the shortest. period 0: nothing repeats. */
+/* The period with the longest section, in which 2 % of the names may differ. Among
+ * periods within 5 % of that length, the shortest is taken. period 0: nothing repeats. */
 fit_period fit_find_period(const fit_kernel *kernels, uint32_t n);
 
-/* Sum up the kernels of the step by class; idle is what its span leaves. */
+/* Add up the kernels of the step by class. Idle time is the rest of the step's span. */
 void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
                    const fit_kernel *kernels, size_t n);
-/* The type of an operator's inputs, "['c10::BFloat16', …]"; N_DTYPES = none of ours. */
+/* The type of an operator's inputs, "['c10::BFloat16', …]"; N_DTYPES = unsupported. */
 halley_dtype fit_read_dtype(str types);
 
 #endif

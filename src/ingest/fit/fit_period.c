@@ -6,11 +6,11 @@
 enum {
     MOST_KERNELS = 20000,
     MIN_PERIOD = 3,
-    ALLOWED = 50 /* one other name in so many */
+    ALLOWED = 50 /* one in ALLOWED names may differ */
 };
 
-/* The longest stretch of one period: how many kernels equal the one a period later, with
- * at most one in ALLOWED that does not. */
+/* The longest section of one period: kernels that equal the one a period later. At most
+ * one in ALLOWED may differ. */
 static fit_period find_period_stretch(const fit_kernel *k, uint32_t n, uint32_t period)
 {
     fit_period best = {.period = period};

@@ -1,10 +1,10 @@
 /*
- * The time of a recorded step by the estimator's classes: what `trace fit` compares with
- * the step that `trace gen` makes of the model and the plan it has found.
+ * The time of a recorded step by the estimator's classes. `trace fit` compares it with
+ * the step that `trace gen` makes from the fitted model and plan.
  *
- * Without a fused kernel attention is batched matmuls and softmax; both count as
- * attention then. Classes that the estimator does not time (copies to and from the host,
- * convolutions, sorting) are other work.
+ * Without a fused kernel, attention consists of batched matmuls and softmax; both then
+ * count as attention. Classes that the estimator does not time (copies to and from the
+ * host, convolutions, sorting) count as other work.
  */
 #include "halley/trace_attr.h"
 #include "ingest/fit/fit.h"
@@ -25,7 +25,7 @@ static const struct {
     {"matmul", HALLEY_CLASS_MATMUL},          {"moe", HALLEY_CLASS_EXPERTS},
 };
 
-/* HALLEY_N_CLASSES: none of the estimator's. */
+/* HALLEY_N_CLASSES = not a class of the estimator. */
 static uint32_t find_op_class(str kernel_class, const fit_kernel *k, bool is_fused)
 {
     if (!is_fused && k->gemm[3] > 1)
@@ -51,8 +51,8 @@ void fit_sum_times(halley_recorded_times *out, const halley_trace *trace,
         const fit_kernel *const k = &kernels[i];
         const str name = trace_find_text(trace, k->node, HALLEY_ATTR_NAME_KERNEL_CLASS);
         const uint32_t op_class = find_op_class(name, k, is_fused);
-        /* Kernels of one stream may overlap (programmatic launch): no time counts twice.
-         */
+        /* Kernels of one stream may overlap (programmatic launch). No time is counted
+         * twice. */
         const int64_t begin = k->begin_ns > end_ns ? k->begin_ns : end_ns;
         const int64_t last = k->begin_ns + k->duration_ns;
         const double s = last > begin ? (double)(last - begin) / 1e9 : 0;

@@ -1,4 +1,4 @@
-/* Reading back what rec_write_facts wrote into the trace's metadata. */
+/* Read back what rec_write_facts wrote into the metadata of the trace. */
 #include "ingest/kernels/kernels.h"
 #include "ingest/pull.h"
 #include "trace/core/slots.h"
@@ -27,7 +27,8 @@ static int64_t take_fact_number(facts_reader *r, json_token token, int64_t other
     return token == JSON_NUMBER && str_to_i64(r->p.json.text, &value) ? value : otherwise;
 }
 
-/* Begin and end are left in device_s and tail_s until the events are counted. */
+/* Begin and end of the step are kept in device_s and tail_s until the events are
+ * counted. */
 static halley_status read_step_fact(facts_reader *r, halley_error *err)
 {
     halley_step_row step = {.name = ""};
@@ -124,8 +125,8 @@ static halley_status parse_facts(facts_reader *r, str text, halley_error *err)
     return pull_ended(&r->p, err);
 }
 
-/* The text of the metadata "recording", or of a pair "device_recording"; .at NULL = it
- * has none. */
+/* The text of the metadata entry "recording", or "device_recording" for a pair; .at NULL
+ * = absent. */
 static str find_facts(const halley_trace *trace)
 {
     halley_attr attr;
@@ -143,7 +144,7 @@ static halley_status refuse_trace(halley_error *err)
                      "link`");
 }
 
-/* Of a further rank's warnings, from `first` on, those that no rank before has. */
+/* Of a further rank's warnings, from `first` on, keep those that no earlier rank has. */
 static void keep_new_warnings(facts_reader *r, size_t first, uint32_t rank)
 {
     size_t kept = first;
@@ -161,7 +162,8 @@ static void keep_new_warnings(facts_reader *r, size_t first, uint32_t rank)
     r->warnings.n = kept;
 }
 
-/* One rank's facts; all but the warnings are the first rank's. */
+/* Read the facts of one rank. Only the warnings are taken from ranks other than the
+ * first. */
 static halley_status read_rank_facts(facts_reader *r, uint32_t rank, halley_error *err)
 {
     const str text = find_facts(halley_trace_set_get(r->c->set, rank));

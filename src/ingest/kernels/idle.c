@@ -1,11 +1,15 @@
 /*
- * When devices were idle, and why; what communication was exposed.
+ * When devices were idle and why, and how much communication was exposed.
  *
- * Idle time is per device: the gaps between the union of what ran on it. What ends the
- * gap tells its cause: the launch of the next event began inside it, so the host was
- * late (or had been waiting for the device: synchronisation); the event before it was a
- * collective; it is shorter than 30 us, the usual latency of a launch; or there was
- * nothing to do.
+ * Idle time is per device: the gaps in the union of everything that ran on it. The cause
+ * of a gap is the first of these that applies:
+ *
+ * - Synchronisation: the next event was launched inside the gap, and a blocking call was
+ *   running when the gap began.
+ * - Host: the next event was launched inside the gap without such a call.
+ * - Communication: the event before the gap was a collective.
+ * - Launch latency: the gap is shorter than 30 us, the usual latency of a launch.
+ * - Nothing: there was nothing to do.
  */
 #include "base/error.h"
 #include "ingest/kernels/kernels.h"
@@ -15,12 +19,12 @@
 
 enum { LATENCY_NS = 30000 };
 
-/* One device's sets of time, and the gap being looked at. */
+/* The busy intervals of one device, and the state at the current event. */
 typedef struct device_time {
     int64_t device;
     rec_spans all, comm, copies, compute, comm_or_compute;
-    int64_t end_ns;     /* of what ran so far */
-    bool last_was_comm; /* what ended then was a collective */
+    int64_t end_ns;     /* latest end of the events so far */
+    bool last_was_comm; /* the event that ended then is a collective */
     bool any;
 } device_time;
 
@@ -44,7 +48,7 @@ static device_time *find_device_time(idle_counter *x, int64_t device)
 static bool was_blocked(const kernel_counter *c, int64_t at_ns)
 {
     size_t low = 0, high = c->blocking.n;
-    while (low < high) { /* the last blocking call that begins at or before */
+    while (low < high) { /* find the last blocking call that begins at or before at_ns */
         const size_t mid = low + (high - low) / 2;
         if (c->blocking.at[mid].begin_ns <= at_ns)
             low = mid + 1;

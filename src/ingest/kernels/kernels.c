@@ -1,5 +1,5 @@
 /*
- * Counting the device work of a linked recording: events, classes, steps, launches.
+ * Count the device work of a linked recording: events, classes, steps, launches.
  */
 #include "ingest/kernels/kernels.h"
 
@@ -54,7 +54,7 @@ static int64_t read_slot(const trace_slots *s, uint32_t node, uint32_t slot,
                : otherwise;
 }
 
-/* Every rank has devices of its own. */
+/* Devices of different ranks are different. */
 static int64_t number_device(uint32_t rank, int64_t device)
 {
     return (int64_t)rank << 32 | (device & UINT32_MAX);
@@ -221,8 +221,9 @@ static halley_status count_events(kernel_counter *c, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* Rank 0's device work that was launched in each step, and how long it goes on. The
- * reader of the facts has left begin and end of a step in its last two fields. */
+/* Sum rank 0's device work that was launched in each step, and find how long it continues
+ * after the step. The facts reader has left begin and end of each step in its last two
+ * fields. */
 static void count_steps(kernel_counter *c)
 {
     for (size_t i = 0; i < c->k.n_steps; i++) {

@@ -1,8 +1,8 @@
 /*
- * ingest/kernels/kernels.h - a linked recording being counted; see halley/recording.h.
+ * ingest/kernels/kernels.h - statistics of a linked recording; see halley/recording.h.
  *
- * Everything is read from the trace alone: classes, launches and times are attributes of
- * its nodes, facts about the recording as a whole are JSON in its metadata.
+ * Everything is read from the trace alone. Classes, launches and times are attributes of
+ * its nodes; facts about the recording as a whole are JSON in its metadata.
  */
 #ifndef INGEST_KERNELS_KERNELS_H
 #define INGEST_KERNELS_KERNELS_H
@@ -24,7 +24,7 @@ typedef struct kernel_event {
 
 typedef struct kernel_counter {
     halley_kernels k; /* first: what the caller sees */
-    arena memory;     /* of its texts and lists */
+    arena memory;     /* holds its texts and lists */
     const halley_trace_set *set;
     uint32_t n_ranks;
     intern classes;
@@ -32,10 +32,9 @@ typedef struct kernel_counter {
     rec_spans blocking;         /* blocking calls of the host */
 } kernel_counter;
 
-/* A copy of a text, in the arena; "" when memory ran out (then `failed` of the caller's
- * checks shows). */
+/* Copy a text into the arena. Returns "" when memory runs out. */
 const char *kernels_keep_text(kernel_counter *c, str text);
-/* Facts of all ranks: the first rank's, and everybody's warnings. */
+/* Read the facts of all ranks: those of the first rank, and the warnings of all. */
 halley_status kernels_read_facts(kernel_counter *c, halley_error *err);
 halley_status kernels_count_idle(kernel_counter *c, halley_error *err);
 halley_status kernels_list_top(kernel_counter *c, halley_error *err);

@@ -1,4 +1,4 @@
-/* The kernels that took longest, by name; and the verdict. */
+/* The kernels that took longest, by name, and the verdict. */
 #include "base/error.h"
 #include "base/number/number.h"
 #include "ingest/kernels/kernels.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A loss must be this share of the span to name the recording, or to follow in a
- * sentence of its own. */
+/* A loss needs this share of the span to be the main verdict, or to be mentioned
+ * second. */
 static const double FIRST_LOSS = 0.15, SECOND_LOSS = 0.10;
 
 static int compare_rows(const void *a, const void *b)
@@ -19,7 +19,7 @@ static int compare_rows(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Operator and shapes of the first run of a kernel. */
+/* Take operator and shapes from the first run of a kernel. */
 static void describe_row(kernel_counter *c, halley_kernel_row *row, const kernel_event *e)
 {
     const halley_trace *const trace = halley_trace_set_get(c->set, e->rank);
@@ -88,7 +88,7 @@ static const char *find_longest_class(const kernel_counter *c, bool comm)
     return "";
 }
 
-/* A way to lose time, as a share of the span. */
+/* A cause of lost time, as a share of the span. */
 typedef struct loss {
     double share;
     const char *sentence; /* with one %s for the share in percent, and one for `what` */

@@ -1,6 +1,6 @@
 /*
- * Counterparts in a plan of MSCCL++: signals and waits, barriers, semaphores, packets;
- * and whether all of it can run.
+ * Match the counterparts in an MSCCL++ plan: signals and waits, barriers, semaphores,
+ * packets. Then check that the whole plan can run.
  */
 #include "ingest/mscclpp/plan.h"
 
@@ -57,7 +57,7 @@ static halley_status refuse_node(const mpp_plan *p, uint32_t i, halley_error *er
                      n->op, n->what, why);
 }
 
-/* The k-th signal of a connection is for its k-th wait. */
+/* Match the k-th signal of a connection with its k-th wait. */
 static halley_status match_signals(mpp_plan *p, halley_error *err)
 {
     sort_syncs(&p->signals);
@@ -75,7 +75,7 @@ static halley_status match_signals(mpp_plan *p, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Blocks go on when all have arrived for the k-th time. */
+/* Blocks continue when all of them have arrived for the k-th time. */
 static bool match_barriers(mpp_plan *p)
 {
     sort_syncs(&p->barriers);
@@ -92,7 +92,7 @@ static bool match_barriers(mpp_plan *p)
     return true;
 }
 
-/* The first of the sorted list with that key; n = none. */
+/* The first entry with that key in the sorted list; n = none. */
 static size_t find_syncs(const mpp_syncs *list, uint64_t key)
 {
     size_t low = 0, high = list->n;
@@ -106,8 +106,9 @@ static size_t find_syncs(const mpp_syncs *list, uint64_t key)
     return low;
 }
 
-/* The k-th acquire takes the (k - initial)-th release, counted over all blocks; where
- * several release, that is their order if each releases once before any twice. */
+/* The k-th acquire takes the (k - initial)-th release, counted over all blocks. If
+ * several blocks release, their order is assumed to be: each releases once before any
+ * releases twice. */
 static halley_status match_semaphores(mpp_plan *p, halley_error *err)
 {
     uint64_t key = UINT64_MAX;
@@ -142,7 +143,7 @@ static int compare_packets(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The first of the GPU's. */
+/* The first packets of this GPU. */
 static size_t find_packets(const mpp_plan *p, uint32_t gpu)
 {
     size_t low = 0, high = p->written.n;
@@ -156,7 +157,8 @@ static size_t find_packets(const mpp_plan *p, uint32_t gpu)
     return low;
 }
 
-/* A read waits for all packets that are written where it polls; some must be. */
+/* A read waits for all packets that are written to the range it polls. The writes must
+ * cover the whole range. */
 static halley_status match_packets(mpp_plan *p, halley_error *err)
 {
     if (p->written.n > 1)
@@ -183,8 +185,9 @@ static halley_status match_packets(mpp_plan *p, halley_error *err)
     return HALLEY_OK;
 }
 
-/* A wait's block may use what was put before the signal: the data are there, too. They
- * are the receives of what the signal's block sent to the same GPU before it. */
+/* A block that waits for a signal may use the data that was put before the signal. So the
+ * wait also depends on the receives of what the signal's block sent to the same GPU
+ * before. */
 static bool add_data_of_signals(mpp_plan *p)
 {
     for (size_t i = 0; i < p->signals.n; i++) {
@@ -195,7 +198,7 @@ static bool add_data_of_signals(mpp_plan *p)
                 continue;
             if (n->gpu != s->gpu || n->block != s->block ||
                 (n->is_signal && n->kind == MPP_SEND && n->peer == s->peer))
-                break; /* what came before is known by the last signal */
+                break; /* the previous signal covers what came before it */
             if (n->kind == MPP_SEND && n->peer == s->peer &&
                 !mpp_add_edge(p, n->partner, s->partner))
                 return false;
@@ -204,7 +207,7 @@ static bool add_data_of_signals(mpp_plan *p)
     return true;
 }
 
-/* All nodes that can run; edges are by `from` then. */
+/* Find all nodes that can run. The edges are sorted by `from` here. */
 typedef struct mpp_order {
     uint32_t *n_before, *first, *ready; /* by node; first: n + 1, in the edges */
     size_t n_ready;

@@ -1,20 +1,22 @@
 /*
- * The operations of a thread block as nodes. On memory channels the block itself moves
- * the data; on port channels a proxy does, in order, and the block goes on until it
- * flushes. A pipeline plays its operations for every unit of its chunks.
+ * Turn the operations of a thread block into nodes.
+ *
+ * Operations of a block run one after the other. On memory channels the block itself
+ * moves the data. On port channels a proxy does, in order, and the block continues until
+ * it flushes. A pipeline repeats its operations for every unit of its chunks.
  */
 #include "ingest/mscclpp/read.h"
 
 #include <assert.h>
 
-/* Whatever comes next in the block runs after this node alone. */
+/* Make this node the only one that the next operation of the block waits for. */
 static bool set_last(mpp_block *b, uint32_t node)
 {
     b->last.n = 0;
     return node != MPP_NONE && array_push(&b->last, node);
 }
 
-/* A node of the block that runs after what it did last; MPP_NONE: no memory. */
+/* Add a node that runs after the block's last nodes. MPP_NONE: no memory. */
 static uint32_t add_block_node(mpp_reader *r, mpp_node node)
 {
     node.gpu = r->block.gpu;
@@ -60,7 +62,8 @@ static mpp_node make_signal(const mpp_reader *r, mpp_kind kind, uint32_t peer)
     return node;
 }
 
-/* Data that the block sends, and their receive, which waits for nothing else. */
+/* Add a send of the block's data and the matching receive, which has no other
+ * dependency. */
 static uint32_t add_put(mpp_reader *r, uint32_t peer, uint64_t n_bytes)
 {
     mpp_plan *const p = r->p;
@@ -72,7 +75,7 @@ static uint32_t add_put(mpp_reader *r, uint32_t peer, uint64_t n_bytes)
                                                                          : MPP_NONE;
 }
 
-/* Data that the block reads from a peer: a request goes, the data come. */
+/* Add a read from a peer: the block sends a request, and the peer sends the data. */
 static uint32_t add_get(mpp_reader *r, uint32_t peer, uint64_t n_bytes)
 {
     mpp_plan *const p = r->p;
@@ -115,7 +118,7 @@ static uint64_t name_connection(const mpp_reader *r, uint32_t type, uint32_t cha
     return (n << 1 | type) << 32 | from << 16 | to;
 }
 
-/* A thing with a size: where in the buffer, how many bytes, on which GPU. */
+/* A range of a buffer: offset, bytes, and which GPU. */
 typedef struct mpp_range {
     uint64_t from, n_bytes;
     uint32_t rank; /* MPP_NONE: this GPU */
@@ -136,7 +139,7 @@ static halley_status find_remote_buffer(mpp_range *out, const mpp_reader *r,
     return HALLEY_OK;
 }
 
-/* This block's part of data that a group of blocks moves. */
+/* Reduce the range to this block's part, if a group of blocks moves the data. */
 static halley_status share_range(mpp_range *range, const mpp_reader *r,
                                  const conf_node *op)
 {
@@ -180,13 +183,13 @@ static halley_status read_range(mpp_range *out, const mpp_reader *r, const conf_
     return HALLEY_OK;
 }
 
-/* What an operation does, in this order. */
+/* The parts of an operation, in this order. */
 enum {
     DOES_GET = 1,      /* reads remote sources */
     DOES_POLL = 2,     /* reads packets of its scratch buffer */
     DOES_COMPUTE = 4,  /* copies or reduces */
     DOES_PUT = 8,      /* writes remote destinations */
-    DOES_PACKETS = 16, /* what it writes are packets */
+    DOES_PACKETS = 16, /* writes packets */
     DOES_SIGNAL = 32,
     DOES_FLUSH = 64
 };
@@ -224,7 +227,8 @@ typedef struct mpp_call {
     mpp_unit unit;
 } mpp_call;
 
-/* The GPU's channel that an operation names as its i-th; without a list, the block's. */
+/* The GPU's channel that is the i-th of an operation. Without a list it is the
+ * block's. */
 static halley_status find_channel(uint32_t *out, const mpp_reader *r, const mpp_call *c,
                                   uint32_t i)
 {
@@ -240,7 +244,7 @@ static halley_status find_channel(uint32_t *out, const mpp_reader *r, const mpp_
     return HALLEY_OK;
 }
 
-/* On port channels a proxy works in order, while the block goes on. */
+/* On port channels a proxy works in order while the block continues. */
 static halley_status after_send(mpp_reader *r, mpp_list *ends, uint32_t type,
                                 uint32_t channel, uint32_t send)
 {
@@ -255,7 +259,7 @@ static halley_status after_send(mpp_reader *r, mpp_list *ends, uint32_t type,
     return HALLEY_OK;
 }
 
-/* Those nodes are what the block did last; none of them leaves it as it is. */
+/* Make these nodes the block's last ones. An empty list changes nothing. */
 static halley_status take_ends(mpp_reader *r, const mpp_list *ends)
 {
     if (ends->n > 0)
@@ -288,7 +292,7 @@ static halley_status read_sources(mpp_reader *r, const mpp_call *c, uint64_t *n_
     return HALLEY_OK;
 }
 
-/* The packets that an operation polls are those of its scratch sources. */
+/* An operation polls the packets of its scratch sources. */
 static halley_status note_polled(mpp_reader *r, const mpp_call *c, uint32_t node)
 {
     const conf_node *list;
@@ -370,7 +374,7 @@ static halley_status add_signals(mpp_reader *r, const mpp_call *c, mpp_list *end
     return HALLEY_OK;
 }
 
-/* What proxies of the channels have not done yet. */
+/* Wait for everything that the proxies of the channels have not finished. */
 static halley_status add_flush(mpp_reader *r, const mpp_call *c)
 {
     for (uint32_t i = 0; i < c->channels->n; i++) {
@@ -400,7 +404,7 @@ static halley_status play_parts(mpp_reader *r, const mpp_call *c, mpp_list *ends
             TRY(note_polled(r, c, node));
     }
     TRY(read_destinations(r, c, node, ends));
-    if (c->type == MPP_MEMORY) { /* a signal comes after what was put */
+    if (c->type == MPP_MEMORY) { /* a signal comes after the puts */
         TRY(take_ends(r, ends));
         ends->n = 0;
     }

@@ -1,5 +1,5 @@
 /*
- * Reading an execution plan of MSCCL++:
+ * Read an MSCCL++ execution plan:
  *
  *   {"name", "collective", "protocol", "inplace", "gpus": [{"id", "input_chunks",
  *    "output_chunks", "scratch_chunks",
@@ -8,10 +8,8 @@
  *    "threadblocks": [{"id", "channels": [{"channel_type", "channel_ids"}],
  *      "remote_buffer_refs": [{"access_channel_type", "remote_buffer_ids"}], "ops": […]}]
  *
- * An operation names its channels and remote buffers by their place in its thread block's
- * lists. Operations of a block run one after the other. On memory channels the block
- * itself moves the data; on port channels a proxy does, in order, and the block goes on
- * until it flushes. A pipeline runs its operations for every unit of its chunks.
+ * An operation refers to channels and remote buffers by their index in the lists of its
+ * thread block. ops.c describes how operations run.
  */
 #include "ingest/mscclpp/read.h"
 
@@ -33,7 +31,7 @@ halley_status mpp_read_number(uint64_t *out, const mpp_reader *r, const conf_nod
     return HALLEY_OK;
 }
 
-/* The list of a key; one without items if there is none. */
+/* The list of a key; an empty list if the key is absent. */
 halley_status mpp_find_list(const conf_node **out, const mpp_reader *r,
                             const conf_node *map, const char *key)
 {
@@ -67,7 +65,8 @@ str mpp_read_text(const conf_node *map, const char *key)
     return node != NULL && node->kind == CONF_SCALAR ? node->text : STR("");
 }
 
-/* memory or port; switch channels are multicast, which no pair of messages is. */
+/* memory or port. Switch channels are refused: they are multicast, which no pair of
+ * messages can represent. */
 halley_status mpp_read_channel_type(uint32_t *out, const mpp_reader *r,
                                     const conf_node *map, const char *key)
 {
@@ -84,7 +83,8 @@ halley_status mpp_read_channel_type(uint32_t *out, const mpp_reader *r,
                    STR_ARG(text));
 }
 
-/* Count the channels to each peer: the n-th leads to the peer's n-th channel back. */
+/* Count the channels to each peer. The n-th channel to a peer connects to the peer's n-th
+ * channel back. */
 static halley_status number_channels(mpp_reader *r, mpp_gpu *gpu, const conf_node *at)
 {
     map64 counts = {0};
@@ -217,7 +217,7 @@ static halley_status play_gpus(mpp_reader *r, const conf_node *gpus)
     return HALLEY_OK;
 }
 
-/* Chunks of the larger of input and output, which is the whole of the data. */
+/* The number of chunks of the larger of input and output, which is the whole data. */
 static halley_status count_plan_chunks(uint64_t *most, mpp_reader *r,
                                        const conf_node *gpu)
 {
@@ -254,7 +254,7 @@ static halley_status read_plan_gpus(mpp_reader *r, const conf_node *gpus,
     return HALLEY_OK;
 }
 
-/* The library takes a plan only for messages of some sizes. */
+/* MSCCL++ uses a plan only for a range of message sizes. */
 static halley_status check_message_size(const mpp_reader *r, uint64_t n_bytes)
 {
     static const char *const keys[] = {"min_message_size", "max_message_size"};

@@ -1,4 +1,4 @@
-/* ingest/mscclpp/read.h - a plan being read: what its operations refer to. */
+/* ingest/mscclpp/read.h - the state of reading a plan: what its operations refer to. */
 #ifndef INGEST_MSCCLPP_READ_H
 #define INGEST_MSCCLPP_READ_H
 
@@ -18,14 +18,14 @@ typedef struct mpp_gpu {
 
 typedef struct mpp_block {
     uint32_t gpu, index;
-    mpp_list channels[MPP_N_CHANNEL_TYPES]; /* of the GPU's */
-    mpp_list buffers[MPP_N_CHANNEL_TYPES];  /* of the GPU's remote buffers */
+    mpp_list channels[MPP_N_CHANNEL_TYPES]; /* indexes of the GPU's channels */
+    mpp_list buffers[MPP_N_CHANNEL_TYPES];  /* indexes of the GPU's remote buffers */
     mpp_list last;                          /* nodes that the next operation runs after */
-    mpp_list proxy[MPP_N_CHANNEL_TYPES];    /* by channel: what its proxy did last */
+    mpp_list proxy[MPP_N_CHANNEL_TYPES];    /* by channel: the last node of its proxy */
     map64 counts;                           /* of syncs, by key */
 } mpp_block;
 
-/* The part of an operation's data that one turn of a pipeline is about. */
+/* The part of an operation's data that one iteration of a pipeline handles. */
 typedef struct mpp_unit {
     uint64_t offset, most; /* bytes; most = UINT64_MAX: all */
 } mpp_unit;
@@ -35,24 +35,24 @@ typedef struct mpp_reader {
     halley_error *err;
     mpp_gpu *gpus;
     mpp_block block;
-    uint32_t op;       /* number in its block, for messages */
-    uint64_t n_played; /* operations so far, those of pipelines each time */
+    uint32_t op;       /* index in its block, for error messages */
+    uint64_t n_played; /* operations so far; each pipeline iteration counts */
 } mpp_reader;
 
 #define MPP_BAD(r, at, ...)                                                              \
     conf_error(&(r)->p->file, (at), (r)->err, HALLEY_EFORMAT, __VA_ARGS__)
 
-/* A whole number of a map, from 0 to `most`. */
+/* Read an integer of a map, from 0 to `most`. */
 halley_status mpp_read_number(uint64_t *out, const mpp_reader *r, const conf_node *map,
                               const char *key, uint64_t most);
-/* The list of a key; one without items if there is none. */
+/* The list of a key; an empty list if the key is absent. */
 halley_status mpp_find_list(const conf_node **out, const mpp_reader *r,
                             const conf_node *map, const char *key);
-str mpp_read_text(const conf_node *map, const char *key); /* "" = there is none */
+str mpp_read_text(const conf_node *map, const char *key); /* "" = absent */
 /* memory or port; switch channels are refused. */
 halley_status mpp_read_channel_type(uint32_t *out, const mpp_reader *r,
                                     const conf_node *map, const char *key);
-/* One operation of the reader's block as nodes (ops.c). */
+/* Turn one operation of the reader's block into nodes (ops.c). */
 halley_status mpp_play_operation(mpp_reader *r, const conf_node *op, mpp_unit unit);
 
 #endif

@@ -1,4 +1,4 @@
-/* A plan of MSCCL++ as traces, one per GPU, in the form of MSCCL's (msccl_graph.c). */
+/* Write an MSCCL++ plan as traces, one per GPU, in the same form as msccl_graph.c. */
 #include "halley/ingest.h"
 #include "ingest/mscclpp/plan.h"
 
@@ -10,7 +10,7 @@
 typedef struct mpp_maker {
     const mpp_plan *p;
     halley_builder *b;
-    uint32_t *ids;    /* by node: its number in its GPU's trace */
+    uint32_t *ids;    /* by node: its id in its GPU's trace */
     mpp_edge *edges;  /* by `to` */
     uint32_t *by_gpu; /* nodes, GPU after GPU */
 } mpp_maker;
@@ -34,7 +34,8 @@ static void add_plan_message(const mpp_maker *m, const mpp_node *n)
     (void)halley_builder_attr_i32(m->b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)n->tag);
 }
 
-/* So that a roofline can time it: inputs are read, one result is written. */
+/* Give the node work, so that a roofline can time it: inputs are read, one result is
+ * written. */
 static void add_plan_work(const mpp_maker *m, const mpp_node *n)
 {
     const uint64_t n_inputs = n->n_inputs;

@@ -1,10 +1,14 @@
 /*
- * Ranks and clocks. A recording's rank is what it says; where some say nothing, the last
- * number in the names of the files counts, if it tells them apart.
+ * Find rank numbers and clock offsets.
  *
- * The same collective ends at the same time on all its ranks, so each rank's clock is
- * shifted by the median of the differences of ends to rank 0's. Collectives match by
- * group and sequence number, else by group, type and their number in it.
+ * A recording states its rank. If any recording does not, the last number in each file
+ * name counts, provided that it differs between files. Otherwise the order of the files
+ * counts.
+ *
+ * A collective ends at about the same time on all its ranks. So each rank's clock is
+ * shifted by the median difference between the ends on that rank and on rank 0.
+ * Collectives match by group and sequence number. Without a sequence number they match by
+ * group, type and position among those.
  */
 #include "ingest/record/align.h"
 
@@ -48,7 +52,7 @@ static int compare_ranks(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* By what they say, else by name, else as they come. */
+/* Number ranks as the recordings state, else by file name, else by position. */
 static void choose_rank_numbers(rank_place *places, const rec_list *list,
                                 const char **paths)
 {
@@ -163,7 +167,7 @@ halley_status rec_align_clocks(int64_t *offsets, const rec_list *list,
         ok = collect_rec_ends(&mine, &list->ranks.at[i], rules) &&
              coll_ends_offset(&offset, &mine, &first);
         coll_ends_fini(&mine);
-        /* Times within a recording do not have its base. */
+        /* Times within a recording are relative to its base. */
         offsets[i] = offset + list->ranks.at[i].base_ns - list->ranks.at[0].base_ns;
     }
     coll_ends_fini(&first);

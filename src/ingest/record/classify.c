@@ -1,8 +1,11 @@
 /*
- * The class of every kernel: by its name, else by the operators around its launch from
- * the innermost outwards, then overrides (a matmul kernel inside a convolution). What a
- * collective is comes from the most certain source first: the kernel's own arguments,
- * the calls around its launch, its name last, because "SendRecv" kernels carry any type.
+ * Find the class of every kernel.
+ *
+ * The class comes from the kernel's name, otherwise from the operators around its launch,
+ * from the innermost outwards. Then overrides apply (a matmul kernel inside a
+ * convolution). If the name shows no type of collective, or only "SendRecv", which is
+ * used for any type, the type comes from the kernel's own arguments. Without these it
+ * comes from the calls around its launch.
  */
 #include "ingest/record/rules.h"
 
@@ -39,8 +42,8 @@ static bool is_copy_class(const rec_rules *rules, uint32_t id)
            id == rules->copy_p2p;
 }
 
-/* XLA: the category of its operation is certain; its name helps where the kernel's says
- * nothing or only that it is a fusion. */
+/* XLA: the category of the operation is certain. The operation's name helps if the
+ * kernel's name gives no class or only that of a fusion. */
 static uint32_t class_by_hint(classifier *c, const rec_work *w, uint32_t id)
 {
     if (w->hint_is_class) {
@@ -92,7 +95,8 @@ static uint32_t override_class(const classifier *c, const rec_work *w, uint32_t 
     return id;
 }
 
-/* What the host says that this kernel communicates; NULL = nothing. */
+/* The type of collective from the kernel's arguments or the host events around its
+ * launch; NULL = unknown. */
 static const char *find_host_type(const classifier *c, const rec_work *w)
 {
     const record *const r = c->rec;
@@ -130,7 +134,7 @@ static uint32_t refine_comm(classifier *c, const rec_work *w, uint32_t id)
 static void classify_work(classifier *c, rec_work *w)
 {
     /* XLA's host events are named after whole compiled functions, "jit_conv_net:XLA GPU
-     * module": what a user called the function says nothing about one of its kernels. */
+     * module". The user's name for a function does not describe one of its kernels. */
     const bool has_operators = c->rec->format != REC_XPLANE || w->hint == REC_NONE;
     uint32_t id = class_by_name(c, w);
     if (id == REC_NONE && has_operators)

@@ -1,11 +1,11 @@
 /*
  * Communication of a recording.
  *
- * What is said comes from the kernel's own arguments, else from the operators around its
- * launch from the inside out: record_param_comms, the backend's range ("nccl:…"), c10d's
- * operator. Bytes are what goes in: elements times their type, else the tensors of the
- * range. A size that nobody says is unknown, never 0: such a kernel stays work of the
- * recorded length.
+ * The information comes from the kernel's own arguments, otherwise from the operators
+ * around its launch, from the inside out: record_param_comms, the backend's range
+ * ("nccl:…"), the c10d operator. Bytes are the size of the input: elements times the
+ * element size, otherwise the tensors of the range. A missing size is unknown, never 0:
+ * such a kernel stays work of the recorded duration.
  */
 #include "ingest/record/comms.h"
 
@@ -68,7 +68,8 @@ static void take_host_event(rec_comm_info *info, const record *r, const rec_host
     }
 }
 
-/* "send" or "recv" of what is around the launch; INVALID = neither. */
+/* Is there a "send" or "recv" among the operators around the launch? INVALID =
+ * neither. */
 static halley_node_type find_direction(const record *r, const rec_work *w)
 {
     str name =
@@ -115,7 +116,7 @@ rec_comm_info rec_comm_of_work(const record *r, const rec_rules *rules, const re
     return info;
 }
 
-/* Read "[0, 1, 2]" into ranks; false: it is cut ("...") or no list. */
+/* Read "[0, 1, 2]" into ranks. False: it is truncated ("...") or not a list. */
 static bool read_rank_list(str text, uint64_t *ranks, size_t max, size_t *n)
 {
     lit_list list;
@@ -133,7 +134,7 @@ static bool read_rank_list(str text, uint64_t *ranks, size_t max, size_t *n)
 
 enum { MAX_LISTED = 4096 };
 
-/* The group of a name, new or old; NULL: no memory. */
+/* Find or add the group of that name. NULL: no memory. */
 static rec_group_info *add_group_name(rec_groups *g, str name)
 {
     const uint32_t id = intern_add(&g->names, name);
@@ -166,8 +167,7 @@ static bool add_configured(rec_groups *g, const record *r)
     for (size_t i = 0; i < r->job.groups.n; i++) {
         const job_group *const from = &r->job.groups.at[i];
         rec_group_info *const group = add_group_name(g, rec_text(r, from->name));
-        /* A group without ranks is there by name; with none in the file, ranks.at is
-         * NULL. */
+        /* A group may have a name but no ranks. If no group has any, ranks.at is NULL. */
         const uint64_t *const ranks =
             from->n_ranks > 0 ? r->job.ranks.at + from->first : NULL;
         if (group == NULL || !set_group_ranks(g, group, ranks, from->n_ranks))
@@ -180,7 +180,8 @@ static bool add_configured(rec_groups *g, const record *r)
     return true;
 }
 
-/* Members by first rank and stride, where a list was cut or is missing. */
+/* Compute the members from first rank and stride, if a list was truncated or is
+ * missing. */
 static bool add_strided(rec_groups *g, rec_group_info *group, const rec_comm *c)
 {
     uint64_t ranks[MAX_LISTED];
@@ -221,7 +222,8 @@ static int compare_groups(const void *a, const void *b, void *context)
     return str_cmp(intern_text(names, x->name), intern_text(names, y->name));
 }
 
-/* Names that are numbers stay; others get the numbers after the largest. */
+/* A name that is a number stays. Other groups get the numbers after the largest of
+ * those. */
 static void number_groups_of_ranks(rec_groups *g)
 {
     uint64_t next = 1, number;

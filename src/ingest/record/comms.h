@@ -1,5 +1,5 @@
 /*
- * ingest/record/comms.h - what kernels communicate: type, bytes, group, peers.
+ * ingest/record/comms.h - the communication of kernels: type, bytes, group, peers.
  */
 #ifndef INGEST_RECORD_COMMS_H
 #define INGEST_RECORD_COMMS_H
@@ -9,7 +9,7 @@
 #include "ingest/record/rules.h"
 
 typedef struct rec_comm_info {
-    halley_node_type type; /* COLL, SEND, RECV; INVALID = work of recorded length */
+    halley_node_type type; /* COLL, SEND, RECV; INVALID = work of recorded duration */
     uint32_t coll;         /* halley_coll_type */
     bool has_size;
     uint64_t n_bytes;
@@ -19,16 +19,16 @@ typedef struct rec_comm_info {
     uint64_t seq;     /* REC_NO_ID */
 } rec_comm_info;
 
-/* What a work of a communication class does; `says` is INVALID for all others. */
+/* What a work of a communication class does. `type` is INVALID for all others. */
 rec_comm_info rec_comm_of_work(const record *r, const rec_rules *rules,
                                const rec_work *w);
 
-/* A group of all ranks' recordings. */
+/* A process group, merged over the recordings of all ranks. */
 typedef struct rec_group_info {
     uint32_t name;           /* in rec_groups.names */
     uint32_t first, n_ranks; /* in rec_groups.ranks; n_ranks 0 = members not known */
-    uint64_t size;           /* as the recordings say; 0 = they do not */
-    uint64_t number;         /* what it is called in the result */
+    uint64_t size;           /* according to the recordings; 0 = not given */
+    uint64_t number;         /* its name in the result */
     uint32_t desc;           /* in names; REC_NONE */
     bool is_cut; /* the list of its ranks was cut and could not be filled in */
 } rec_group_info;

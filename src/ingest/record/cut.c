@@ -1,9 +1,9 @@
 /*
- * Cutting threads into pieces, and the device's nodes.
+ * Cut threads into pieces, and add the device nodes.
  *
  * Each thread is cut at every begin and end of its events. A piece belongs to the
- * innermost event that is open, or to none (a gap). An event's first piece is its node,
- * also where that has no length because a child begins with it.
+ * innermost open event, or to none (a gap). An event's first piece is its node, even if
+ * it has no length because a child begins at the same time.
  */
 #include "ingest/record/rebuild.h"
 
@@ -31,11 +31,11 @@ uint32_t rec_chain_before(const rec_graph *g, uint32_t node)
     return REC_NONE;
 }
 
-/* One thread being cut. */
+/* The state of cutting one thread. */
 typedef struct cutter {
     rec_graph *g;
     uint32_t thread;
-    bool is_open; /* the last piece goes on: its end is not known yet */
+    bool is_open; /* the last piece is still open: its end is unknown */
     int64_t now_ns;
     uint32_t *stack;
     size_t depth;
@@ -50,7 +50,7 @@ static bool add_thread_piece(cutter *c, rec_node_kind kind, uint32_t owner)
     return array_push(&g->owners, owner) && array_push(&g->marks, (uint8_t)mark);
 }
 
-/* Whatever runs goes on until `to_ns`. */
+/* Extend the current piece, or begin a gap, up to `to_ns`. */
 static bool advance_thread(cutter *c, int64_t to_ns)
 {
     assert(to_ns >= c->now_ns);
@@ -63,7 +63,7 @@ static bool advance_thread(cutter *c, int64_t to_ns)
     return ok;
 }
 
-/* End all events that are over by `at_ns`. */
+/* End all events that have ended by `at_ns`. */
 static bool end_events(cutter *c, int64_t at_ns)
 {
     bool ok = true;
@@ -123,8 +123,8 @@ bool rec_cut_threads(rec_graph *g)
     return true;
 }
 
-/* The launch: what its thread did until the call began, as kernels start while the call
- * still runs. */
+/* Add the launch edge from the last piece of the thread before the call begins. Kernels
+ * may start while the call still runs. */
 static bool add_launch(rec_graph *g, const rec_work *w, uint32_t node)
 {
     if (w->launch == REC_NONE)
@@ -137,7 +137,7 @@ static bool add_launch(rec_graph *g, const rec_work *w, uint32_t node)
     return before == REC_NONE || rec_add_edge(g, before, node, REC_EDGE_LAUNCH);
 }
 
-/* The event before it on its stream, if that was over. */
+/* Add an edge from the previous event of its stream, if that had ended. */
 static bool add_stream_order(rec_graph *g, const rec_work *w, uint32_t node,
                              uint32_t *last)
 {

@@ -1,11 +1,12 @@
 /*
- * Writing a rebuilt recording as a trace.
+ * Write a rebuilt recording as a trace.
  *
- * Ids follow time, so that every dependency has a smaller id than what depends on it;
- * lags come after all other nodes. An edge without a lag is a data dependency; one with
- * a lag goes through a node of that length ("launch latency", "stream gap", …) that
- * occupies no thread and no stream. A node without predecessors is released at its
- * recorded time by a node "recorded start". Control dependencies are the call tree.
+ * Ids follow time, so every dependency has a smaller id than the node that depends on it.
+ * Lag nodes are numbered after all other nodes. An edge without a lag is a data
+ * dependency. An edge with a lag goes through a node of that duration ("launch latency",
+ * "stream gap", …). Such a node occupies no thread and no stream. A node without
+ * predecessors is released at its recorded time by a node "recorded start". Control
+ * dependencies are the call tree.
  */
 #include "ingest/record/emit.h"
 
@@ -16,7 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A lag to be written: `to` starts that long after `from` ends (REC_NONE: after 0). */
+/* A lag to be written: `to` starts this long after `from` ends (REC_NONE: after time
+ * 0). */
 typedef struct emit_lag {
     uint32_t from, to;
     rec_edge_kind kind;
@@ -24,7 +26,7 @@ typedef struct emit_lag {
 
 /* An operator that launched compute kernels. */
 typedef struct op_time {
-    int64_t launched_ns; /* what they took */
+    int64_t launched_ns; /* total duration of these kernels */
     uint32_t host;
 } op_time;
 
@@ -70,7 +72,7 @@ static bool number_nodes_in_time(rec_emitter *m)
     return true;
 }
 
-/* A dependency, through a lag where there is one. */
+/* Write a dependency, through a lag node if there is a lag. */
 static void emit_dependency(rec_emitter *m, uint32_t from, uint32_t to, int64_t lag_ns,
                             rec_edge_kind kind)
 {
@@ -106,7 +108,7 @@ static void emit_dependencies(rec_emitter *m, uint32_t i)
         emit_dependency(m, REC_NONE, i, since_start, REC_EDGE_CHAIN);
 }
 
-/* The host event under which a node is in the call tree; REC_NONE. */
+/* The host event that is the node's parent in the call tree; REC_NONE = none. */
 static uint32_t find_parent_event(const rec_emitter *m, const rec_node *n)
 {
     switch (n->kind) {
@@ -135,7 +137,8 @@ static void emit_parent(rec_emitter *m, uint32_t i, const rec_node *n)
 
 static void emit_times(rec_emitter *m, const rec_node *n)
 {
-    /* A call that waits is shown from its begin; its own time is at its end. */
+    /* A call that waits is written with its own begin, but with the duration after the
+     * wait. */
     const bool is_call = n->waits && n->kind == REC_NODE_RUN;
     const int64_t begin_ns =
         (is_call ? m->rec->hosts.at[n->owner].begin_ns : n->begin_ns) - m->opts->zero_ns;
@@ -219,7 +222,7 @@ static void emit_copy(rec_emitter *m, const rec_work *w)
                                    lend_bytes(str_from(name_copy(m, w))));
     if (w->n_bytes == REC_NO_ID || w->n_bytes > INT64_MAX)
         return;
-    /* One operation: a roofline then takes what the bytes take. */
+    /* With one operation, a roofline is bound by the bytes. */
     (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS, 1);
     (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE, w->n_bytes);
 }
@@ -239,12 +242,13 @@ static bool is_compute_kernel(const rec_emitter *m, const rec_work *w)
            !rec_class_is_comm(m->opts->rules, w->class_id);
 }
 
-/* What the operator multiplies: m, n, k and how many, as an encoded Int64List. */
+/* The matmul shape of the operator: m, n, k and the number of matmuls, as an encoded
+ * Int64List. */
 static void emit_operator_gemm(rec_emitter *m, const rec_work *w)
 {
     uint64_t shape[4];
     char bytes[64];
-    size_t n = 2; /* field 1, length */
+    size_t n = 2; /* after the tag of field 1 and the length */
     if (w->op == REC_NONE ||
         !str_eq(rec_class_name(m->opts->rules, w->class_id), STR("matmul")) ||
         !rec_matmul_shape(shape, m->rec, &m->rec->hosts.at[w->op]))
@@ -269,7 +273,7 @@ static int compare_op_times(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Kernels share the work of their operator by their time. */
+/* The work of an operator is divided among its kernels proportionally to their time. */
 static void emit_kernel_work(rec_emitter *m, const rec_work *w)
 {
     const op_time key = {.host = w->op};
@@ -289,8 +293,8 @@ static void emit_kernel_work(rec_emitter *m, const rec_work *w)
     m->counts->n_with_work++;
 }
 
-/* The first type of the operator's inputs that is_compute_kernel: the trace keeps what
- * format its matmuls are in. */
+/* Write the element type: that of the communication, else of the operator's first input.
+ * It shows the format of matmuls. */
 static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *comm)
 {
     if (comm->dtype != REC_NONE) {
@@ -312,8 +316,8 @@ static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *c
         (void)halley_builder_attr_text(m->b, HALLEY_ATTR_NAME_DTYPE, lend_bytes(item));
 }
 
-/* What kind of node a communication can be: it needs a size, a known group, and peers
- * that are there. Everything else stays work of the recorded length. */
+/* Choose the node type of a communication. It needs a size, a known group, and peers that
+ * were recorded. Otherwise it stays work of the recorded duration. */
 static halley_node_type choose_comm_type(rec_emitter *m, const rec_comm_info *c,
                                          const rec_group_info **group)
 {
@@ -482,7 +486,7 @@ static void emit_lag_node(rec_emitter *m, size_t k)
                                                     : rec_node_begin(m->g, lag->to));
 }
 
-/* The groups with known members, as PyTorch's own node declares them. */
+/* Write the groups with known members in the form of PyTorch's own node. */
 static bool emit_group_node(rec_emitter *m, uint64_t id)
 {
     const rec_groups *const g = m->opts->groups;
@@ -532,7 +536,7 @@ static void emit_text_fact(halley_builder *b, const char *name, str value)
     (void)halley_builder_metadata(b, &attr);
 }
 
-/* What the compute kernels of each operator took. */
+/* Add up the duration of the compute kernels of each operator. */
 static bool add_up_operators(rec_emitter *m)
 {
     const record *const r = m->rec;
@@ -582,7 +586,7 @@ static void emit_all_nodes(rec_emitter *m)
     m->counts->n_nodes += m->lags.n;
 }
 
-/* Groups are the last node, of the file and of what is left of the trace then. */
+/* The groups are the last node, both in the file and in the remaining trace in memory. */
 static halley_status emit_nodes_and_groups(rec_emitter *m, halley_error *err)
 {
     if (m->opts->path != NULL)

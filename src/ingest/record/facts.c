@@ -1,7 +1,7 @@
 /*
- * Facts about a recording: where it comes from, its steps, what the host says about its
- * collectives, HTA's figures, and warnings. They are one JSON object in the metadata of
- * the trace, so that a linked trace answers every question that its recording answers.
+ * Facts about a recording: its origin, its steps, the collectives that host events
+ * describe, HTA's figures, and warnings. They are one JSON object in the metadata of the
+ * trace. So a linked trace can answer every question that its recording answers.
  */
 #include "ingest/record/facts.h"
 
@@ -45,7 +45,7 @@ static void write_step_facts(strbuf *to, const rec_facts_input *in)
     strbuf_add(to, STR("], "));
 }
 
-/* What the host says about its collectives, by type. */
+/* Collectives that host events describe, by type. */
 enum { MAX_TYPES = 16 };
 typedef struct host_type {
     const char *type;

@@ -1,4 +1,4 @@
-/* ingest/record/facts.h - what a recording says as a whole, as JSON for the trace. */
+/* ingest/record/facts.h - facts about a recording as a whole, as JSON for the trace. */
 #ifndef INGEST_RECORD_FACTS_H
 #define INGEST_RECORD_FACTS_H
 
@@ -9,18 +9,18 @@
 typedef struct rec_facts_input {
     const record *rec;
     const rec_graph *graph;
-    const rec_hta *hta; /* counted before the graph, as both are large */
+    const rec_hta *hta; /* computed before the graph is built, because both are large */
     const rec_rules *rules;
     const rec_groups *groups;
     const char *recorded_on; /* NULL = the recording's own device name */
-    size_t n_ranks;          /* that were linked together */
-    bool is_pair;            /* with an execution trace: its report says what is odd */
+    size_t n_ranks;          /* linked in the same run */
+    bool is_pair;            /* with an execution trace: its report has the warnings */
     int64_t zero_ns;
 } rec_facts_input;
 
-/* One JSON object. False: no memory. */
+/* Write one JSON object. False: no memory. */
 bool rec_write_facts(strbuf *to, const rec_facts_input *in);
-/* The warnings in it, each as a JSON string, separated by commas. */
+/* Write the warnings of that object as JSON strings, separated by commas. */
 void rec_write_warnings(strbuf *to, const rec_facts_input *in);
 
 #endif

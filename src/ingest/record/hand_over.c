@@ -1,9 +1,11 @@
 /*
- * Threads that wait for each other. A thread that shows nothing and then goes on was
- * most likely given its work by another thread: the first piece after the gap depends on
- * the piece of another thread that ended last before it, within the gap and at most 1 ms
- * before. The gap then takes no time of its own. Backward operators depend on the
- * forward operator with the same sequence number.
+ * Dependencies between threads.
+ *
+ * If a thread has a gap and then continues, another thread most likely gave it work. So
+ * the first piece after the gap depends on the piece of another thread that ended last
+ * before it. That piece must have ended within the gap and less than 1 ms before. The gap
+ * then takes no time of its own. Backward operators depend on the forward operator with
+ * the same sequence number.
  */
 #include "ingest/record/rebuild.h"
 
@@ -17,7 +19,7 @@ static bool is_running(const rec_graph *g, uint32_t node)
     return kind == REC_NODE_RUN || kind == REC_NODE_REST;
 }
 
-/* The last piece of the thread that runs and ends by then; REC_NONE. */
+/* The last running piece of the thread that ends by at_ns; REC_NONE = none. */
 static uint32_t find_last_ended(const rec_graph *g, uint32_t thread, int64_t at_ns)
 {
     const uint32_t first = g->piece_at[thread];
@@ -34,7 +36,7 @@ static uint32_t find_last_ended(const rec_graph *g, uint32_t thread, int64_t at_
     return low > first ? low - 1 : REC_NONE;
 }
 
-/* When a piece could start; one that waits for a device began with its call. */
+/* When a piece could start. A piece that waits for a device began with its call. */
 static int64_t find_turn(const rec_graph *g, const rec_node *n)
 {
     if (n->before != REC_NONE)
@@ -42,7 +44,8 @@ static int64_t find_turn(const rec_graph *g, const rec_node *n)
     return n->waits ? g->rec->hosts.at[n->owner].begin_ns : n->begin_ns;
 }
 
-/* Who handed over to this piece; REC_NONE = nobody within 1 ms and within the gap. */
+/* The piece that gave work to this one; REC_NONE = none within 1 ms and within the
+ * gap. */
 static uint32_t find_giver(const rec_graph *g, uint32_t i)
 {
     const rec_node n = rec_node_get(g, i);
@@ -55,7 +58,7 @@ static uint32_t find_giver(const rec_graph *g, uint32_t i)
         const uint32_t node = t == thread ? REC_NONE : find_last_ended(g, t, turn_ns);
         if (node == REC_NONE || rec_node_end(g, node) < last_ns)
             continue;
-        giver = node; /* of several that end together, the one with the highest number */
+        giver = node; /* of several with the same end, the highest number */
         last_ns = rec_node_end(g, node);
     }
     const bool is_near =
@@ -99,7 +102,7 @@ static bool is_backward(const rec_detail *d)
     return d->forward_tid != REC_NO_ID && d->forward_tid > 0;
 }
 
-/* The piece with which a host event ends. */
+/* The last piece of a host event. */
 static uint32_t find_final_piece(const rec_graph *g, uint32_t host)
 {
     uint32_t node = g->node_of_host[host];

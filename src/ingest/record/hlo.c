@@ -1,4 +1,4 @@
-/* Texts of XLA's operations (HLO). */
+/* Parse the texts of XLA operations (HLO). */
 #include "ingest/record/hlo.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static const char *name_hlo_type(str type)
     return NULL;
 }
 
-/* One "bf16[1024,1024]" at the start of *s; moves past it. */
+/* Read one shape such as "bf16[1024,1024]" at the start of *s, and move past it. */
 static bool read_shape(str *s, uint64_t *n_elements, const char **dtype)
 {
     size_t n = 0;
@@ -102,7 +102,7 @@ bool hlo_result(str text, uint64_t *n_elements, const char **dtype)
         s.at++, s.n--;
     if (!read_shape(&s, n_elements, dtype))
         return false;
-    while (tuple && s.n > 0 && *s.at != ')') { /* further shapes of the same type */
+    while (tuple && s.n > 0 && *s.at != ')') { /* skip further shapes of the same type */
         uint64_t more;
         const char *type;
         if (*s.at != ' ') {
@@ -128,7 +128,7 @@ static bool read_hlo_number(str *s, uint64_t *value)
     return true;
 }
 
-/* "{0,1},{2,3}}": the list that holds the device. */
+/* Find the list that contains the device in "{0,1},{2,3}}". */
 static bool find_listed_group(str s, uint64_t device, strbuf *to)
 {
     while (s.n > 0 && *s.at == '{') {
@@ -153,7 +153,7 @@ static bool find_listed_group(str s, uint64_t device, strbuf *to)
     return false;
 }
 
-/* "2,4]<=[8]": two groups of four, one after the other. */
+/* Find the group in "2,4]<=[8]", which means two groups of four, one after the other. */
 static bool find_counted_group(str s, uint64_t device, strbuf *to)
 {
     uint64_t n_groups, n_members, total;

@@ -1,4 +1,4 @@
-/* Counting as HTA does. */
+/* Compute statistics as HTA does; see hta.h. */
 #include "ingest/record/hta.h"
 
 #include "ingest/record/spans.h"
@@ -14,15 +14,15 @@ typedef struct hta_event {
     int64_t begin_ns, end_ns, stream;
     uint32_t name, seq;
     uint32_t launch;      /* host event; REC_NONE */
-    bool has_correlation; /* it names a launch, which need not be in the file */
+    bool has_correlation; /* it names a launch, which may be missing in the file */
     bool is_device;
 } hta_event;
 
 typedef struct hta_counter {
     const record *rec;
     ARRAY(hta_event) events;
-    map64 before_last; /* correlation -> 1: of something on the host that begins before
-                          the last step does; only those that are asked for */
+    map64 before_last; /* correlation -> 1: of a host event that begins before the last
+                        * step */
     uint8_t *types;    /* by text: 1 + hta_type; 0 = not found yet */
     bool filters;      /* two steps or more: only what those host events launched */
 } hta_counter;
@@ -61,7 +61,8 @@ static bool is_on_host(const rec_work *w)
     return !w->has_stream && w->correlation != REC_NO_ID;
 }
 
-/* What no launch answers: the correlations of waits, and of ranges on the device. */
+/* List the correlations that no launch has: those of waits, and of ranges on the
+ * device. */
 static bool list_host_ids(hta_counter *c)
 {
     const record *const r = c->rec;
@@ -84,7 +85,7 @@ static bool list_host_ids(hta_counter *c)
     return ok;
 }
 
-/* Two steps or more: only what begins on the host before the last one does. */
+/* With two steps or more, keep only what begins on the host before the last step does. */
 static bool is_kept(const hta_counter *c, uint64_t correlation, uint32_t launch)
 {
     if (!c->filters)
@@ -156,7 +157,7 @@ static void count_gap(rec_hta *out, const hta_counter *c, const hta_event *befor
                       const hta_event *after)
 {
     const int64_t gap = after->begin_ns - before->end_ns;
-    /* Without a launch in the window HTA takes the first event of the file for it. */
+    /* If the launch is not in the file, HTA takes the first event of the file for it. */
     const int64_t launch_ns =
         after->launch != REC_NONE ? c->rec->hosts.at[after->launch].begin_ns
         : after->has_correlation && c->rec->has_first_event ? c->rec->first_event_ns
@@ -185,7 +186,7 @@ static void count_gaps(rec_hta *out, hta_counter *c)
 
 typedef struct hta_edge {
     int64_t at_ns;
-    int change; /* +1, -1 of one type's bit */
+    int change; /* +1 or -1 for one type */
     uint32_t bit;
 } hta_edge;
 
@@ -195,7 +196,7 @@ static int compare_hta_edges(const void *a, const void *b)
     return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
 }
 
-/* Length per set of types that run together. */
+/* Add up the time of each set of types that run at the same time. */
 static bool count_sets(rec_hta *out, const rec_spans types[3])
 {
     ARRAY(hta_edge) edges = {0};
@@ -217,7 +218,7 @@ static bool count_sets(rec_hta *out, const rec_spans types[3])
     return ok;
 }
 
-/* Names come again and again. */
+/* Names repeat, so their types are cached. */
 static hta_type find_type(hta_counter *c, uint32_t name)
 {
     if (c->types[name] == 0)

@@ -1,9 +1,9 @@
 /*
- * ingest/record/hta.h - a recording as Holistic Trace Analysis counts it.
+ * ingest/record/hta.h - statistics as Holistic Trace Analysis (HTA) computes them.
  *
- * HTA f4d0062 with HTA_DISABLE_NS_ROUNDING=1: which events it selects, how it sorts them
- * into types by name, and what it calls idle. Its figures differ from halley's own, which
- * cover the whole window; they are for comparison.
+ * This follows HTA f4d0062 with HTA_DISABLE_NS_ROUNDING=1: which events it selects, how
+ * it classifies them by name, and what it calls idle. The figures are for comparison
+ * only. They differ from halley's own, which cover the whole window.
  */
 #ifndef INGEST_RECORD_HTA_H
 #define INGEST_RECORD_HTA_H
@@ -17,12 +17,12 @@ typedef struct rec_hta {
     int64_t span_ns, idle_ns, compute_ns, non_compute_ns;
     int64_t communication_ns, overlap_ns;
     int64_t host_wait_ns, kernel_wait_ns, other_ns;
-    int64_t types_us[HTA_N_SETS]; /* each piece cut to whole us, as HTA does */
+    int64_t types_us[HTA_N_SETS]; /* each piece truncated to whole us, as HTA does */
 } rec_hta;
 
-/* False: no memory. n_events 0: HTA would have nothing to say. */
+/* False: no memory. n_events 0: HTA would report nothing. */
 bool rec_count_as_hta(rec_hta *out, const record *r);
-/* "COMPUTATION overlapping MEMORY"; for sets 1 to 7. Static. */
+/* For example "COMPUTATION overlapping MEMORY"; for sets 1 to 7. Static. */
 const char *rec_hta_set_name(size_t set);
 
 #endif

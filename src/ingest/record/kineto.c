@@ -1,10 +1,10 @@
 /*
- * Reading Kineto traces (PyTorch profiler, PyTorch 1.8 to now; CUDA, HIP, MTIA, XPU).
+ * Read Kineto traces (PyTorch profiler, PyTorch 1.8 to now; CUDA, HIP, MTIA, XPU).
  *
- * An event is read key by key into a draft, whatever the order of its keys, then sorted
- * by category. Names are interned only of events that are kept: Python frames are 35 to
- * 90 % of new files. Times are read as digits into integers: a double at 1.7e15 us has
- * steps of 0.25 us.
+ * Each event is read key by key into a draft, in whatever order its keys come, then
+ * sorted by category. Only names of events that are kept are interned, because Python
+ * frames are 35 to 90 % of new files. Times are read as digits into integers, because a
+ * double has steps of 0.25 us at 1.7e15 us.
  */
 #include "ingest/pull.h"
 #include "ingest/record/read.h"
@@ -85,11 +85,11 @@ typedef struct kineto_reader {
     strbuf name, list;
     kineto_draft d;
     uint64_t last_external; /* id of the last host event */
-    map64 plain_details;    /* dims << 32 | types -> detail with nothing else */
+    map64 plain_details;    /* dims << 32 | types -> a detail that has only these */
     bool saw_events, in_event;
 } kineto_reader;
 
-/* How the value of an argument is kept. */
+/* How the value of an argument is stored. */
 typedef enum kineto_form { FORM_NUMBER, FORM_TEXT, FORM_LIST, FORM_STREAM } kineto_form;
 #define DRAFT(member) offsetof(kineto_draft, member)
 
@@ -97,7 +97,7 @@ static const struct {
     str key;
     kineto_form form;
     size_t offset;
-    char marks; /* 'c': says something about a collective, 'd': a detail */
+    char marks; /* 'c': describes a collective, 'd': a detail */
 } kineto_args[] = {
     {{"External id", 11}, FORM_NUMBER, DRAFT(external), 0},
     {{"external id", 11}, FORM_NUMBER, DRAFT(external), 0},
@@ -161,7 +161,7 @@ static halley_status take_list_argument(kineto_reader *r, uint32_t *to, json_tok
     return HALLEY_OK;
 }
 
-/* Keep one argument. A stream that is no number (as in "stream 7") counts as none. */
+/* Store one argument. A stream that is not a number (as in "stream 7") counts as none. */
 static halley_status take_argument(kineto_reader *r, size_t which, json_token token,
                                    halley_error *err)
 {
@@ -180,7 +180,7 @@ static halley_status take_argument(kineto_reader *r, size_t which, json_token to
     return HALLEY_OK;
 }
 
-/* Arguments of calls: only a few matter. */
+/* Read the arguments of an event. Only a few are used. */
 static halley_status read_arguments(kineto_reader *r, halley_error *err)
 {
     while (pull_key(&r->p)) {
@@ -252,7 +252,8 @@ static uint32_t keep_kineto_comm(kineto_reader *r)
     return (uint32_t)r->rec->comms.n - 1;
 }
 
-/* Most operators tell their shapes alone, and the same again and again. */
+/* Most operators give only their shapes, and the same shapes repeat, so such details are
+ * shared. */
 static bool is_plain(const rec_detail *d)
 {
     return d->comm == REC_NONE && d->stream < 0 && d->sequence == REC_NO_ID &&
@@ -305,8 +306,9 @@ static uint64_t read_id_or(uint64_t value, const char *text, uint32_t n)
     return str_to_u64((str){text, n}, &number) ? number : REC_NO_ID;
 }
 
-/* The row: device and stream by number, else by what the file calls them. MTIA's copies
- * run in addition to the kernels of their stream: a row of their own. */
+/* The row of a work: device and stream by number, otherwise by their labels in the file.
+ * MTIA's copies run in parallel to the kernels of their stream, so they have their own
+ * row. */
 static uint32_t find_work_row(kineto_reader *r, str name)
 {
     const kineto_draft *const d = &r->d;
@@ -324,7 +326,7 @@ static uint32_t find_work_row(kineto_reader *r, str name)
     return rec_add_row(r->rec, device, stream <= INT64_MAX ? (int64_t)stream : -1, text);
 }
 
-/* MTIA: a copy says its direction; name it as Kineto names copies. */
+/* MTIA gives the direction of a copy; name the copy as Kineto does. */
 static rec_work_kind refine_copy(kineto_reader *r, uint32_t *name, rec_work_kind kind)
 {
     const str direction = rec_text(r->rec, r->d.direction);
@@ -494,7 +496,7 @@ static halley_status read_kineto_events(kineto_reader *r, halley_error *err)
     return pull_list_ended(&r->p, "an event must be an object", err);
 }
 
-/* Every object of a list, after the opening bracket; other items are passed over. */
+/* Reads one object of a list; items of other types are skipped. */
 typedef halley_status object_reader(kineto_reader *r, halley_error *err);
 static halley_status read_object_list(kineto_reader *r, object_reader *read,
                                       halley_error *err)
@@ -510,7 +512,7 @@ static halley_status read_object_list(kineto_reader *r, object_reader *read,
     }
 }
 
-/* One entry of deviceProperties; the first name that says something is kept. */
+/* Read one entry of deviceProperties. The first name that is not empty is kept. */
 static halley_status read_device_properties(kineto_reader *r, halley_error *err)
 {
     while (pull_key(&r->p)) {
@@ -565,7 +567,8 @@ static halley_status read_kineto_document(kineto_reader *r, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The file is cut: say inside which event, or with --partial make do with the rest. */
+/* The file is truncated. Report inside which event, or with --partial accept what is
+ * complete. */
 static halley_status judge_cut(kineto_reader *r, const rec_read_opts *opts,
                                halley_status status, halley_error *err)
 {

@@ -1,14 +1,16 @@
 /*
- * Lags and replay. Of a node's predecessors the ones that end last bind: their lag is
- * what was recorded. Any other gets at most the median of the binding lags of its kind
- * (host or device, to host or device), because how long it could have taken is not
- * known. So start(n) = max(end(p) + lag(p, n)) is the recorded start, by induction.
+ * Lags and replay.
+ *
+ * Among a node's predecessors, those that end last are binding: their lag is what was
+ * recorded. For any other predecessor the true lag is unknown. It gets at most the median
+ * of the binding lags of its type (from host or device, to host or device). So start(n) =
+ * max(end(p) + lag(p, n)) is the recorded start, by induction.
  */
 #include "ingest/record/rebuild.h"
 
 #include <stdlib.h>
 
-/* By begin, then end, then number: negative, 0 or positive. */
+/* Compare by begin, then end, then number. */
 static int compare_places(const rec_graph *g, uint32_t i, uint32_t j)
 {
     const int64_t begins[] = {rec_node_begin(g, i), rec_node_begin(g, j)};
@@ -30,7 +32,7 @@ static int compare_edges(const void *a, const void *b)
     return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-/* Leave out doubles, and edges among events of no length that would go in a circle. */
+/* Drop duplicates, and edges among events of zero length that would form a cycle. */
 static void drop_edges(rec_graph *g)
 {
     size_t kept = 0;
@@ -48,7 +50,7 @@ static void drop_edges(rec_graph *g)
     g->edges.n = kept;
 }
 
-/* What was launched right after a gap that takes no time depends on who ended the gap. */
+/* A gap that takes no time is replaced as a source by the piece that ended it. */
 static void move_edges_off_gaps(rec_graph *g)
 {
     for (size_t i = 0; i < g->edges.n; i++) {
@@ -99,7 +101,7 @@ int64_t rec_binding_end(const rec_graph *g, uint32_t i)
     return end_ns;
 }
 
-/* The binding lags of one kind; most are 0, and only counted. */
+/* The binding lags of one type. Most are 0; these are only counted. */
 typedef struct lag_list {
     ARRAY(int64_t) lags;
     uint64_t n_zeros;
@@ -136,7 +138,7 @@ static bool collect_lags(lag_list lists[4], const rec_graph *g, uint32_t i)
     return ok;
 }
 
-/* The median; INT64_MAX of none. */
+/* The median; INT64_MAX if there are none. */
 static int64_t find_median(lag_list *list)
 {
     const uint64_t n = list->n_zeros + list->lags.n, middle = n / 2;
@@ -163,7 +165,8 @@ static void find_window(rec_graph *g)
     g->to_ns = INT64_MIN;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const rec_node n = rec_node_get(g, i);
-        /* A piece that waits begins later than its call did; its call's begin counts. */
+        /* A piece that waits begins later than its call, so the begin of the call is
+         * used. */
         const int64_t begin = n.waits && n.kind == REC_NODE_RUN
                                   ? g->rec->hosts.at[n.owner].begin_ns
                                   : n.begin_ns;
@@ -191,7 +194,7 @@ static bool set_lags(rec_graph *g)
     return ok;
 }
 
-/* When a node can start, given when the others end; NULL = as recorded. */
+/* When a node can start, given the end of every other node; NULL = the recorded ends. */
 static int64_t find_start(const rec_graph *g, const int64_t *end_ns, uint32_t i)
 {
     const uint32_t before = rec_chain_before(g, i);
@@ -232,8 +235,8 @@ int64_t rec_replay_scaled(const rec_graph *g, double device, double host, bool *
     return last - g->from_ns;
 }
 
-/* A node that starts as recorded if all before it did: then all do, and no times need to
- * be kept. */
+/* Check each node with the recorded ends of its predecessors. By induction, if each then
+ * starts as recorded, the whole replay does. So replayed times need not be stored. */
 static void replay_rebuilt(rec_graph *g)
 {
     int64_t last = g->from_ns;

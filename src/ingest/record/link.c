@@ -1,4 +1,4 @@
-/* Files in, traces out: read, classify, rebuild, align, write. */
+/* Link recordings into traces: read, classify, rebuild, align, write. */
 #include "base/file/file.h"
 #include "base/pool.h"
 #include "base/watch.h"
@@ -15,7 +15,7 @@ typedef struct rec_linker {
     const char *const *paths;
     size_t n_paths;
     const halley_recording_opts *opts;
-    rec_list *files;     /* by path: the ranks it holds */
+    rec_list *files;     /* by path: the ranks in that file */
     rec_list list;       /* all ranks, in order */
     const char **origin; /* by rank: its path */
     rec_rules rules;
@@ -73,7 +73,7 @@ static halley_status read_one_file(void *context, size_t i, uint32_t worker,
     return status;
 }
 
-/* All ranks of all files into one list; the files' own lists are empty then. */
+/* Move all ranks of all files into one list. The lists of the files are empty then. */
 static halley_status gather_file_ranks(rec_linker *k, halley_error *err)
 {
     size_t n = 0;
@@ -159,8 +159,7 @@ static void fill_graph_counts(halley_link_report *report, const rec_graph *g,
     report->replayed_ns = g->replayed_ns;
 }
 
-/* A rank that is written is needed no longer; each is large, so not to wait for the
- * others. */
+/* Release a rank as soon as it is written, because ranks are large. */
 static void release_rank(rec_linker *k, size_t i)
 {
     rec_graph_fini(&k->graphs[i]);
@@ -242,7 +241,7 @@ static halley_status make_rank_room(rec_linker *k, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* When the first event of a rank begins. */
+/* The begin of the first event of a rank. */
 static int64_t find_first_begin(const record *r)
 {
     int64_t from_ns = INT64_MAX;
@@ -253,7 +252,8 @@ static int64_t find_first_begin(const record *r)
     return from_ns == INT64_MAX ? 0 : from_ns;
 }
 
-/* Graphs are rebuilt rank by rank when they are written: each is large. */
+/* Find the earliest begin from the events alone. Graphs are large, so each is rebuilt
+ * only when its rank is written. */
 static void find_zero(rec_linker *k)
 {
     k->zero_ns = INT64_MAX;
@@ -263,8 +263,8 @@ static void find_zero(rec_linker *k)
     }
 }
 
-/* Rank 0 is named last: files may take their names in this order, and without the first
- * rank there is no set. */
+/* Ask for the name of rank 0 last. Files may be put in place in this order, and a set
+ * without rank 0 is not valid. */
 static halley_status name_rank_files(rec_linker *k, halley_error *err)
 {
     const uint32_t n = (uint32_t)k->list.ranks.n;
@@ -277,7 +277,7 @@ static halley_status link_all_ranks(rec_linker *k, halley_error *err)
 {
     const size_t n = k->list.ranks.n;
     TRY(make_rank_room(k, err));
-    for (size_t i = 0; i < n; i++) /* one after the other: rules are not shared */
+    for (size_t i = 0; i < n; i++) /* one after the other: threads cannot share rules */
         if (!rec_classify(&k->list.ranks.at[i], &k->rules) ||
             !rec_find_period(&k->list.ranks.at[i], &k->rules))
             return error_nomem(err);
@@ -326,7 +326,7 @@ halley_status halley_recordings_link(halley_trace_set **out, halley_link_report 
         status = halley_trace_set_new(out, k.traces, (uint32_t)k.list.ranks.n, err);
     if (status == HALLEY_OK) {
         for (size_t i = 0; i < k.list.ranks.n; i++)
-            k.traces[i] = NULL; /* the set has them */
+            k.traces[i] = NULL; /* the set owns them now */
         if (reports != NULL) {
             *reports = k.reports;
             k.reports = NULL;

@@ -1,9 +1,9 @@
 /*
- * Reading SQLite exports of Nsight Systems.
+ * Read SQLite exports of Nsight Systems.
  *
- * Columns are found by name (their set and order change between versions), tables exist
- * only when they have rows. Correlation ids are unique per process only, so each process
- * with GPU rows is a rank of its own: events are joined on (process, correlation).
+ * Columns are found by name, because their set and order change between versions. Tables
+ * exist only if they have rows. Correlation ids are unique only per process. So each
+ * process with GPU rows is a rank, and events are joined on (process, correlation).
  */
 #include "base/database.h"
 #include "base/file/file.h"
@@ -31,7 +31,7 @@ typedef struct nsys_reader {
     map64 text_of; /* its id -> text */
     bool no_memory;
     bool has_graphs;
-    int failure; /* SQLite's code of the first question that it could not answer */
+    int failure; /* SQLite's code of the first query that failed */
     halley_error *err;
 } nsys_reader;
 
@@ -44,8 +44,8 @@ static halley_status fail_nsys(nsys_reader *x, const char *doing)
                      sqlite3_errmsg(x->db));
 }
 
-/* Has the query a row? A table that cannot be looked for is not one that is missing: the
- * reader fails at the end. */
+/* Does the query return a row? If the query itself fails, that is not a missing table:
+ * the reader fails at the end. */
 static bool has_row(nsys_reader *x, const char *sql, const char *first,
                     const char *second)
 {
@@ -71,7 +71,8 @@ static bool has_table(nsys_reader *x, const char *table)
                    table, NULL);
 }
 
-/* The default output of rocprofv3 since ROCm 7. Its tables end in an id of the run. */
+/* Is it rocpd, the default output of rocprofv3 since ROCm 7? Its table names end in an id
+ * of the run. */
 static bool is_rocpd(nsys_reader *x)
 {
     return has_row(x, "select 1 from sqlite_master where name like 'rocpd!_%' escape '!'",
@@ -84,7 +85,7 @@ static bool has_column(nsys_reader *x, const char *table, const char *column)
                    column);
 }
 
-/* "select a, b, null from table": a column that the version lacks is null. */
+/* Run "select a, b, null from table". A column that this version lacks is null. */
 static halley_status open_query(nsys_reader *x, sqlite3_stmt **q, const char *table,
                                 const char *const *columns, size_t n)
 {
@@ -168,7 +169,7 @@ static uint64_t find_process(uint64_t global)
     return (global >> 24) & 0xffffff;
 }
 
-/* The rank of a process; NULL: it has no GPU rows, or was not asked for. */
+/* The rank of a process. NULL: it has no GPU rows, or was not selected. */
 static record *find_rank(nsys_reader *x, uint64_t global)
 {
     const uint32_t rank =
@@ -197,8 +198,8 @@ static bool take_nsys_times(record *r, sqlite3_stmt *q, int64_t *begin_ns,
     return false;
 }
 
-/* Columns: start, end, deviceId, streamId, correlationId, globalPid, then what differs.
- */
+/* Columns: start, end, deviceId, streamId, correlationId, globalPid, then those specific
+ * to the table. */
 static void add_nsys_work(nsys_reader *x, sqlite3_stmt *q, str name, rec_work_kind kind,
                           uint64_t n_bytes)
 {
@@ -247,7 +248,7 @@ static void take_graph(nsys_reader *x, sqlite3_stmt *q)
     add_nsys_work(x, q, (str){name, (size_t)n}, REC_KERNEL, REC_NO_ID);
 }
 
-/* "cudaLaunchKernel_v7000" is cudaLaunchKernel. */
+/* Cut the version: "cudaLaunchKernel_v7000" becomes cudaLaunchKernel. */
 static str cut_version(str name)
 {
     for (size_t i = name.n; i > 2; i--)
@@ -277,7 +278,8 @@ static void take_nsys_call(nsys_reader *x, sqlite3_stmt *q)
     x->no_memory |= !rec_add_host(r, event, name, find_nsys_thread(r, global));
 }
 
-/* PyTorch's emit_nvtx: "aten::mm, seq = 5, sizes = [[64, 64], [64, 64]]". */
+/* Split a range of PyTorch's emit_nvtx: "aten::mm, seq = 5, sizes = [[64, 64], [64,
+ * 64]]". */
 static bool split_operator(str text, str *name, uint64_t *seq, str *sizes)
 {
     size_t at = 0;
@@ -348,7 +350,7 @@ static void take_sync_row(nsys_reader *x, sqlite3_stmt *q)
     x->no_memory |= sync.name == HASH_NONE || !array_push(&r->syncs, sync);
 }
 
-/* Device names by id; a rank takes that of the first device it uses. */
+/* Take device names by id. A rank takes the name of the first device it uses. */
 static void take_gpu(nsys_reader *x, sqlite3_stmt *q)
 {
     const str name = get_nsys_text(x, q, 1);
@@ -362,7 +364,7 @@ static void take_gpu(nsys_reader *x, sqlite3_stmt *q)
     }
 }
 
-/* A rank for every process with GPU rows, in order of their ids. */
+/* Add a rank for every process with GPU rows, in order of their ids. */
 static halley_status find_processes(nsys_reader *x, uint64_t wanted)
 {
     ARRAY(uint64_t) pids = {0};
@@ -454,7 +456,7 @@ static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
                          : "it was recorded without --trace=cuda");
 }
 
-/* A version that lacks what everything else needs. */
+/* Refuse a version that lacks required columns. */
 static halley_status check_nsys_columns(nsys_reader *x)
 {
     static const char *const needed[] = {"start", "end", "deviceId", "streamId",
@@ -563,7 +565,8 @@ static uint64_t read_big_endian(const uint8_t *at, size_t n)
     return value;
 }
 
-/* SQLite's header says how many pages the file has, unless an old version wrote it. */
+/* Refuse a truncated file. SQLite's header has the number of pages, unless an old version
+ * wrote it. */
 static halley_status refuse_cut_database(const uint8_t *head, FILE *file,
                                          halley_error *err)
 {
@@ -579,7 +582,7 @@ static halley_status refuse_cut_database(const uint8_t *head, FILE *file,
                      (unsigned long long)size, (unsigned long long)whole);
 }
 
-/* Is the file compressed? One that is cut is refused. */
+/* Is the file compressed? A truncated file is refused. */
 static halley_status look_at_database(bool *is_packed, const char *path,
                                       halley_error *err)
 {
@@ -587,7 +590,7 @@ static halley_status look_at_database(bool *is_packed, const char *path,
     FILE *const file = fopen(path, "re");
     *is_packed = false;
     if (file == NULL)
-        return HALLEY_OK; /* opening it says why */
+        return HALLEY_OK; /* opening it reports the error */
     const size_t n = fread(head, 1, sizeof head, file);
     *is_packed = n > 4 && ((head[0] == 0x1f && head[1] == 0x8b) || file_is_zstd(head, n));
     const halley_status status =

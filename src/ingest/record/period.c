@@ -1,12 +1,12 @@
 /*
- * Steps of a recording that marks none, by the period of its kernels.
+ * Find the steps of a recording without step markers, from the period of its kernels.
  *
- * The kernels of the busiest row, as a sequence of names, repeat with every step. Layers
- * repeat, too; a step is told from a layer by work that occurs once per step: the lookup
- * of the embedding, a copy from the host, the optimizer. Distances between two runs of
- * such a kernel are candidates; the smallest for which at least 95 % of the kernels have
- * the same name one period later is taken. Steps are cut where the host launches the
- * first kernel of a period.
+ * The kernel names of the busiest row repeat with every step. Layers repeat too, so the
+ * period must contain work that occurs once per step: the embedding lookup, a copy from
+ * the host, the optimizer. The distances between two runs of such a kernel are the
+ * candidates. The smallest one is taken for which at least 95 % of the kernels have the
+ * same name one period later. Steps are cut where the host launches the first kernel of a
+ * period.
  */
 #include "ingest/record/rules.h"
 
@@ -65,7 +65,7 @@ static bool occurs_once_per_step(const period_finder *p, const rec_work *w)
     return false;
 }
 
-/* At least 95 % of the kernels have the same name one period later. */
+/* Do at least 95 % of the kernels have the same name one period later? */
 static bool is_period(const period_finder *p, size_t period)
 {
     if (period < MIN_PERIOD || 2 * period > p->n)
@@ -91,7 +91,7 @@ static size_t find_period_from(const period_finder *p, size_t at, size_t limit)
     return 0;
 }
 
-/* The kernel that begins the first whole step, and the period. */
+/* The period, and in *first the kernel that begins the first whole step. */
 static size_t find_step_period(const period_finder *p, size_t *first)
 {
     size_t best = 0, tried = 0;

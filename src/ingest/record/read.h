@@ -1,5 +1,5 @@
 /*
- * ingest/record/read.h - readers of profiler recordings, and what a file is.
+ * ingest/record/read.h - readers of profiler recordings, and file type detection.
  */
 #ifndef INGEST_RECORD_READ_H
 #define INGEST_RECORD_READ_H
@@ -12,15 +12,15 @@ typedef struct rec_list {
     ARRAY(record) ranks;
 } rec_list;
 void rec_list_fini(rec_list *list);
-/* A fresh record at the end of the list; NULL: no memory. */
+/* Append a new record to the list. NULL: no memory. */
 record *rec_list_add(rec_list *list, rec_format format);
 
 typedef struct rec_read_opts {
-    bool partial; /* of a file that is cut, take the events that are whole */
-    uint64_t pid; /* nsys: only this process; 0 = all, a rank each */
+    bool partial; /* of a truncated file, read the complete events */
+    uint64_t pid; /* nsys: only this process; 0 = all, each as a rank */
 } rec_read_opts;
 
-/* What a file is, by its content. */
+/* The type of a file, from its content. */
 typedef enum rec_file_kind {
     REC_FILE_UNKNOWN,
     REC_FILE_KINETO,
@@ -30,11 +30,11 @@ typedef enum rec_file_kind {
     REC_FILE_ROCPROF,
     REC_FILE_ROCPROF_CSV,
     REC_FILE_TRACE, /* Chakra: .et or our JSON */
-    REC_FILE_OTHER  /* something else that is known: see rec_describe_file */
+    REC_FILE_OTHER  /* another known format: see rec_describe_file */
 } rec_file_kind;
 rec_file_kind rec_recognise_file(const char *path);
 
-/* Read one file into `list`, whatever it is. Errors name the file. */
+/* Read one file of any type into `list`. Errors name the file. */
 halley_status rec_read_file(rec_list *list, const char *path, const rec_read_opts *opts,
                             halley_error *err);
 
@@ -47,12 +47,12 @@ halley_status rec_read_xplane(rec_list *list, const uint8_t *at, size_t n,
                               halley_error *err);
 halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opts *opts,
                             halley_error *err);
-/* The same over a database in memory, for fuzzers. */
+/* The same for a database in memory, for fuzzers. */
 halley_status rec_read_nsys_bytes(rec_list *list, const uint8_t *at, size_t n,
                                   halley_error *err);
-/* The text of one CSV file into a record; `has_ranges`: functions are ranges. */
+/* Read the text of one CSV file into a record. `has_ranges`: functions are ranges. */
 halley_status rec_read_csv(record *rec, str text, bool has_ranges, halley_error *err);
-/* One of the CSV files of a rocprofv3 run; the others of its prefix are read with it. */
+/* Read one of the CSV files of a rocprofv3 run, and all others with the same prefix. */
 halley_status rec_read_rocprof_csv(rec_list *list, const char *path, halley_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a file is, by its first bytes; and reading it with the reader that fits. */
+/* Detect the type of a file from its first bytes, and read it with the matching
+ * reader. */
 #include "base/file/file.h"
 #include "ingest/record/read.h"
 #include "ingest/text.h"
@@ -78,7 +79,7 @@ static bool looks_like_rocprof_csv(str head)
 
 static const struct {
     const char *mark;
-    bool is_start; /* the mark begins the file, else it is anywhere in its head */
+    bool is_start; /* the mark is at the start of the file, else anywhere in its head */
     const char *what;
 } known_files[] = {
     {"NVIDIA Nsight Systems", false,
@@ -104,8 +105,8 @@ static const struct {
      true, "a program"},
 };
 
-/* For a file that no reader takes: what it is and which command takes it, as in "an
- * .nsys-rep: export it with nsys export --type sqlite"; NULL = not known. Static. */
+/* For a file that no reader accepts: what it is and which command accepts it, as in "an
+ * .nsys-rep: export it with nsys export --type sqlite". NULL = unknown. Static. */
 static const char *describe_file(str head)
 {
     for (size_t i = 0; i < sizeof known_files / sizeof *known_files; i++) {
@@ -118,7 +119,7 @@ static const char *describe_file(str head)
     return NULL;
 }
 
-/* What a file is by its first bytes (inflated). */
+/* The type of a file from its first bytes (inflated). */
 static rec_file_kind recognise_bytes(str head)
 {
     const str text = skip_leading_blanks(head);
@@ -137,8 +138,9 @@ static rec_file_kind recognise_bytes(str head)
     return describe_file(head) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
 }
 
-/* The first bytes of a file, inflated, as far as they are sound. Only a regular file can
- * be looked at and then read: what is taken from a pipe is gone, so it has none here. */
+/* The first bytes of a file, inflated as far as they are valid. Only regular files are
+ * peeked at: bytes read from a pipe would be lost to the reader, so for a pipe there are
+ * none. */
 static halley_status read_head(char *to, size_t *n, const char *path, halley_error *err)
 {
     file_stream *file;
@@ -236,7 +238,7 @@ static halley_status read_by_kind(rec_list *list, const char *path,
 halley_status rec_read_file(rec_list *list, const char *path, const rec_read_opts *opts,
                             halley_error *err)
 {
-    file_stream *file; /* a missing or unreadable file has its own sentence */
+    file_stream *file; /* reports a missing or unreadable file */
     TRY(file_stream_open(&file, path, err));
     file_stream_close(file);
     const size_t before = list->ranks.n;

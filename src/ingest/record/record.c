@@ -1,10 +1,10 @@
 /*
  * A recording in memory: rows, threads, sorting, nesting, launches.
  *
- * Host events are sorted by thread, then begin, then longest first, operators before
- * calls. A walk with a stack then finds the innermost event around each. A child that
- * ends after its parent is clipped to it; beyond 1 us that is counted, because then the
- * clock or the recorder was wrong.
+ * Host events are sorted by thread, then begin, then longest first, and operators before
+ * calls. One pass with a stack then finds the innermost event around each. A child that
+ * ends after its parent is clipped to it. Clipping by more than 1 us is counted, because
+ * the clock or the profiler was wrong then.
  */
 #include "ingest/record/record.h"
 
@@ -119,7 +119,7 @@ bool rec_add_host(record *r, rec_host event, uint32_t name, uint32_t thread)
 
 uint32_t rec_host_thread(const record *r, uint32_t i)
 {
-    size_t low = 0, high = r->threads.n; /* every thread has a first event, or none */
+    size_t low = 0, high = r->threads.n; /* the last thread with first <= i */
     while (low + 1 < high) {
         const size_t mid = low + (high - low) / 2;
         if (r->threads.at[mid].first <= i)
@@ -144,10 +144,10 @@ static int compare_hosts(const void *a, const void *b, void *context)
         return x->end_ns > y->end_ns ? -1 : 1;
     if ((x->kind == REC_CALL) != (y->kind == REC_CALL))
         return x->kind == REC_CALL ? 1 : -1;
-    return i < j ? -1 : i > j; /* as in the file */
+    return i < j ? -1 : i > j; /* keep the order of the file */
 }
 
-/* Put the events in that order, in place: each cycle of it is followed once. */
+/* Permute the events in place, following each cycle of the permutation once. */
 static void permute_hosts(rec_host *hosts, uint32_t *order, size_t n)
 {
     for (uint32_t first = 0; first < n; first++) {
@@ -189,7 +189,8 @@ static int compare_works(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Which events belong to which thread; one without events begins where the next does. */
+/* Find the range of events of each thread. A thread without events begins where the next
+ * one does. */
 static void index_threads(record *r)
 {
     uint32_t first = 0;
@@ -212,7 +213,7 @@ static bool sort_record(record *r)
     return true;
 }
 
-/* Pop what is over when `event` begins, then clip the event to what is around it. */
+/* Pop events that have ended when `event` begins, then clip the event to its parent. */
 static void nest_event(record *r, uint32_t i, uint32_t *stack, size_t *depth)
 {
     rec_host *const event = &r->hosts.at[i];
@@ -255,7 +256,7 @@ bool rec_call_blocks(str name)
            str_starts(name, STR("hipMemcpyDtoH"));
 }
 
-/* Calls by (correlation, begin). */
+/* Compare calls by (correlation, begin). */
 static int compare_calls(const void *a, const void *b, void *context)
 {
     const record *const r = context;
@@ -265,7 +266,7 @@ static int compare_calls(const void *a, const void *b, void *context)
         return x->correlation < y->correlation ? -1 : 1;
     if (x->begin_ns != y->begin_ns)
         return x->begin_ns < y->begin_ns ? -1 : 1;
-    return x < y ? -1 : x > y; /* the inner one of two comes last */
+    return x < y ? -1 : x > y; /* of two nested calls, the inner one comes last */
 }
 
 static bool can_launch(const rec_host *h)
@@ -289,7 +290,7 @@ static bool list_calls(uint32_t **calls, size_t *n, record *r)
     return true;
 }
 
-/* The first call of this correlation; n when there is none. */
+/* The first call with this correlation; n = none. */
 static size_t find_first_call(const record *r, const uint32_t *calls, size_t n,
                               uint64_t correlation)
 {
@@ -304,7 +305,7 @@ static size_t find_first_call(const record *r, const uint32_t *calls, size_t n,
     return low < n && r->hosts.at[calls[low]].correlation == correlation ? low : n;
 }
 
-/* Does one of the two contain the other? Then they are one launch (runtime, driver). */
+/* Does one contain the other? Then they are one launch (a runtime and a driver call). */
 static bool are_nested(const record *r, uint32_t i, uint32_t j)
 {
     const rec_host *const outer = &r->hosts.at[i], *const inner = &r->hosts.at[j];
@@ -312,8 +313,8 @@ static bool are_nested(const record *r, uint32_t i, uint32_t j)
            rec_host_thread(r, i) == rec_host_thread(r, j);
 }
 
-/* Of the calls with its correlation, the latest that begins before the work does; if
- * clocks disagree and none does, the first. */
+/* Among the calls with the work's correlation, take the latest that begins before the
+ * work. If clocks disagree and none does, take the first. */
 static void find_launch(record *r, rec_work *w, const uint32_t *calls, size_t n)
 {
     w->launch = w->op = REC_NONE;
@@ -348,8 +349,8 @@ static bool find_launches(record *r)
     return true;
 }
 
-/* Events that lie further apart than this have a wrong clock; and within it no sum of
- * times can overflow. */
+/* If events are further apart than this, a clock is wrong. Within it no sum of times can
+ * overflow. */
 #define LONGEST_WINDOW_NS (INT64_C(10) * 86400 * 1000000000)
 
 static void widen_window(int64_t *from_ns, int64_t *to_ns, int64_t begin_ns,

@@ -1,13 +1,14 @@
 /*
- * ingest/record/record.h - one rank's profiler recording, whatever wrote it.
+ * ingest/record/record.h - one rank's profiler recording, independent of the profiler.
  *
- * Every reader (Kineto, nsys, xplane, rocprofv3) fills this form, and everything after
- * it works on this form alone: threads with host events, rows of devices (streams) with
- * what ran on them, what collectives say about themselves, groups, devices.
- * Times are nanoseconds since an origin of the file's own (base_ns after 1970).
+ * Every reader (Kineto, nsys, xplane, rocprofv3) fills this structure, and everything
+ * after it uses only this structure. It has threads with host events, device rows
+ * (streams) with the work that ran on them, descriptions of collectives, groups and
+ * devices. Times are nanoseconds since the origin of the file, which is base_ns after
+ * 1970.
  *
- * To add a format: a reader that fills a record, a row in recognise.c, a fuzz target
- * with seeds, a line in doc/reference/recordings.md.
+ * To add a format: a reader that fills a record, a row in recognise.c, a fuzz target with
+ * seeds, a line in doc/reference/recordings.md.
  */
 #ifndef INGEST_RECORD_RECORD_H
 #define INGEST_RECORD_RECORD_H
@@ -24,11 +25,11 @@
 
 typedef enum rec_host_kind {
     REC_OP,         /* an operator of the framework */
-    REC_ANNOTATION, /* a range that the program or the framework named */
-    REC_CALL        /* a call of the device's runtime or driver */
+    REC_ANNOTATION, /* a range named by the program or the framework */
+    REC_CALL        /* a call of the device runtime or driver */
 } rec_host_kind;
 
-/* Something that ran on a thread of the host: 32 bytes, as there are millions. */
+/* An event on a host thread. It has 32 bytes, because there are millions. */
 typedef struct rec_host {
     int64_t begin_ns, end_ns;
     union {
@@ -44,16 +45,16 @@ typedef struct rec_host {
 } rec_host;
 enum { REC_MAX_NAMES = 1 << 30 };
 
-/* What some host events say about themselves. Texts are interned, REC_NONE = absent. */
+/* Details that only some host events have. Texts are interned, REC_NONE = absent. */
 typedef struct rec_detail {
-    uint32_t dims, types; /* of the inputs, as Python prints such lists */
+    uint32_t dims, types; /* of the inputs, as Python lists */
     uint32_t comm;        /* in record.comms */
     int32_t stream;       /* a Triton operator's stream, for HTA; -1 = none */
-    uint64_t sequence;    /* autograd's number, the same forward and backward */
+    uint64_t sequence;    /* autograd's number, equal in forward and backward */
     uint64_t forward_tid; /* backward operators: the thread that ran forward */
 } rec_detail;
 
-/* What an operator or a kernel says about a collective. Numbers: REC_NO_ID = absent. */
+/* Description of a collective by an operator or a kernel. Numbers: REC_NO_ID = absent. */
 typedef struct rec_comm {
     uint32_t collective, dtype, pg_name, pg_desc, ranks, in_split, out_split;
     uint64_t in_elements, out_elements, group_size, source, destination;
@@ -62,7 +63,7 @@ typedef struct rec_comm {
 
 typedef enum rec_work_kind { REC_KERNEL, REC_COPY, REC_SET } rec_work_kind;
 
-/* Something that ran on a device. */
+/* An event on a device. */
 typedef struct rec_work {
     int64_t begin_ns, end_ns;
     uint64_t correlation; /* REC_NO_ID = none */
@@ -77,7 +78,7 @@ typedef struct rec_work {
     uint32_t seq;
     uint16_t kind;      /* rec_work_kind */
     bool is_sync;       /* MTIA's event_wait and event_record: no work */
-    bool has_stream;    /* the event names its stream itself (HTA asks) */
+    bool has_stream;    /* the event itself names its stream (for HTA) */
     bool hint_is_class; /* `hint` names a class */
 } rec_work;
 
@@ -100,12 +101,12 @@ typedef enum rec_sync_kind {
     REC_SYNC_STREAM_WAIT /* a stream waits for an event */
 } rec_sync_kind;
 
-/* What the profiler itself says about a wait. */
+/* A wait that the profiler itself recorded. */
 typedef struct rec_sync {
     int64_t begin_ns, end_ns;
     uint64_t correlation;
     uint64_t record;           /* correlation of the event's record call; REC_NO_ID */
-    int64_t stream, waited_on; /* -1 = not said */
+    int64_t stream, waited_on; /* -1 = not given */
     uint32_t name;
     rec_sync_kind kind;
 } rec_sync;
@@ -139,27 +140,27 @@ typedef struct record {
     ARRAY(rec_sync) syncs;
     job_info job;
     ARRAY(rec_step) steps;
-    uint32_t step_period; /* kernels of a step, where no step is marked; 0 = marked */
+    uint32_t step_period; /* kernels per step, if no step is marked; 0 = marked */
     map64 row_of;         /* while reading */
     int64_t base_ns;
     uint32_t device_name; /* interned; REC_NONE = unknown */
     uint32_t schema;      /* of the file, interned; REC_NONE */
     uint64_t pid;         /* of the process; REC_NO_ID */
-    /* What was read and not kept. */
+    /* Events that were read but not kept. */
     uint64_t n_events, n_other, n_bad_times, n_duplicates;
     uint64_t n_negative, first_negative; /* number of the first such event, from 1 */
     int64_t negative_ns;                 /* its duration */
     uint64_t n_counter_ranges;
     uint64_t n_double_launches, double_launch; /* correlations with two launching calls */
     uint64_t n_crossing;                       /* host events clipped by more than 1 us */
-    /* HTA's selection: its steps are ranges of any category. */
+    /* For HTA: its steps are ranges of any category. */
     intern step_names;
     int64_t last_step_ns;
     int64_t first_event_ns; /* begin of the first event of the file */
     bool has_first_event;
     uint32_t n_devices; /* in the file this rank was read from */
-    bool is_partial;    /* the file is cut; what is whole was read */
-    /* Remarks that readers make: sentences, one after the other, NUL after each. */
+    bool is_partial;    /* the file is truncated; complete events were read */
+    /* Remarks of readers: sentences, each terminated by NUL. */
     strbuf remarks;
 } record;
 
@@ -172,7 +173,7 @@ static inline str rec_text(const record *r, uint32_t id)
     return id == REC_NONE ? STR("") : intern_text(&r->texts, id);
 }
 
-/* What a host event says about itself; NULL = nothing. */
+/* The details of a host event; NULL = none. */
 static inline const rec_detail *rec_host_detail(const record *r, const rec_host *h)
 {
     return h->kind == REC_CALL || h->detail == REC_NONE ? NULL
@@ -180,23 +181,23 @@ static inline const rec_detail *rec_host_detail(const record *r, const rec_host 
 }
 /* The thread of host event `i`, once events are sorted. */
 uint32_t rec_host_thread(const record *r, uint32_t i);
-/* One more host event of that name and thread, which may be REC_NONE because memory ran
- * out. False: no memory. */
+/* Add a host event. The name or thread may be REC_NONE because memory ran out. False: no
+ * memory. */
 bool rec_add_host(record *r, rec_host event, uint32_t name, uint32_t thread);
 
-/* The row of a device's stream, new or old; REC_NONE: no memory. */
+/* Find or add the row of a device's stream. REC_NONE: no memory. */
 uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label);
-/* One more piece of work; what later passes find (launch, op, class) is still unknown.
- * False: no memory, also where that left the name or the row REC_NONE. */
+/* Add a work. What later passes find (launch, op, class) is set to unknown. False: no
+ * memory, also if that left the name or the row REC_NONE. */
 bool rec_add_work(record *r, const rec_work *work);
-/* The thread of a process; REC_NONE: no memory. */
+/* Find or add the thread of a process. REC_NONE: no memory. */
 uint32_t rec_add_thread(record *r, str pid, str tid);
 
-/* Once all events are in: sort them, nest host events, find launches and steps. */
+/* After all events are added: sort them, nest host events, find launches and steps. */
 halley_status rec_finish(record *r, halley_error *err);
-/* The parts of it. False: no memory. */
+/* The parts of rec_finish. False: no memory. */
 bool rec_find_steps(record *r);
-/* The step (index) that holds the time on a thread; REC_NONE. */
+/* The index of the step at this time; REC_NONE = none. */
 uint32_t rec_step_at(const record *r, int64_t at_ns);
 /* Is this a call that only waits for a device, or a copy that blocks? */
 bool rec_call_blocks(str name);

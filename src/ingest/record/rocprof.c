@@ -1,8 +1,9 @@
 /*
- * Reading rocprofv3's JSON: agents, kernel symbols, names of operations, and buffer
- * records. A dispatch belongs to the HIP call with its correlation; calls are often not
- * recorded, then streams and kernels alone are known. Symbols and names may come after
- * the records that refer to them, so names are resolved at the end.
+ * Read rocprofv3's JSON: agents, kernel symbols, names of operations, and buffer records.
+ *
+ * A dispatch belongs to the HIP call with the same correlation id. Often calls are not
+ * recorded; then only streams and kernels are known. Symbols and names may come after the
+ * records that refer to them, so names are resolved at the end.
  */
 #include "ingest/pull.h"
 #include "ingest/record/read.h"
@@ -12,7 +13,7 @@
 
 enum { CPU_AGENT = 1, GPU_AGENT = 2, MAX_NESTING = 4 };
 
-/* What the name of an event is until all names are known. */
+/* Identifies the name of an event until all names are known. */
 typedef struct roc_name {
     uint32_t event; /* in works or hosts */
     bool is_host, is_kernel;
@@ -25,13 +26,14 @@ typedef struct roc_reader {
     map64 kernel_names;    /* kernel id -> text */
     map64 operation_names; /* kind << 32 | operation -> text */
     ARRAY(roc_name) names;
-    map64 gpus; /* agents with work */
-    map64 cpus; /* agents that are processors of the host */
+    map64 gpus; /* agents that have work */
+    map64 cpus; /* agents that are CPUs */
     uint64_t n_gpus, pid;
     bool found, has_calls, has_rccl;
 } roc_reader;
 
-/* One record or symbol, flattened: {"correlation_id": {"internal": 1}} sets internal. */
+/* One record or symbol, flattened: {"correlation_id": {"internal": 1}} sets
+ * `internal`. */
 typedef struct roc_draft {
     uint64_t kind, operation, thread, internal, begin, end, kernel, agent, queue, stream;
     uint64_t bytes, type, src_agent, dst_agent, handle;
@@ -101,7 +103,7 @@ static halley_status read_roc_object(roc_reader *r, roc_draft *d, str outer,
 
 typedef halley_status roc_taker(roc_reader *r, const roc_draft *d, halley_error *err);
 
-/* Every object of a list, flattened and handed to `take`. */
+/* Flatten every object of a list and pass it to `take`. */
 static halley_status read_roc_list(roc_reader *r, roc_taker *take, halley_error *err)
 {
     for (;;) {
@@ -161,7 +163,7 @@ static bool has_roc_times(roc_reader *r, const roc_draft *d)
     return false;
 }
 
-/* A copy to the host is work of the device it comes from. */
+/* A copy to the host is work of the source device. */
 static uint64_t find_copying_device(const roc_reader *r, const roc_draft *d)
 {
     const bool to_host =
@@ -277,7 +279,7 @@ static halley_status read_buffers(roc_reader *r, halley_error *err)
     return pull_ended(&r->p, err);
 }
 
-/* ["hipInit", …]: the operations of one kind. */
+/* Read ["hipInit", …]: the operations of one kind. */
 static halley_status read_operations(roc_reader *r, uint64_t kind, halley_error *err)
 {
     for (uint64_t i = 0;; i++) {
@@ -306,7 +308,7 @@ static halley_status read_roc_kind(roc_reader *r, uint64_t kind, halley_error *e
     return pull_ended(&r->p, err);
 }
 
-/* "strings": {"buffer_records": [{"kind": …, "operations": […]}, …]} */
+/* Read "strings": {"buffer_records": [{"kind": …, "operations": […]}, …]}. */
 static halley_status read_strings(roc_reader *r, halley_error *err)
 {
     while (pull_key(&r->p)) {

@@ -1,7 +1,9 @@
 /*
- * Reading rocprofv3's CSV files: PREFIX_kernel_trace.csv, PREFIX_memory_copy_trace.csv,
- * PREFIX_hip_api_trace.csv, PREFIX_marker_api_trace.csv. One prefix is one recording:
- * naming any of them reads all. Columns are found by their names.
+ * Read rocprofv3's CSV files: PREFIX_kernel_trace.csv, PREFIX_memory_copy_trace.csv,
+ * PREFIX_hip_api_trace.csv, PREFIX_marker_api_trace.csv.
+ *
+ * Files with the same prefix are one recording: naming any of them reads all. Columns are
+ * found by name.
  */
 #include "base/file/file.h"
 #include "ingest/record/read.h"
@@ -29,14 +31,14 @@ typedef enum csv_content { CSV_KERNELS, CSV_COPIES, CSV_CALLS, CSV_RANGES } csv_
 typedef struct csv_reader {
     record *rec;
     csv_content content;
-    str rest;                      /* what is left of the file */
+    str rest;                      /* the rest of the file */
     uint32_t line;                 /* from 1 */
-    uint32_t place[CSV_N_COLUMNS]; /* in the line; MAX_COLUMNS = absent */
+    uint32_t place[CSV_N_COLUMNS]; /* index in the line; MAX_COLUMNS = absent */
     str cells[MAX_COLUMNS];
     uint32_t n_cells;
 } csv_reader;
 
-/* The next cell of the line; sets *end when it is the last. */
+/* Read the next cell of the line. *end is set if it is the last. */
 static bool read_cell(csv_reader *r, str *out, bool *end)
 {
     str *const s = &r->rest;
@@ -138,8 +140,7 @@ static uint64_t get_number(const csv_reader *r, csv_column column)
     return str_to_u64(str_trim(get_cell(r, column)), &value) ? value : REC_NO_ID;
 }
 
-/* "Agent 4" and 4 are device 4. A copy to the host is work of the device it comes from.
- */
+/* "Agent 4" and 4 are device 4. A copy to the host is work of the source device. */
 static uint64_t get_agent(const csv_reader *r)
 {
     const bool to_host = r->content == CSV_COPIES &&
@@ -235,7 +236,7 @@ static const char *const csv_endings[] = {"kernel_trace.csv", "memory_copy_trace
                                           "hip_api_trace.csv", "marker_api_trace.csv",
                                           "rccl_api_trace.csv"};
 
-/* The length of a path without the ending that rocprofv3 gives it; 0 = it has none. */
+/* The length of a path without rocprofv3's suffix; 0 = it has none. */
 static size_t measure_prefix(const char *path)
 {
     const str s = str_from(path);

@@ -1,5 +1,7 @@
-/* Reading kernel rules and asking them. Compiled expressions are kept; a name is asked
- * once by the caller, who remembers the answer. */
+/*
+ * Read and apply kernel rules. Compiled expressions are kept. The caller looks up each
+ * name once and remembers the answer.
+ */
 #include "ingest/record/rules.h"
 
 #include "base/file/file.h"
@@ -216,7 +218,7 @@ bool rec_class_is_comm(const rec_rules *rules, uint32_t id)
     return id != REC_NONE && str_starts(rec_class_name(rules, id), STR("comm."));
 }
 
-/* Like strstr, but - and _ are left out of the name and letters are small. */
+/* Like strstr, but ignores - and _ in the name and compares in lower case. */
 static bool holds_collective_word(const char *plain, const char *word)
 {
     return strstr(plain, word) != NULL;

@@ -1,7 +1,9 @@
 /*
- * Work from shapes alone. Profilers record the dimensions and types of inputs, as lists
- * of one item per argument; the formulas of work.c want tensors as an execution trace
- * writes them, so each input becomes such a tuple, and the output is inferred.
+ * Work from input shapes alone.
+ *
+ * Profilers record the dimensions and types of inputs as lists with one item per
+ * argument. The formulas of work.c need tensors in the form of an execution trace. So
+ * each input is converted to such a tuple, and the output is inferred.
  */
 #include "ingest/record/shapes.h"
 
@@ -15,7 +17,7 @@ typedef struct rec_tensor {
     uint64_t n_elements, element_bytes;
 } rec_tensor;
 
-/* Input i if it is a tensor of a known type. */
+/* Read input i if it is a tensor of a known type. */
 static bool read_tensor(rec_tensor *t, str dims, str type)
 {
     str name;
@@ -70,7 +72,8 @@ static bool is_matmul(str name)
     return str_contains(name, STR("mm")) || str_contains(name, STR("matmul"));
 }
 
-/* What a matmul of the inputs a and b makes: rows of a times columns of b. */
+/* The number of elements of a result. For a matmul it is the rows of a times the columns
+ * of b, otherwise `largest`. */
 static uint64_t count_outputs(str name, const rec_tensor *t, size_t n, uint64_t largest)
 {
     const size_t first = str_contains(name, STR("add")) ? 1 : 0;
@@ -127,8 +130,8 @@ bool rec_host_work(work *out, const record *r, const rec_host *event)
     return ok;
 }
 
-/* Sides of x[…, m, k] times y: the last two dimensions; all before them count how many.
- */
+/* The shape of x[…, m, k] times y, from the last two dimensions. The dimensions of x
+ * before them multiply the number of matmuls if y is batched, and m otherwise. */
 static bool set_matmul_shape(uint64_t shape[4], const rec_tensor *x, const rec_tensor *y,
                              bool linear)
 {

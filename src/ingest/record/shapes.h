@@ -5,15 +5,15 @@
 #include "ingest/record/record.h"
 #include "ingest/work.h"
 
-/* Bytes of all tensors among the inputs; false: no types or sizes that are known. */
+/* Bytes of all input tensors. False: their types or sizes are unknown. */
 bool rec_input_bytes(uint64_t *out, const record *r, const rec_detail *d);
-/* The work of a host event by its name and the shapes of its inputs. Outputs are not
- * recorded: they are inferred for matmuls and taken as large as the largest input else.
- * False: not known, as for forward convolutions. */
+/* The work of a host event from its name and input shapes. Outputs are not recorded. For
+ * matmuls their size is inferred; otherwise it is taken to be that of the largest input.
+ * False: unknown, as for forward convolutions. */
 bool rec_host_work(work *out, const record *r, const rec_host *event);
 
-/* What a matmul operator multiplies: m, n, k and how many. False: it is none, or its
- * shapes are not known. */
+/* The shape of a matmul operator: m, n, k and the number of matmuls. False: it is not a
+ * matmul, or its shapes are unknown. */
 bool rec_matmul_shape(uint64_t shape[4], const record *r, const rec_host *event);
 
 #endif

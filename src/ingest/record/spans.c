@@ -1,4 +1,4 @@
-/* Sets of time. */
+/* Sets of time intervals. */
 #include "ingest/record/spans.h"
 
 #include <stdlib.h>

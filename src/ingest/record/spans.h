@@ -11,9 +11,9 @@ typedef struct rec_span {
 } rec_span;
 typedef ARRAY(rec_span) rec_spans;
 
-/* Sort and merge, so that the list is a set: ascending and disjoint. */
+/* Sort and merge the intervals, so that they are ascending and disjoint. */
 void rec_spans_merge(rec_spans *spans);
-/* Of merged lists: how long, and how long both at once. */
+/* The length of a merged list, and of the intersection of two. */
 int64_t rec_spans_length(const rec_spans *spans);
 int64_t rec_spans_common(const rec_spans *a, const rec_spans *b);
 

@@ -1,16 +1,18 @@
 /*
- * Steps of a recording: the ranges "ProfilerStep#N" that PyTorch writes; in recordings of
- * other profilers ranges that come back with another number ("step 0", "step 1"), the
- * outermost family of at least two that do not overlap. Layers are numbered too
- * ("Identity_3" of TensorRT): ranges that launch next to nothing of the device's work are
- * no steps.
+ * Find the steps of a recording.
+ *
+ * PyTorch writes them as ranges "ProfilerStep#N". In recordings of other profilers, steps
+ * are ranges whose names differ only in a number ("step 0", "step 1"). Among families of
+ * at least two ranges that do not overlap, the one with the longest total time is taken:
+ * the outermost. Layers are numbered too ("Identity_3" of TensorRT). So a family that
+ * launches less than a tenth of the device time is not taken as steps.
  */
 #include "ingest/record/record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the last number of a name starts and what it is; false: it has none. */
+/* Find the last number of a name and where it starts. False: there is none. */
 static bool find_step_number(str name, size_t *at, uint64_t *number)
 {
     size_t end = name.n;
@@ -119,7 +121,8 @@ static bool add_repeated_ranges(record *r)
     return ok;
 }
 
-/* Do the steps, sorted, launch a tenth of the device time that was launched at all? */
+/* Do the steps, sorted, launch at least a tenth of the device time that has a known
+ * launch? */
 static bool launch_enough(const record *r)
 {
     int64_t all_ns = 0, in_steps_ns = 0;
@@ -158,7 +161,7 @@ bool rec_find_steps(record *r)
 uint32_t rec_step_at(const record *r, int64_t at_ns)
 {
     size_t low = 0, high = r->steps.n;
-    while (low < high) { /* the last one that begins at or before this time */
+    while (low < high) { /* find the last step that begins at or before this time */
         const size_t mid = low + (high - low) / 2;
         if (r->steps.at[mid].begin_ns <= at_ns)
             low = mid + 1;

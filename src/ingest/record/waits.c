@@ -1,16 +1,19 @@
 /*
- * Who waits for a device: blocking calls of the host, and streams for other streams.
+ * Find who waits for devices: blocking calls of the host, and streams that wait for other
+ * streams.
  *
- * A blocking call that ends at e waits for the device event that ends last inside it: its
- * own copy, the stream that the profiler names, else any. The call's last piece then
- * begins where that event ends. Clocks of host and device differ by microseconds: a copy
- * may end shortly after the call that waited for it (MI300X: 2 to 4 us); then the call
- * waits for what ran before the copy.
+ * A blocking call waits for the device event that ends last inside it. Candidates are its
+ * own copy, otherwise the stream that the profiler names, otherwise all device events.
+ * The last piece of the call then begins where that event ends. The clocks of host and
+ * device differ by microseconds, so a copy may end shortly after the call that waited for
+ * it (MI300X: 2 to 4 us). In that case the call waits for what ran before the copy.
  *
- * Waits between streams are taken from the profiler's own records (cuda_sync); a
- * collective waits for the stream that its caller used last; and where something starts
- * more than 30 us after everything it is known to wait for, it waits for the event of
- * another stream that ended last, at most 15 us before.
+ * Waits between streams come from three sources:
+ *
+ * - The profiler's own records (cuda_sync).
+ * - A collective waits for the stream that its caller used last.
+ * - Something may start more than 30 us after everything it is known to wait for. It then
+ *   waits for the event of another stream that ended last, at most 15 us before.
  */
 #include "ingest/record/rebuild.h"
 
@@ -19,7 +22,7 @@
 
 enum { LATE_NS = 30000, NEAR_NS = 15000, CLOCK_SKEW_NS = 20000 };
 
-/* Device nodes by end; of one row or of all. */
+/* Device events sorted by end, of one row or of all. */
 typedef struct end_list {
     uint32_t *works; /* sorted by end */
     size_t n;
@@ -29,10 +32,10 @@ typedef struct wait_finder {
     rec_graph *g;
     end_list all;
     end_list *rows;
-    uint32_t *storage; /* of the rows' lists */
+    uint32_t *storage; /* storage of the rows' lists */
     map64 own;         /* host event -> the last work that it launched */
     map64 sync_of;     /* correlation -> sync */
-    uint8_t *blocks;   /* by text: does a call of that name block? Found when needed */
+    uint8_t *blocks;   /* by text: does a call of that name block? Filled on demand */
 } wait_finder;
 enum { BLOCKS_UNKNOWN, BLOCKS_NOT, BLOCKS };
 
@@ -80,7 +83,7 @@ static bool list_row_ends(wait_finder *f)
     return true;
 }
 
-/* The last of the list that ends at or before the time; REC_NONE. */
+/* The last in the list that ends at or before at_ns; REC_NONE = none. */
 static uint32_t find_last_end(const wait_finder *f, const end_list *list, int64_t at_ns)
 {
     size_t low = 0, high = list->n;
@@ -103,7 +106,7 @@ static const end_list *find_synced_row(const wait_finder *f, const rec_sync *syn
     return &f->all;
 }
 
-/* What a copy that blocks waits for; REC_NONE = nothing that is known. */
+/* What a blocking copy waits for; REC_NONE = unknown. */
 static uint32_t find_copy_end(const wait_finder *f, const rec_host *call, uint32_t own)
 {
     const rec_work *const copy = &f->g->rec->works.at[own];
@@ -161,7 +164,7 @@ static bool blocks_here(wait_finder *f, uint32_t i)
     return own != HASH_NONE && is_pageable_read(r, &r->works.at[own]);
 }
 
-/* The piece of the call that ends when the call does. */
+/* The last piece of the call. */
 static uint32_t find_last_piece(const rec_graph *g, uint32_t host)
 {
     uint32_t node = g->node_of_host[host];
@@ -172,7 +175,7 @@ static uint32_t find_last_piece(const rec_graph *g, uint32_t host)
     return node;
 }
 
-/* The piece begins when the wait is over. */
+/* Let the piece begin when the wait is over. */
 static bool set_wait(rec_graph *g, uint32_t piece, int64_t at_ns)
 {
     uint32_t wait = (uint32_t)g->waits.n;
@@ -229,7 +232,7 @@ static void fini_wait_finder(wait_finder *f)
     free(f->blocks);
 }
 
-/* By work: the latest end of what it already waits for; INT64_MIN = nothing. */
+/* By work: the latest end of what it is known to wait for; INT64_MIN = nothing. */
 static void find_known_ends(const rec_graph *g, int64_t *known)
 {
     for (size_t i = 0; i < g->rec->works.n; i++)
@@ -244,7 +247,7 @@ static void find_known_ends(const rec_graph *g, int64_t *known)
     }
 }
 
-/* A late start that the end of something on another stream explains. */
+/* If a work starts late, look for the end of other device work that explains it. */
 static bool add_guess(wait_finder *f, uint32_t i, int64_t known_ns)
 {
     rec_graph *const g = f->g;
@@ -290,7 +293,7 @@ bool rec_add_waits(rec_graph *g)
     return ok;
 }
 
-/* When a work was given to its stream; INT64_MIN = before the window. */
+/* When a work was launched; INT64_MIN = before the window. */
 static int64_t launched_at(const record *r, const rec_work *w)
 {
     return w->launch == REC_NONE ? INT64_MIN : r->hosts.at[w->launch].begin_ns;
@@ -336,7 +339,7 @@ static bool init_launch_index(launch_index *t, const record *r)
     return ok;
 }
 
-/* The last work of a stream that was launched before `at_ns`, and the first after. */
+/* The last work of a stream that was launched before `at_ns`, and the first after it. */
 static void find_around(const launch_index *t, const record *r, int64_t stream,
                         int64_t at_ns, uint32_t *before, uint32_t *after)
 {
@@ -356,7 +359,7 @@ static void find_around(const launch_index *t, const record *r, int64_t stream,
     *after = has_after ? t->works[low] : REC_NONE;
 }
 
-/* The profiler recorded that one stream waits for an event of another. */
+/* Add a wait between streams that the profiler recorded. */
 static bool add_recorded_wait(rec_graph *g, const launch_index *t, const rec_sync *sync)
 {
     const record *const r = g->rec;
@@ -376,7 +379,8 @@ static bool add_recorded_wait(rec_graph *g, const launch_index *t, const rec_syn
                         REC_EDGE_EVENT);
 }
 
-/* A collective of a library waits for what its caller had given to another stream. */
+/* An NCCL collective waits for the work that its thread launched last, if that is on
+ * another stream. */
 static bool add_collective_wait(rec_graph *g, uint32_t i, const uint32_t *last_of_thread)
 {
     const record *const r = g->rec;

@@ -1,6 +1,6 @@
 /*
- * Nodes in the order of their time. The pieces of a thread and the works are each sorted
- * already, so that a heap of threads gives the next node.
+ * Iterate over nodes in order of time. The pieces of each thread and the works are
+ * already sorted, so a heap with one entry for each gives the next node.
  */
 #include "ingest/record/rebuild.h"
 

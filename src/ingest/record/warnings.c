@@ -1,4 +1,4 @@
-/* What deserves a word about a recording: each a sentence in the user's terms. */
+/* Warnings about a recording, each a sentence in the user's terms. */
 #include "base/number/number.h"
 #include "ingest/record/facts.h"
 
@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A gap of a stream this long, and ten times as long as all the rest, is no idle time. */
+/* A gap of a stream this long, and ten times as long as all the rest, is a clock jump,
+ * not idle time. */
 #define CLOCK_JUMP_NS INT64_C(60000000000)
 enum { CLOCK_JUMP_TIMES = 10 };
 

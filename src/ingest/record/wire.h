@@ -1,4 +1,4 @@
-/* ingest/record/wire.h - walking over protobuf messages, checked at every step. */
+/* ingest/record/wire.h - iterate over protobuf messages, with checks at every step. */
 #ifndef INGEST_RECORD_WIRE_H
 #define INGEST_RECORD_WIRE_H
 
@@ -8,7 +8,7 @@
 
 typedef struct wire {
     const uint8_t *at, *end;
-    bool bad; /* the message is malformed; nothing more comes */
+    bool bad; /* the message is malformed; iteration has ended */
 } wire;
 
 /* One field: a number (varint, fixed) or bytes. */
@@ -50,7 +50,7 @@ static inline bool wire_take(wire *w, uint64_t n, str *out)
     return true;
 }
 
-/* The next field; false at the end, and when the message is malformed. */
+/* Read the next field. False: the message has ended or is malformed. */
 static inline bool wire_next(wire *w, wire_field *f)
 {
     uint64_t key, n;

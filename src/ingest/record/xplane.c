@@ -1,10 +1,10 @@
 /*
- * Reading xplane.pb of JAX and TensorFlow (XSpace of tsl/profiler).
+ * Read xplane.pb of JAX and TensorFlow (XSpace of tsl/profiler).
  *
- * One rank per device plane. Of GPUs the lines "Stream …" are the work, of TPUs the line
- * "XLA Ops"; Steps, XLA Modules and the like are derived and never device time. Host
- * threads that launch something on a device belong to its rank, all others to the first.
- * Times are picoseconds, kept as integers.
+ * There is one rank per device plane. The work of GPUs is on the lines "Stream …", that
+ * of TPUs on the line "XLA Ops". Steps, XLA Modules and similar lines are derived and
+ * never count as device time. Host threads that launch something on a device belong to
+ * its rank, all others to the first rank. Times are picoseconds, kept as integers.
  */
 #include "ingest/record/hlo.h"
 #include "ingest/record/read.h"
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a plane says about the names of its events and statistics. */
+/* A plane's tables of names for events and statistics. */
 typedef struct plane {
     str name;
     map64 event_at, stat_at; /* id -> index */
     ARRAY(str) event_names;
-    ARRAY(str) event_stats; /* the encoded metadata, for its own statistics */
+    ARRAY(str) event_stats; /* encoded metadata, to read its statistics */
     ARRAY(str) stat_names;
     ARRAY(str) lines;
     ARRAY(str) stats;
@@ -153,7 +153,7 @@ static void take_event_stat(xevent *e, const xstat *s)
         e->category = s->text;
 }
 
-/* Statistics of the event's metadata: field 5 of it. */
+/* Take the statistics in the event's metadata (its field 5). */
 static void take_metadata_stats(plane *p, xevent *e, uint64_t id)
 {
     const uint32_t at = map64_find(&p->event_at, id);
@@ -202,7 +202,7 @@ static xevent read_xevent(plane *p, str message, uint64_t line_ns)
     return e;
 }
 
-/* Walk over a line: its name and time first, then its events. */
+/* The name and time of a line, which are read before its events. */
 typedef struct line_info {
     str name;
     uint64_t id, begin_ns;
@@ -392,7 +392,8 @@ static void add_xhost(xplane_reader *x, record *r, const xevent *e, const line_i
                                   rec_add_thread(r, STR("0"), (str){tid, (size_t)n}));
 }
 
-/* Which ranks a host line launches something for; the first rank gets what none has. */
+/* Find the ranks that a host line launches something for. A line without any belongs to
+ * the first rank. */
 static bool find_line_ranks(xplane_reader *x, plane *p, str message, const map64 *rank_of,
                             bool *wanted)
 {
@@ -473,7 +474,7 @@ static bool read_space(xplane_reader *x, str message)
     return !w.bad;
 }
 
-/* Devices without any event are no ranks. */
+/* Drop devices without any event; they are not ranks. */
 static void drop_idle_devices(rec_list *list)
 {
     size_t kept = 0;

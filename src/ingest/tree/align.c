@@ -1,11 +1,14 @@
 /*
- * Aligning two lists of children: equal ends first; then anchors, which are kinds that
- * each side has once, in the longest order that both sides have; between anchors dynamic
- * programming in a band around the diagonal.
+ * Align two lists of children.
+ *
+ * Equal prefixes and suffixes are paired first. Then come anchors: kinds that occur once
+ * on each side, in the longest order that both sides share. Between anchors, dynamic
+ * programming in a band around the diagonal aligns the rest.
  *
  * Pairing costs 0 (same name and shapes), 0.3 (same name), 0.6 (kernels of the same
- * class), 1 (anything else); leaving one out costs 0.5, so things that have nothing in
- * common are left out on both sides rather than paired. Costs are in tenths.
+ * class) or 1 (anything else). Leaving out one child costs 0.5, and ties leave both out.
+ * So children that have nothing in common are not paired, nor is a kernel with anything
+ * but a kernel. Costs are in tenths.
  */
 #include "ingest/tree/align.h"
 
@@ -51,7 +54,7 @@ static void skip_all(aligner *g, size_t from_a, size_t to_a, size_t from_b, size
         push_aligned_pair(g, TREE_NONE, g->list_b[j]);
 }
 
-/* One stretch of both lists, in a table of costs by row of `a` and place in the band. */
+/* One section of both lists: a table of costs by row of `a` and place in the band. */
 typedef struct band_table {
     size_t from_a, from_b, n, m;
     uint8_t *move; /* 0 pair, 1 leave out of a, 2 leave out of b */
@@ -112,7 +115,7 @@ static void fill_band(const aligner *g, band_table *t)
     }
 }
 
-/* Walk back from the end; pairs come out in reverse and are turned round. */
+/* Walk back from the end. The pairs come out in reverse order and are reversed. */
 static void take_band_path(aligner *g, const band_table *t)
 {
     const size_t first = g->out->n;
@@ -160,7 +163,7 @@ static void align_in_band(aligner *g, size_t from_a, size_t to_a, size_t from_b,
     free(rows);
 }
 
-/* An anchor: the places of a kind that each side has once. */
+/* An anchor: the positions of a kind that occurs once on each side. */
 typedef struct anchor {
     uint32_t at_a, at_b, before; /* before: in the longest order; TREE_NONE */
 } anchor;
@@ -196,8 +199,8 @@ static bool find_anchors(anchors *out, const aligner *g, const size_t range[4])
     return ok;
 }
 
-/* Of the anchors, in order of a, the longest run that is in order of b, too: patience
- * sorting. They end up at the front of the list. */
+/* Keep the longest subsequence of anchors that is in order on both sides (patience
+ * sorting). They are moved to the front of the list. */
 static bool keep_longest_order(anchors *list)
 {
     uint32_t *const ends = mem_array(list->n + 1, sizeof *ends);

@@ -1,8 +1,10 @@
 /*
- * Adding up an alignment. Every node of both trees is counted exactly once: a pair in the
- * row of its operator, a node that the other tree lacks in a row of its own. Kernels
- * count as device time of the operator that launched them, and in the row of their class.
- * So an operator that runs other kernels in the other tree is one row.
+ * Add up an alignment of two call trees.
+ *
+ * Every node of both trees is counted exactly once: a pair in the row of its operator, a
+ * node that the other tree lacks in its own row. Kernels count as device time of the
+ * operator that launched them, and in the row of their class. So an operator that
+ * launches different kernels in the two trees is one row.
  */
 #include "base/arena.h"
 #include "base/error.h"
@@ -36,8 +38,8 @@ typedef struct rank_pair {
     tree_pairs stack;
 } rank_pair;
 
-/* The row of two operators, by what they are (kinds); shown is the first name of each.
- * NULL: no memory. */
+/* The row of two operators, by their kinds. The row shows the first name of each. NULL:
+ * no memory. */
 static operator_sum *find_operator_row(differ *d, const tree_node *a, const tree_node *b)
 {
     uint32_t row = (uint32_t)d->rows.n;
@@ -71,7 +73,8 @@ static void add_tree_run(halley_run_sum *sum, const tree_node *n, bool counts)
     sum->device_ns += n->device_ns;
 }
 
-/* The operator whose row a node counts in: a kernel's is what launched it. */
+/* The operator in whose row a node is counted. For a kernel that is the operator that
+ * launched it. */
 static uint32_t find_tree_operator(const call_tree *t, uint32_t node)
 {
     if (node == TREE_NONE)
@@ -85,8 +88,8 @@ static const tree_node *get_tree_node(const call_tree *t, uint32_t node)
     return node == TREE_NONE ? NULL : &t->nodes.at[node];
 }
 
-/* A kernel that the other tree lacks counts with the operator that launched it, which the
- * other tree may have. */
+/* A kernel that the other tree lacks is counted with the operator that launched it. The
+ * other tree may have that operator. */
 static operator_sum *find_pair_row(rank_pair *p, tree_pair pair)
 {
     uint32_t a = find_tree_operator(&p->a, pair.a);
@@ -134,7 +137,7 @@ static void count_aligned_pair(rank_pair *p, tree_pair pair)
         count_side(d, row, b, true);
 }
 
-/* All that is under a node that the other tree lacks. */
+/* Push all children of a node that the other tree lacks. */
 static bool push_children(rank_pair *p, tree_pair pair)
 {
     const bool in_a = pair.a != TREE_NONE;
@@ -166,7 +169,7 @@ static halley_status compare_trees(rank_pair *p, halley_error *err)
     return ok && !p->to->failed ? HALLEY_OK : error_nomem(err);
 }
 
-/* A rank that only one side has: its tree against an empty one. */
+/* If only one side has a rank, its tree is compared with an empty one. */
 static halley_status init_tree(call_tree *tree, differ *d, const halley_trace_set *set,
                                uint32_t rank, halley_error *err)
 {
@@ -182,7 +185,7 @@ static halley_status init_tree(call_tree *tree, differ *d, const halley_trace_se
                : error_nomem(err);
 }
 
-/* One per node, all TREE_NONE. NULL: no memory. */
+/* An array with one entry per node, all TREE_NONE. NULL: no memory. */
 static uint32_t *make_partners(const call_tree *tree)
 {
     uint32_t *const partners = mem_array(tree->nodes.n, sizeof *partners);

@@ -1,9 +1,10 @@
 /*
- * The call tree as an HTML page without scripts: <details> open at a click.
+ * The call tree as an HTML page without scripts; <details> elements open at a click.
  *
- * What one caller calls by one name (less numbers and template arguments) is one row with
- * its count, so that a recording of 100,000 nodes is some hundred rows, and all steps are
- * one. Times include callees; rows are ordered by device time, then host time.
+ * All callees of one caller with the same name (without numbers and template arguments)
+ * are one row with a count. So a recording of 100,000 nodes becomes a few hundred rows,
+ * and all steps share one row. Times include callees. Rows are sorted by device time,
+ * then host time.
  */
 #include "base/error.h"
 #include "base/file/file.h"
@@ -17,7 +18,7 @@
 
 enum { MOST_DEPTH = 200, OPEN_DEPTH = 3, NAME_END = 40 };
 
-/* Nodes that make one row. */
+/* The nodes that make up one row. */
 typedef struct page_row {
     int64_t host_ns, device_ns; /* with callees */
     uint32_t kind, first_node;
@@ -72,7 +73,7 @@ static int compare_page_rows(const void *a, const void *b)
     return x->first_node < y->first_node ? -1 : x->first_node > y->first_node;
 }
 
-/* The callees of all nodes of a row, one row per kind. */
+/* List the callees of all nodes of a row, one row per kind. */
 static bool list_callees(page_rows *rows, page_nodes *nodes, const tree_page *p,
                          const page_nodes *callers)
 {
@@ -116,7 +117,7 @@ static void write_escaped(tree_page *p, str text)
     }
 }
 
-/* A long name by its two ends: what differs between kernels is at the ends. */
+/* Shorten a long name in the middle, because kernel names differ at their ends. */
 static void write_row_name(tree_page *p, const page_row *row)
 {
     const tree_node *const node = &p->tree->nodes.at[row->first_node];

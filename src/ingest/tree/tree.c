@@ -131,7 +131,7 @@ static uint32_t find_ctrl_parent(const halley_trace *trace, uint32_t node)
     return n == 0 ? HALLEY_NO_NODE : halley_node_ctrl(trace, node, 0).index;
 }
 
-/* A further piece of its parent, or time outside of every event. */
+/* Is it a later piece of its parent, or time outside every event? */
 static bool is_piece(const tree_builder *b, uint32_t node)
 {
     const halley_bytes name = halley_node_name(b->trace, node);
@@ -176,7 +176,7 @@ static void add_trace_node(tree_builder *b, uint32_t node)
         t->shapes = hash_bytes(in.shapes.at, in.shapes.n, 7) | 1;
 }
 
-/* Children of each node, in the order in which they are in `nodes`: that of time. */
+/* List the children of each node in the order of `nodes`, which is the order of time. */
 static bool list_children(call_tree *tree)
 {
     const size_t n = tree->nodes.n;

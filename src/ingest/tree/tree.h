@@ -2,8 +2,9 @@
  * ingest/tree/tree.h - a linked recording as a call tree: threads, ranges, operators, and
  * under each the kernels that it launched.
  *
- * A node's own time is what no child of it has: on the host its pieces, on the device the
- * kernel itself. So the times of all nodes of a tree add up to all host and device time.
+ * The self time of a node excludes its children. On the host it is the node's pieces; on
+ * the device it is the kernel itself. So the times of all nodes of a tree add up to all
+ * host and device time.
  */
 #ifndef INGEST_TREE_TREE_H
 #define INGEST_TREE_TREE_H
@@ -16,7 +17,7 @@
 
 typedef struct tree_node {
     int64_t begin_ns;
-    int64_t host_ns, device_ns; /* of its own */
+    int64_t host_ns, device_ns; /* self time */
     uint64_t shapes;            /* hash of the shapes of its inputs; 0 = none */
     uint32_t name;              /* interned in the names of the tree */
     uint32_t kind;              /* interned: the name without what differs between runs */
@@ -25,7 +26,7 @@ typedef struct tree_node {
     uint32_t first, n;          /* children, in call_tree.children */
 } tree_node;
 
-/* Texts that two trees share, so that equal ids are equal texts. */
+/* Texts that two trees share, so that equal ids mean equal texts. */
 typedef struct tree_names {
     intern names, kinds, classes;
 } tree_names;
@@ -37,13 +38,14 @@ typedef struct call_tree {
     uint32_t *node_of;      /* by node of the trace: its tree node; TREE_NONE = none */
 } call_tree;
 
-/* Is the trace a recording whose device work has classes? */
+/* Is the trace a recording whose device work has kernel classes? */
 bool tree_is_recorded(const halley_trace *trace);
 /* call_tree_fini also after a failure. */
 halley_status call_tree_init(call_tree *tree, tree_names *names,
                              const halley_trace *trace, halley_error *err);
 void call_tree_fini(call_tree *tree);
-/* The name without digits, template arguments and parameters; hip reads as cuda. */
+/* The name without digits, template arguments and parameters; "hip" is replaced by
+ * "cuda". */
 void tree_kind_of(strbuf *to, str name);
 
 #endif

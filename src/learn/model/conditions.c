@@ -1,9 +1,9 @@
 /*
- * Conditions. They come from PREFIX.conditions.json next to a set, or from the metadata
- * of its first trace; what neither says is derived: the number of ranks always, and of
- * sets that have no conditions ("bare" ones) their compute and their communication, in
- * place of all that is not known. Numbers are features of laws by their logarithm, texts
- * by being there.
+ * Conditions of a set. They come from PREFIX.conditions.json next to the set, or else
+ * from the metadata of its first trace. The number of ranks is always taken from the set
+ * itself. Sets without any conditions are called "bare": learn_derive.c derives theirs
+ * from the traces. A number is a feature of laws by its logarithm. A text is an
+ * indicator feature (0 or 1) per value.
  */
 #include "learn/model/conditions.h"
 
@@ -121,7 +121,8 @@ uint32_t conditions_index(const synth_model *m, const char *name)
     return MODEL_NONE;
 }
 
-/* How far two numbers are apart, as people compare them. */
+/* The distance of two numbers is the logarithm of their ratio; 0.5 is added so that 0 is
+ * allowed. */
 static double measure_distance(double a, double b)
 {
     return fabs(log((a + 0.5) / (b + 0.5)));
@@ -173,7 +174,7 @@ static halley_status add_condition(synth_model *m, const condition *c, halley_er
     return array_push(&m->conditions, new) ? HALLEY_OK : error_nomem(err);
 }
 
-/* The value's index, new while there is room. */
+/* The index of the value. A new value is added while there is room. */
 static halley_status learn_value(uint32_t *out, synth_model *m, uint32_t condition_id,
                                  const condition *c, halley_error *err)
 {
@@ -188,7 +189,8 @@ static halley_status learn_value(uint32_t *out, synth_model *m, uint32_t conditi
             v.text = synth_text_add(m, str_from(c->text));
             if (v.text == MODEL_NONE)
                 return error_nomem(err);
-            /* The first value of a text is what the constant represents. */
+            /* The first value of a text has no feature: the constant of the law covers
+             * it. */
             if (of->n_values > 0 && strcmp(c->name, "family") != 0)
                 v.feature = take_feature(m);
         }

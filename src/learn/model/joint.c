@@ -1,19 +1,21 @@
 /*
- * How conditions hang together. Each is drawn given those before it, by a tree of
- * questions about them ("tp at most 2?", "family = gpt?") that ends where enough sets
- * agree: the probability of all of them is the product. A tree grows by the question that
- * says most (likelihood), as long as it says more than its answers cost to write down
- * (half a logarithm of the sets for each value, as in the Bayesian information
- * criterion).
+ * The joint distribution of the conditions. Conditions are drawn one after the other.
+ * Each has a decision tree with questions about the earlier ones ("tp at most 2?",
+ * "family = gpt?"). The probability of all conditions together is the product of their
+ * probabilities at the leaves.
  *
- * What may be known: every branch represents k sets or more, and lists the values that k
- * sets or more of its own have; numbers that fewer have are listed as ranges of k sets or
- * more. Which number of a range, and which value that is not listed at all, is asked of
- * the branch above: so nothing is said about fewer than k sets, and no value is lost
+ * A tree grows by the question that increases the likelihood most. It stops growing
+ * where the gain is less than the cost of a question. The cost is half a logarithm of
+ * the number of sets per extra probability, as in the Bayesian information criterion.
+ *
+ * Privacy: every branch covers at least k sets. It lists the values that at least k of
+ * its own sets have. Numbers that fewer sets have are listed as ranges of at least k
+ * sets. The parent branch decides which number of a range is drawn, and which value that
+ * is not listed. So nothing is stored about fewer than k sets, and no value is lost
  * (after Katz's back-off).
  *
- * Trees grow from portraits: the conditions of up to MAX_PORTRAITS sets, all with the
- * same chance, which stay in the state of the learner.
+ * Trees grow from portraits: the conditions of up to MAX_PORTRAITS sets, sampled
+ * uniformly. Portraits are only in the state of the learner.
  */
 #include "learn/model/joint.h"
 
@@ -51,7 +53,7 @@ bool joint_remember(synth_model *m, const conditions *c, const uint32_t *values,
 /* A question about a row. */
 typedef struct question {
     uint32_t by, value;
-    bool equal; /* is it this value? else: this one or a smaller one? */
+    bool equal; /* true: equal to this value? false: at most this value? */
 } question;
 
 static bool is_yes(const question *q, const joint_row *row)
@@ -65,8 +67,9 @@ typedef struct grower {
     joint_row *rows;
     uint32_t k, of, n_values; /* of: the column; values it may have */
     uint32_t before[JOINT_COLUMNS], n_before;
-    uint32_t *table;            /* [value of another column][value of this one] */
-    uint32_t yes[MODEL_VALUES]; /* rows that say yes, by value of this column */
+    /* counts by [value of the other column][value of this column] */
+    uint32_t *table;
+    uint32_t yes[MODEL_VALUES]; /* rows with the answer yes, by value of this column */
 } grower;
 
 static uint32_t count_values(const synth_model *m, uint32_t column)
@@ -74,7 +77,7 @@ static uint32_t count_values(const synth_model *m, uint32_t column)
     return column == JOINT_TEMPLATE ? (uint32_t)m->templates.n + 1 : MODEL_VALUES;
 }
 
-/* The logarithm of the likelihood of these counts. */
+/* The log-likelihood of these counts. */
 static double sum_log_likelihood(const uint32_t counts[MODEL_VALUES])
 {
     double total = 0, s = 0;
@@ -86,7 +89,7 @@ static double sum_log_likelihood(const uint32_t counts[MODEL_VALUES])
     return total > 0 ? s - total * log(total) : 0;
 }
 
-/* What one more question costs at a branch with these values of n sets. */
+/* The cost of one more question at a branch with these values of n sets. */
 static double cost_question(const grower *g, const uint32_t *all, uint32_t n)
 {
     double used = 0;
@@ -95,7 +98,7 @@ static double cost_question(const grower *g, const uint32_t *all, uint32_t n)
     return 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
 }
 
-/* What the likelihood gains by the question whose answers are counted in `yes`. */
+/* The gain in log-likelihood of the question whose yes-answers are counted in `yes`. */
 static double gain_of(const grower *g, const uint32_t *all)
 {
     uint32_t no[MODEL_VALUES];
@@ -109,7 +112,7 @@ static uint32_t fewest_of(const grower *g)
     return g->k > FEWEST ? g->k : FEWEST;
 }
 
-/* The best question about one column; *best is the gain to beat. */
+/* Finds the best question about one column. *best is the gain to beat. */
 static void ask_column(question *out, double *best, grower *g, uint32_t by,
                        const uint32_t *all, const joint_row *rows, uint32_t n)
 {
@@ -155,7 +158,7 @@ static bool ask_question(question *out, grower *g, const uint32_t *all,
     return out->by != MODEL_NONE;
 }
 
-/* Rows that say yes to the front; how many. */
+/* Moves the rows with the answer yes to the front. Returns their number. */
 static uint32_t part_rows(const question *q, joint_row *rows, uint32_t n)
 {
     uint32_t at = 0;
@@ -177,7 +180,8 @@ static bool push_share(grower *g, model_branch *b, uint32_t first, uint32_t last
     return array_push(&g->m->shares, (model_share){first, last, n});
 }
 
-/* Values that enough sets have; the others of a number with their neighbours. */
+/* Lists the values that at least k sets have. Rarer numbers are merged with their
+ * neighbours. */
 static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
 {
     assert(g->n_values > 0);
@@ -200,7 +204,7 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
             return false;
         n = 0;
     }
-    /* Too few at the end belong to those before them. */
+    /* The last few that are too rare join the range before them. */
     if (n > 0 && last != SIZE_MAX) {
         model_share *to = &g->m->shares.at[last];
         to->n_sets += n;
@@ -210,7 +214,7 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
     return true;
 }
 
-/* A branch whose rows are still to be looked at. */
+/* A branch whose rows still have to be examined. */
 typedef struct bud {
     uint32_t branch, first, n, depth;
 } bud;
@@ -301,7 +305,7 @@ uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_ro
     }
 }
 
-/* Takes the probabilities of the branch above to those of this one. */
+/* Turns the probabilities at the parent branch into those at this branch. */
 static void refine_chances(double *p, const synth_model *m, const model_branch *b)
 {
     double q[MODEL_VALUES] = {0}, left = 1, others = 0;
@@ -332,7 +336,8 @@ static void refine_chances(double *p, const synth_model *m, const model_branch *
         p[v] = q[v] > 0 ? q[v] : others > 0 ? fmax(0, left) * p[v] / others : 0;
 }
 
-/* Probabilities of the values of a condition at a branch; they need not add up to 1. */
+/* The probabilities of the values of a condition at a branch. They need not add up to
+ * 1. */
 static void find_chances(double *p, const synth_model *m, uint32_t of, uint32_t branch)
 {
     assert(of < m->conditions.n && branch < m->branches.n);
@@ -354,7 +359,8 @@ void joint_shares(double p[MODEL_VALUES], const synth_model *m, const model_root
     find_chances(p, m, tree->of, joint_leaf(m, tree, given));
 }
 
-/* Templates come first, so that there is one branch, in which each represents itself. */
+/* The tree of templates is one branch, because templates are drawn first. Each template
+ * has its own share there. */
 static uint32_t draw_template(const synth_model *m, const model_branch *b, double u)
 {
     assert(u >= 0 && u < 1);

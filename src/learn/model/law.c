@@ -1,12 +1,12 @@
 /*
- * Laws. In training, sizes are products: tokens x hidden / tensor-parallel ranks. So the
- * logarithm of a number is a linear function of the logarithms of the conditions, and
- * least squares over their sums finds the powers, one set at a time and without keeping
- * any. Conditions are taken in one by one, the most telling first.
+ * Laws. In training, sizes are monomials such as tokens x hidden / tensor-parallel
+ * ranks. So the logarithm of a number is a linear function of the logarithms of the
+ * conditions. Least squares finds the exponents from sums over sets, so sets are added
+ * one at a time and none is kept. The fit adds conditions one by one, the one that
+ * explains most first.
  *
- * Loop counts are exact where a sum of products of conditions fits them to the last
- * iteration (law_exact.c), else the least-squares fit, which does not leave the range
- * seen.
+ * A loop count has an exact law where a sum of monomials fits every sampled count
+ * (law_exact.c). Otherwise it has the least-squares fit, limited to the range seen.
  */
 #include "learn/model/law.h"
 
@@ -24,7 +24,7 @@ void law_point_add(law_point *p, uint32_t feature, double value)
     p->value[p->n++] = value;
 }
 
-/* What a fit looks at. */
+/* The sums that a fit uses. */
 typedef struct model_sums {
     const double *xx, *xy;
     double yy, n;
@@ -58,7 +58,7 @@ void law_sum_nodes(model_sum *s, double n, double variance, double zeros)
     s->n_none += zeros;
 }
 
-/* Keeps the smallest MODEL_ENDS, in order. */
+/* Keeps the smallest MODEL_ENDS values in ascending order. */
 static void keep_smallest(float *ends, uint32_t *n, double value)
 {
     assert(*n <= MODEL_ENDS);
@@ -90,8 +90,9 @@ void law_sum_deviation(model_sum *s, double deviation)
     s->n_within++;
 }
 
-/* A circle of buckets: where they begin need not be known, and is not any set's own. Laws
- * whose numbers are within it shows which turn is meant. */
+/* The bucket of a logarithm modulo MODEL_WIDTH * MODEL_CIRCLE. The origin is fixed, so
+ * it reveals nothing about any set. A law whose numbers span less than one turn
+ * determines which turn is meant. */
 uint32_t law_circle_at(double y)
 {
     const double turn = y / (MODEL_WIDTH * MODEL_CIRCLE);
@@ -110,7 +111,8 @@ uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle)
     return at < first ? 0 : at - first < MODEL_BUCKETS ? at - first : MODEL_BUCKETS - 1;
 }
 
-/* Normal equations with the logarithms as last row and column, to be swept. */
+/* The normal equations with the logarithms as last row and column, for the sweep
+ * operator. */
 enum { TABLE = MODEL_FEATURES + 1, OF_Y = MODEL_FEATURES };
 typedef struct table {
     double at[TABLE][TABLE];
@@ -130,7 +132,8 @@ static void fill_table(table *t, const double *xx, const double *xy, double yy)
     t->at[OF_Y][OF_Y] = yy;
 }
 
-/* Take a feature in: what the others and the logarithms have in common with it goes. */
+/* Sweeps in a feature: removes its part from the other features and from the
+ * logarithms. */
 static void sweep_feature(table *t, uint32_t k)
 {
     assert(k < MODEL_FEATURES);
@@ -151,8 +154,8 @@ static void sweep_feature(table *t, uint32_t k)
     t->in[k] = true;
 }
 
-/* The feature that explains most of what is left, or MODEL_NONE. One that the others
- * almost determine is none. */
+/* The feature that explains most of the residual, or MODEL_NONE. Features that are
+ * almost linearly dependent on those already used are skipped. */
 static uint32_t best_feature(const table *t, double *gain)
 {
     uint32_t best = MODEL_NONE;
@@ -169,9 +172,9 @@ static uint32_t best_feature(const table *t, double *gain)
     return best;
 }
 
-/* How much a fit is worth: the likelihood of what it leaves over against the number of
- * features, each of which was one of several that could have been taken (the extended
- * Bayesian information criterion). The smaller the better. */
+/* The extended Bayesian information criterion of a fit; smaller is better. It adds a
+ * penalty per feature to the log-likelihood of the residuals. The penalty grows with the
+ * number of candidates. */
 static double weigh_fit(const table *t, double n, double used, double n_features)
 {
     const double left = fmax(t->at[OF_Y][OF_Y], 0) / n + 1e-10;
@@ -192,11 +195,12 @@ static void take_coefficients(double *c, const table *t)
         c[i] = t->in[i] ? t->at[i][OF_Y] : 0;
 }
 
-/* Features one by one, the most telling first; as many are taken as are worth most. What
- * few sets show is explained by few conditions. */
+/* Forward selection: adds features one by one, the most explanatory first. Keeps the
+ * number of features with the best criterion, so that few sets are explained by few
+ * conditions. */
 static void solve_law(double *c, const model_sums *s)
 {
-    enum { PATIENCE = 4 }; /* features that may be worth nothing by themselves */
+    enum { PATIENCE = 4 }; /* features in a row that may fail to improve the criterion */
     table t;
     fill_table(&t, s->xx, s->xy, s->yy);
     memset(c, 0, MODEL_FEATURES * sizeof *c);
@@ -244,13 +248,14 @@ void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
         if (n == 0)
             continue;
         const float end = s->ends[i][(k < n ? k : n) - 1];
-        if (law->plain != 0 && i < 2) /* no set has a mean of its own */
+        if (law->plain != 0 && i < 2) /* sets have no means of their own */
             continue;
         *to[i] = floorf(end * 8) / 8 * (i % 2 == 0 ? 1 : -1);
     }
 }
 
-/* Whether sets differ by chance alone, and numbers are within a circle. */
+/* True if sets differ by chance alone and the numbers span less than one turn of the
+ * circle. */
 static bool is_plain_law(const model_law *law, const model_sum *s)
 {
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
@@ -261,8 +266,9 @@ static bool is_plain_law(const model_law *law, const model_sum *s)
            range < (MODEL_CIRCLE - 8) * MODEL_WIDTH && law->spread <= 0.2F * law->within;
 }
 
-/* Deviations from sets' means are blurred by these where a set has few nodes: where means
- * are all the same, the nodes themselves say more. */
+/* Fits a plain law. Deviations from the means of sets are inaccurate where sets have few
+ * nodes. Where all means are equal, the distribution of the nodes themselves is more
+ * accurate. */
 static void fit_plain(model_law *law, const model_sum *s)
 {
     assert(law->plain == 0);
@@ -285,7 +291,8 @@ void law_fit(model_law *law, const model_sum *s)
     if (s->n == 0)
         return;
     solve_law(law->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
-    /* The mean of few nodes is off by chance: that is no difference between sets. */
+    /* The mean of few nodes has a sampling error, which is not a difference between
+     * sets. */
     const double rest = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
     const double single = s->n_within > 0 ? s->within / s->n_within : 0;
     const double noise = (s->noise + s->n_single * single) / s->n;
@@ -359,6 +366,6 @@ double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage
     assert(stage < n_stages);
     if (loop->exact.is_found)
         return law_exact_count(&loop->exact, p, stage, n_stages);
-    /* A law that holds may go beyond what was seen, a guess may not. */
+    /* An exact law may extrapolate. A least-squares fit may not. */
     return fmin(fmax(exp(law_log(loop->coefficient, p)), loop->low), loop->high);
 }

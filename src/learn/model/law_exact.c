@@ -1,16 +1,17 @@
 /*
- * Loop counts that fit to the last iteration. In training these are products (layers,
- * micro-batches) less a few: a pipeline's first stages run as many passes ahead as stages
- * follow, a first layer that differs is not part of the loop, and with the forward and
- * backward passes of all micro-batches but the last in one loop, it runs 4 x layers x
- * micro-batches - 2 x layers times. So a sum of up to two products of conditions, a
- * constant, and the stages before and after is sought, the simplest first.
+ * Exact laws of loop counts. In training, a loop count is a monomial (layers,
+ * micro-batches) plus a small correction. The first pipeline stages run as many passes
+ * ahead as there are later stages. A first layer that differs is not part of the loop.
+ * If one loop holds the forward and backward passes of all micro-batches but the last,
+ * it runs 4 x layers x micro-batches - 2 x layers times. So the search tries sums of up
+ * to two monomials, a constant, and the numbers of stages before and after. It tries the
+ * simplest sums first.
  *
- * Sums of squares of all such products would be many; instead each loop keeps a few of
- * its counts with the conditions they were under. Which ones is decided by a hash, so
- * that they are a fair sample of the different ones in whatever order sets come. A law
- * must hold in all of them, have fewer numbers than they have values, and coefficients
- * as people write them.
+ * Sums of squares for all monomials would need too much memory. Instead, each loop keeps
+ * a few of its counts with the conditions of their sets. A hash selects them, so they
+ * are a random sample of the different counts and do not depend on the order of the
+ * sets. A law must hold in all samples. It must have fewer parameters than there are
+ * different counts. Its coefficients must be simple fractions.
  */
 #include "learn/model/law.h"
 
@@ -24,7 +25,7 @@ static double round_whole(double x)
     return fabs(x - near) < 1e-6 * x ? near : x;
 }
 
-/* Factors at a point: 1, and the numeric conditions. */
+/* The factors at a point: 1, and the numeric conditions. */
 static void fill_factors(float x[MODEL_FACTORS], const law_point *p)
 {
     for (uint32_t i = 0; i < MODEL_FACTORS; i++)
@@ -98,7 +99,7 @@ double law_exact_left(const model_count_law *law, const model_samples *s)
     return s->n > 0 ? sum / s->n : 0;
 }
 
-/* A product of conditions, with its values in the samples less their mean. */
+/* A monomial of conditions, with its values in the samples minus their mean. */
 typedef struct product {
     uint8_t factor[MODEL_TERM];
     int8_t power[MODEL_TERM];
@@ -109,10 +110,10 @@ typedef struct product {
 enum { MIN_SAMPLES = 3, MAX_FACTORS = 12, MAX_PRODUCTS = 1800 };
 typedef struct search {
     const model_samples *s;
-    uint8_t of[MAX_FACTORS]; /* factors that vary, in whole numbers */
-    uint32_t n_of, n_short;  /* products of one or two come first */
+    uint8_t of[MAX_FACTORS]; /* factors that vary and are integers */
+    uint32_t n_of, n_short;  /* monomials of one or two factors come first */
     uint32_t n_products;
-    double y[MODEL_SAMPLES], mean, square; /* counts with the stages' part */
+    double y[MODEL_SAMPLES], mean, square; /* y: corrected counts, minus their mean */
     product *products;
 } search;
 
@@ -138,8 +139,8 @@ static void list_product(search *f, const uint8_t *factor, const int8_t *power)
     }
 }
 
-/* A product of n factors and its quotients: of one or two factors with one below the
- * line, of three with up to two. */
+/* Adds the monomial of n factors and its quotients. A single factor may be in the
+ * denominator. Of two factors one may be, of three up to two. */
 static void list_quotients(search *f, const uint8_t factor[MODEL_TERM], uint32_t n)
 {
     assert(n <= MODEL_TERM);
@@ -185,7 +186,8 @@ static void list_factors(search *f)
     assert(f->n_of <= MAX_FACTORS);
 }
 
-/* What is explained: counts, and as many more as stages are after or before. */
+/* The left-hand side of the fit: the counts plus the law's corrections for later and
+ * earlier stages. */
 static void take_counts(search *f, const model_count_law *law)
 {
     const model_samples *s = f->s;
@@ -207,7 +209,7 @@ static void take_counts(search *f, const model_count_law *law)
     }
 }
 
-/* The nearest number that people would write: twelfths, or one over a whole number. */
+/* The nearest simple fraction: a multiple of 1/12, or 1 over an integer. */
 static double round_simply(double x)
 {
     if (x == 0 || fabs(x) >= 1.0 / 12)
@@ -221,7 +223,7 @@ static bool is_simple(double x)
            fabs(x - round_simply(x)) < 1e-6 * (1 + fabs(x));
 }
 
-/* Numbers of a law that were not simply taken to be 0 or 1. */
+/* The number of parameters that are not simply 0 or 1. */
 static uint32_t count_numbers(const model_count_law *law)
 {
     uint32_t n = fabs(law->plus) > 1e-6;
@@ -230,7 +232,8 @@ static uint32_t count_numbers(const model_count_law *law)
     return n;
 }
 
-/* Whether the law holds in all samples, and these show more than it has numbers. */
+/* True if the law holds in all samples and has fewer parameters than there are different
+ * counts. */
 static bool holds_in_samples(const search *f, const model_count_law *law)
 {
     double seen[MODEL_SAMPLES];
@@ -264,7 +267,8 @@ static void take_term(model_count_law *law, uint32_t term, const product *p, dou
 
 #define NEARLY_ALL 1e-9
 
-/* A law with all its terms, in place of the old one if it holds. */
+/* Rounds the constant of a complete law, and replaces the old law if the new one
+ * holds. */
 static bool settle_law(const search *f, model_count_law *law, model_count_law new)
 {
     new.plus = rint(12 * new.plus) / 12;

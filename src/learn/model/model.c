@@ -1,4 +1,4 @@
-/* What models are made of: texts, keys, room. */
+/* The parts of a model: texts, keys, lookups, memory. */
 #include "learn/model/model.h"
 
 #include <assert.h>

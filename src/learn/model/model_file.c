@@ -1,9 +1,10 @@
 /*
- * Models in files. A header (magic, version, kind, hash of the rest) and one section per
- * array: size of an element, number of elements, elements as they are in memory, padded
- * to eight bytes. Only machines with little-endian numbers are supported, and the magic
- * says so. A reader believes nothing: the hash finds accidents, the checks of every index
- * find the rest.
+ * Model files. A file has a header (magic, version, number of sections, hash of the
+ * rest) and one section per array. A section holds the size of an element, the number of
+ * elements, and the elements as they are in memory, padded to eight bytes. Only
+ * little-endian machines are supported; the magic identifies this format. The reader
+ * trusts nothing: the hash detects accidental damage, and checks of every index detect
+ * the rest.
  */
 #include "base/file/file.h"
 #include "learn/model/joint.h"
@@ -20,7 +21,7 @@ enum { MODEL_BLOCK = 1 << 16 };
 typedef struct file_head {
     char magic[8];
     uint32_t version, n_sections;
-    uint64_t hash; /* of all that follows */
+    uint64_t hash; /* of everything after the header */
 } file_head;
 
 typedef struct section_head {
@@ -28,7 +29,7 @@ typedef struct section_head {
     uint64_t n;
 } section_head;
 
-/* Holes would be bytes that mean nothing and differ. */
+/* Padding bytes would have undefined values, and equal models would differ. */
 _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES &&
                    sizeof(model_law) == 56 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
                    sizeof(model_count_law) == 40 &&
@@ -66,7 +67,7 @@ static any_array *array_of(const synth_model *m, const section *s)
     return (any_array *)(void *)((char *)(uintptr_t)m + s->offset);
 }
 
-/* The stream of sections, hashed in blocks; to NULL: only hashed. */
+/* A stream of sections, hashed in blocks. `to` NULL: the bytes are only hashed. */
 typedef struct sink {
     file_output *to;
     uint64_t hash;
@@ -126,7 +127,7 @@ static halley_status is_model(bool *is, const char *path, halley_error *err)
     file_input in;
     *is = false;
     const halley_status status = file_input_open(&in, path, err);
-    if (status != HALLEY_OK) /* what cannot be read is none */
+    if (status != HALLEY_OK) /* a file that cannot be read is not a model */
         return status == HALLEY_ENOMEM ? status : HALLEY_OK;
     *is = in.n == 0 || (in.n >= sizeof magic && memcmp(in.at, magic, sizeof magic) == 0);
     file_input_close(&in);
@@ -138,7 +139,8 @@ halley_status synth_model_may_save(const char *path, halley_error *err)
     file_output *to = NULL;
     struct stat about;
     const bool there = stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
-    if (there && !S_ISREG(about.st_mode)) /* a pipe would take this for all of it */
+    if (there && !S_ISREG(about.st_mode)) /* the reader of a pipe would take this test for
+                                             the whole file */
         return HALLEY_OK;
     TRY(file_output_open(&to, path, err));
     file_output_abort(to);
@@ -248,7 +250,7 @@ static bool ops_are_right(const synth_model *m)
     return true;
 }
 
-/* Brackets close what they open, and there are as many as loops. */
+/* True if the brackets match and their number equals that of the loops. */
 static bool skeleton_is_right(const synth_model *m, const model_skeleton *s)
 {
     uint32_t depth = 0, n_loops = 0;
@@ -357,7 +359,7 @@ static bool conditions_are_right(const synth_model *m)
     return true;
 }
 
-/* Branches come after the one they grow from, so that every way up and down ends. */
+/* Every branch comes after its parent, so every walk up or down a tree ends. */
 static bool trees_are_right(const synth_model *m)
 {
     const uint32_t n = (uint32_t)m->branches.n;
@@ -378,7 +380,7 @@ static bool trees_are_right(const synth_model *m)
     return true;
 }
 
-/* Values that trees draw are those of their conditions. */
+/* True if all values that trees can draw are values of their conditions. */
 static bool shares_are_right(const synth_model *m)
 {
     for (size_t i = 0; i < m->roots.n; i++) {

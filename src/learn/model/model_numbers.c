@@ -1,10 +1,12 @@
 /*
- * The values of a numeric condition. A number that k sets or more have is known as it is.
- * The others are sorted and cut into groups of neighbours, each known by its mean, to
- * three digits, and by how its logarithms vary; too few for a group belong to the one
- * before or, where there is none, to the nearest number that is known.
+ * The values of a numeric condition. A number that at least k sets have is stored
+ * exactly. The other numbers are sorted and cut into groups of neighbours. Each group is
+ * stored as its mean, to three digits, and the standard deviation of its logarithms.
+ * Numbers that are too few for a group join the group before them or, if there is none,
+ * the nearest stored number.
  *
- * The numbers are those of the portraits (joint.c): of all sets, or of a fair sample.
+ * The numbers come from the portraits (joint.c): those of all sets, or of a random
+ * sample.
  */
 #include "learn/model/model_numbers.h"
 
@@ -13,10 +15,11 @@
 #include <assert.h>
 #include <math.h>
 
-/* With more than these that k sets have, only those that one in that many sets has. */
+/* If more than this many numbers are shared by k sets, only those of one in that many
+ * sets are exact. */
 enum { MAX_SINGLES = 20 };
 
-/* The numbers that portraits have of a condition, in order; NULL: no memory. */
+/* The numbers of a condition in the portraits, in ascending order. NULL: no memory. */
 static double *list_numbers(const synth_model *m, uint32_t id, uint32_t *n)
 {
     assert(id < m->conditions.n);
@@ -38,7 +41,7 @@ static double to_three_digits(double x)
     return round(x / unit) * unit;
 }
 
-/* What n numbers in ascending order are known as. */
+/* The stored value of n numbers in ascending order. */
 static model_value value_of_numbers(const double *x, uint32_t n)
 {
     assert(n > 0 && x[0] <= x[n - 1]);
@@ -62,8 +65,8 @@ static model_value value_of_numbers(const double *x, uint32_t n)
     return v;
 }
 
-/* Counts numbers that `often` sets have and, with `c`, takes them out of the list as
- * values; *left: how many are left. */
+/* Counts the numbers that at least `often` sets have. With `c`, moves them from the list
+ * to its values. *left is the number of those left in the list. */
 static uint32_t take_singles(model_condition *c, double *x, uint32_t *left,
                              uint32_t often)
 {
@@ -105,7 +108,7 @@ static int order_values(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Portraits may be of some sets only: counts are of all. */
+/* Scales counts of the portraits, which may cover only some sets, to all sets. */
 static void scale_counts(model_condition *c, uint32_t n)
 {
     for (uint32_t i = 0; n > 0 && c->n_sets > n && i < c->n_values; i++)

@@ -1,23 +1,24 @@
 /*
- * What may be kept. Everything is copied that k sets or more have, and what that names;
- * the rest never reaches the model. A value of a condition that too few sets have is
- * merged with its neighbours until SURE times as many support it, and is then given
- * as their mean, to three digits. Templates say about conditions what model_values.c
- * leaves.
+ * Pruning: what a model may keep. Everything that at least k sets have is copied, with
+ * everything it refers to. The rest never reaches the model. A value of a condition that
+ * too few sets have is merged with its neighbours until SURE x k sets support it. It is
+ * then stored as their mean, to three digits. What a template may say about conditions
+ * is decided in model_values.c.
  *
- * That k sets have something in common does not hide who they are: a law fitted to few
- * sets fits those better than others, its range ends where theirs does, and who holds the
- * model can learn (likelihood.c). So
+ * That k sets share something does not hide who they are. A law fitted to few sets fits
+ * those better than others, and its range ends where theirs does. Whoever holds the
+ * model can exploit that (likelihood.c). Two rules limit it:
  *
- * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
- *   ones two sets more for every condition in them (but no more than one in SURE of all):
- *   with fewer, a law says what those few sets are and not what holds;
- * - ranges are wider, by what one more set would have widened them, a few times over.
+ *   1. Laws that are not exact need SURE x k sets. Exact laws need k sets plus two for
+ *      every condition in them. The requirement is never more than one in SURE of all
+ *      sets. With fewer sets, a law describes those few sets and not a general rule.
+ *   2. Ranges of laws are widened by WIDER times what one more set would widen them on
+ *      average.
  *
- * This lowers what is measured (doc/reference/synthesis-tables.md); it is no proof of
- * privacy. Noise of twice and four times the standard errors of coefficients, spreads and
- * counts was tried and taken out again: attacks on the numbers found as much as without
- * it, and sets of few conditions came out worse.
+ * This lowers the measured leakage (doc/reference/synthesis-tables.md). It is no proof
+ * of privacy. Noise of two and four times the standard errors was also tried, on
+ * coefficients, spreads and counts. It was removed: attacks on the numbers succeeded as
+ * often, and sets of few conditions became worse.
  */
 #include "learn/model/model_prune.h"
 
@@ -36,8 +37,8 @@ typedef struct pruner {
     synth_model *to;
     uint32_t k;
     bool all_tokens;
-    uint32_t *token, *op, *text, *skeleton, *template,
-        *loop; /* old → new, or MODEL_NONE */
+    /* maps from old to new index, or MODEL_NONE */
+    uint32_t *token, *op, *text, *skeleton, *template, *loop;
     uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
     uint32_t condition[MODEL_CONDITIONS];
 } pruner;
@@ -158,7 +159,8 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
     return true;
 }
 
-/* Laws under which enough sets have a number that is not 0, or all have none. */
+/* Keeps laws for which at least k sets have a number that is not 0, or for which all are
+ * 0. */
 static bool keep_laws(pruner *p)
 {
     for (size_t i = 0; i < p->from->laws.n; i++) {
@@ -175,7 +177,7 @@ static bool keep_laws(pruner *p)
     return true;
 }
 
-/* Sets by value of a condition, in values of the model. */
+/* Converts the numbers of sets by value of a condition to the values of the new model. */
 static void keep_values(const pruner *p, uint32_t to[][MODEL_VALUES],
                         const uint32_t (*from)[MODEL_VALUES], uint32_t n_sets)
 {
@@ -220,7 +222,8 @@ static bool keep_templates(pruner *p)
     return true;
 }
 
-/* Tokens that enough sets have, whatever their programs are: what a network writes. */
+/* Keeps tokens that at least k sets have, whatever their programs are: a network uses
+ * them. */
 static bool keep_tokens(pruner *p)
 {
     for (uint32_t i = 0; p->all_tokens && i < p->from->tokens.n; i++) {
@@ -231,7 +234,7 @@ static bool keep_tokens(pruner *p)
     return true;
 }
 
-/* Tokens of side nodes. */
+/* Keeps the tokens of side nodes. */
 static bool keep_sides(pruner *p)
 {
     for (size_t i = 0; i < p->from->sides.n; i++) {
@@ -248,7 +251,7 @@ static bool keep_sides(pruner *p)
     return true;
 }
 
-/* Conditions as they follow from those before them, in one family (or, 0, in all). */
+/* Fits the law of each condition given the earlier ones, in one family (0: in all). */
 static bool keep_together(pruner *p, uint64_t family)
 {
     assert(p->to->conditions.n <= MODEL_CONDITIONS);
@@ -263,7 +266,7 @@ static bool keep_together(pruner *p, uint64_t family)
         for (uint32_t v = 0; of->is_text && v < of->n_values; v++)
             if (of->values[v].feature != MODEL_NONE)
                 before |= UINT64_C(1) << of->values[v].feature;
-        /* Ranks are left out of these sums: they have a law of their own. */
+        /* The number of ranks is not in these sums: it has a law of its own. */
         if (of->is_text || of->feature == MODEL_NONE ||
             from->sums.at[id].xx[model_pair_index(of->feature, of->feature)] <= 0)
             continue;
@@ -292,7 +295,7 @@ static bool keep_all_together(pruner *p)
     return keep_together(p, 0);
 }
 
-/* How many sets must support a number that is the mean of several: as for laws. */
+/* The number of sets that a mean of several numbers needs: as for laws. */
 static uint32_t enough_for_mean(const pruner *p)
 {
     const uint32_t part = p->from->head.at[0].n_sets / SURE;
@@ -300,7 +303,7 @@ static uint32_t enough_for_mean(const pruner *p)
     return p->k < 2 ? 1 : SURE * p->k < most ? SURE * p->k : most;
 }
 
-/* Numbers as they may be known, and where each old value went. */
+/* Stores the numbers of a condition, and maps each old value to its new one. */
 static bool keep_numbers(const pruner *p, model_condition *c, uint32_t id, uint32_t *map)
 {
     assert(id < p->from->conditions.n);
@@ -333,8 +336,8 @@ static bool keep_texts(pruner *p, model_condition *c, const model_condition *old
     return true;
 }
 
-/* The ends of what was seen: as they are where enough sets have them, else to a power of
- * two. */
+/* The ends of the range seen: exact where at least k sets have them, else rounded to a
+ * power of two. */
 static double find_lowest(const model_condition *c, double low, uint32_t k)
 {
     if (c->is_text)
@@ -375,7 +378,7 @@ static bool keep_conditions(pruner *p)
     return true;
 }
 
-/* A portrait in values of the model. */
+/* A portrait in terms of the values of the new model. */
 static joint_row make_row(const pruner *p, const model_portrait *from)
 {
     assert(from->template <p->from->templates.n);
@@ -429,7 +432,8 @@ static uint32_t conditions_in(const model_law *law)
     return n;
 }
 
-/* `most`: sets that are asked for at most, so that little can be learned of few, too. */
+/* True if enough sets support the law. `most` limits the requirement, so that a small
+ * corpus still gives laws. */
 static bool is_sure(const model_law *law, uint32_t k, uint32_t most)
 {
     assert(k > 0);
@@ -441,13 +445,13 @@ static bool is_sure(const model_law *law, uint32_t k, uint32_t most)
 void model_drop_unsure(synth_model *m, const synth_model *from)
 {
     const uint32_t k = m->head.at[0].min_support;
-    if (k < 2) /* all may be known */
+    if (k < 2) /* everything may be stored */
         return;
     const uint32_t part = m->head.at[0].n_sets / SURE, most = part > k ? part : k;
     size_t n = 0;
     for (size_t i = 0; i < m->laws.n; i++) {
         model_law law = m->laws.at[i];
-        /* Others were made of many sets when all was known. */
+        /* Laws that only the new model has were derived from many sets. */
         if (map64_find(&from->law_of, law.key) != HASH_NONE) {
             const float range = law.high - law.low;
             const float wider = isfinite(range) ? WIDER * range / (float)law.n_sets : 0;
@@ -461,7 +465,7 @@ void model_drop_unsure(synth_model *m, const synth_model *from)
     m->laws.n = n;
 }
 
-/* Why there is nothing to make sets from. */
+/* Reports why no sets can be made from the model. */
 static halley_status refuse_model(const synth_model *from, uint32_t k, halley_error *err)
 {
     uint32_t shared = 0;

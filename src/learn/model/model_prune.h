@@ -1,20 +1,19 @@
-/* learn/model/model_prune.h - from what was seen to what may be kept. */
+/* learn/model/model_prune.h - reduces what was learned to what may be kept. */
 #ifndef LEARN_MODEL_MODEL_PRUNE_H
 #define LEARN_MODEL_MODEL_PRUNE_H
 
 #include "learn/model/model.h"
 
-/*
- * The model of what `from` learned: laws fitted, and nothing in it that fewer than k sets
- * have: no text, operator, reference, skeleton, template or value of a condition.
- * all_tokens: also tokens of programs that are not kept, for a network. EINVAL: nothing
- * is left. On success *out is the caller's to fini.
- */
+/* Makes the model from what `from` learned: fits the laws, and drops everything that
+ * fewer than k sets have. This applies to texts, operators, references, skeletons,
+ * templates and values of conditions. With all_tokens, tokens of dropped programs are
+ * kept too, for a network. EINVAL: nothing is left. On success the caller owns *out and
+ * must fini it. */
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
                           bool all_tokens, halley_error *err);
 
-/* Its last step: laws that too few sets support to be sure of are dropped, ranges are
- * stored less exactly. `m` was made of `from`. */
+/* The last step of model_prune: drops laws that too few sets support, and widens the
+ * ranges of the others. `m` was made from `from`. */
 void model_drop_unsure(synth_model *m, const synth_model *from);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * What a template says about a condition of its sets. Most templates represent few sets,
- * and which values just these have is what gives them away; but most conditions have
- * nothing to do with the template. So the counts of a template are made from the most
- * general of three that is right enough:
+ * What a template stores about a condition of its sets. Most templates cover few sets,
+ * and the exact values of these would identify them. But most conditions are independent
+ * of the template. So the counts of a template come from the most general of three
+ * distributions that is accurate enough:
  *
- * - as in all sets;
- * - kinds (none, one, more; each word) in their own shares, values within a kind as in
- *   all sets: a template is the one for tensor parallelism, whatever its degree;
- * - every value in its own share.
+ *   1. The distribution over all sets.
+ *   2. Classes (0, 1, more; each text) in the template's own shares, and values within a
+ *      class as in all sets. A template is typical of tensor parallelism, for example,
+ *      whatever its degree.
+ *   3. Every value in the template's own share.
  *
- * Which one is decided by the likelihood of the template's own sets, less half a
- * logarithm of their number for each share that has to be stored (the Bayesian
- * information criterion). What fewer than k of its sets have is counted as if none had
- * it. Counts are of whole sets; what is left over by rounding goes to the largest
- * remainders.
+ * The Bayesian information criterion decides: the log-likelihood of the template's own
+ * sets, minus half the logarithm of their number for each stored share. A group that
+ * fewer than k of its sets have counts as if none had it. Counts are whole sets;
+ * rounding assigns the rest to the largest remainders.
  */
 #include "learn/model/model_values.h"
 
@@ -25,7 +25,7 @@ typedef struct shares {
     double p[MODEL_VALUES];
 } shares;
 
-/* Of all sets. */
+/* The shares over all sets. */
 static shares of_all(const model_condition *of, uint32_t n_sets)
 {
     assert(n_sets > 0);
@@ -39,8 +39,8 @@ static shares of_all(const model_condition *of, uint32_t n_sets)
     return s;
 }
 
-/* Groups (kinds, or values) in the shares of the template, as far as k sets have them;
- * within them as in `general`. MODEL_NONE of no group at all. */
+/* The groups (classes, or values) in the shares of the template, if at least k sets have
+ * them. Within a group the shares are those of `general`. */
 static shares refine_shares(const shares *general, const uint32_t *values,
                             const uint32_t *group, uint32_t k)
 {
@@ -60,7 +60,7 @@ static shares refine_shares(const shares *general, const uint32_t *values,
     return kept > 0 ? s : *general;
 }
 
-/* How many shares there are to be stored: one less than groups that occur at all. */
+/* The number of shares to store: one less than the number of groups that occur. */
 static double count_told(const shares *general, const uint32_t *group)
 {
     bool seen[CONDITION_KINDS] = {0};
@@ -72,7 +72,8 @@ static double count_told(const shares *general, const uint32_t *group)
     return fmax(0, n);
 }
 
-/* Of the template's own sets; none is less likely than one in twice as many. */
+/* The log-likelihood of the template's own sets. No value has less than probability 1 /
+ * (2 n). */
 static double measure_likelihood(const shares *s, const uint32_t *values, double n)
 {
     assert(n > 0);
@@ -83,7 +84,7 @@ static double measure_likelihood(const shares *s, const uint32_t *values, double
     return sum;
 }
 
-/* n sets in these shares. */
+/* Rounds the shares of n sets to whole sets. */
 static void to_counts(uint32_t *values, const shares *s, uint32_t n)
 {
     assert(n > 0);
@@ -115,7 +116,7 @@ void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
         each[v] = v;
         n += values[v];
     }
-    if (n == 0 || k < 2) /* all may be known */
+    if (n == 0 || k < 2) /* everything may be stored */
         return;
     const shares all = of_all(of, n_sets);
     const shares kinds = refine_shares(&all, values, kind, k);

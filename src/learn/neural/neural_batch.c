@@ -1,6 +1,6 @@
 /*
- * Programs as matrices: cuts them into layers, finds what their edges lead to, and lays
- * the layers of all out side by side, step by step, longest program first.
+ * Converts programs to matrices. Cuts them into layers, resolves their edges, and packs
+ * the layers of all programs step by step, the longest program first.
  */
 #include "learn/neural/neural_pass.h"
 
@@ -15,7 +15,7 @@ typedef struct cutter {
     neural_tally tally;
     uint32_t n_edges;
     uint32_t n_plain; /* items since a loop opened or closed */
-    uint32_t *layer;  /* by item: which of its program's layers it is in */
+    uint32_t *layer;  /* by item: index of its layer in the program */
 } cutter;
 
 static bool is_loop(uint32_t item)
@@ -23,7 +23,7 @@ static bool is_loop(uint32_t item)
     return item == NEURAL_OPEN || item == NEURAL_CLOSE;
 }
 
-/* Edges of a free item, as far as no loop is between. */
+/* Adds the explicit edges of a free item, except those that cross a loop boundary. */
 static bool find_backs(cutter *c, uint32_t backs, uint32_t at, uint32_t first)
 {
     bool within = false;
@@ -35,7 +35,8 @@ static bool find_backs(cutter *c, uint32_t backs, uint32_t at, uint32_t first)
     return within;
 }
 
-/* The edges of item `at`; true when one leads to an item from `first` on. */
+/* Adds the edges of item `at`. True if the item must start a new layer because an edge
+ * leads to an item from `first` on, or because it is a bracket. */
 static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
 {
     assert(c->net != NULL);
@@ -62,7 +63,7 @@ static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
     return within;
 }
 
-/* Items of one program from `at` on; returns its number of layers. */
+/* Cuts the items of one program, from `at` on. Returns its number of layers. */
 static uint32_t cut_layers(cutter *c, const neural_program *p, uint32_t at)
 {
     assert(p->n_items > 0);
@@ -106,7 +107,7 @@ static uint32_t find_step_kind(const neural_program *p, uint32_t first, uint32_t
     return NEURAL_STEP_ITEMS + n - 1;
 }
 
-/* Items of the layer in `row`, whose tally is that of all before. */
+/* Writes the tally before the layer of `row`, and adds the layer's items to it. */
 static void tally_row(cutter *c, const neural_program *p, uint32_t first, uint32_t n,
                       uint32_t row)
 {
@@ -122,7 +123,7 @@ static void tally_row(cutter *c, const neural_program *p, uint32_t first, uint32
             neural_tally_item(&c->tally, neural_op_of(c->net, p->items[i]));
 }
 
-/* Rows of the program in place `place`, whose items start at `at`. */
+/* Fills the rows of the program at position `place`, whose items start at `at`. */
 static void place_rows(cutter *c, const neural_program *p, uint32_t place, uint32_t at)
 {
     neural_batch *b = c->b;
@@ -198,7 +199,7 @@ static halley_status allocate_batch(neural_batch *b, const neural_net *net,
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* Programs by falling number of layers, those of equal number in the order given. */
+/* Sorts programs by descending number of layers. Ties keep the given order. */
 static void sort_programs(uint32_t *order, const uint32_t *n_layers, uint32_t n)
 {
     assert(n > 0);

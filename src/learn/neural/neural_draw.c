@@ -1,8 +1,8 @@
 /*
- * Drawing a program: the same formulas as in training, one item at a time, by our own
- * loops, so that a seed gives the same bytes on every machine. What makes a program one
- * is never left to chance: loops are not empty and are closed, operators have edges that
- * were seen together, and at a given length the program is brought to its end.
+ * Draws a program. The formulas are those of training, one item at a time, by our own
+ * loops, so a seed gives the same bytes on every machine. Rules guarantee a valid
+ * program. Loops are closed and not empty. Operators have edges that were seen together,
+ * or explicit ones. At the maximum length the program is ended.
  */
 #include "base/array.h"
 #include "learn/neural/neural_pass.h"
@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* By how much a total may be above what its law says: a factor, and that many times what
- * the law was off. */
+/* The limit of a total above its law, in logarithms: a margin, plus this many deviations
+ * of the law. */
 #define MARGIN 0.5
 #define SPREADS 3
 
@@ -26,15 +26,15 @@ typedef struct drawer {
     neural_drawn *out;
     nn_real feature[X], input_x[W], place_x[W], number_x[W];
     nn_real state[W], layer[W];        /* layer: sum of its items so far */
-    nn_real opened[NEURAL_DEPTH][W];   /* states where the open loops opened */
-    nn_real *total, *tally_row, *left; /* n_ops, n_ops + NEURAL_TALLY, n_ops */
+    nn_real opened[NEURAL_DEPTH][W];   /* states at the opening of each open loop */
+    nn_real *total, *tally_row, *left; /* sizes n_ops, n_ops + NEURAL_TALLY, n_ops */
     neural_tally tally;
-    uint32_t kind; /* of the last layer */
+    uint32_t kind; /* kind of the last layer */
     neural_slots slots;
     ARRAY(nn_real) z, key; /* of the items */
-    nn_real *op_score;     /* the first of four that are one after the other */
+    nn_real *op_score;     /* first of four consecutive arrays */
     ARRAY(nn_real) token_score;
-    uint32_t edge[NEURAL_SLOTS]; /* items that the one just drawn depends on */
+    uint32_t edge[NEURAL_SLOTS]; /* items that the current one depends on */
     uint32_t n_edges;
     uint32_t n_plain; /* items since a loop opened or closed */
 } drawer;
@@ -107,7 +107,7 @@ static void start_drawing(drawer *d)
     d->kind = NN_NO_ROW;
 }
 
-/* The state before the next layer. */
+/* Computes the state before the next layer. */
 static void advance_state(drawer *d)
 {
     static const uint32_t first[] = {0, 1};
@@ -140,8 +140,8 @@ static bool may_follow(const drawer *d, uint32_t kind)
     }
 }
 
-/* How often an operator may run in all: a little more often than its law says, and not
- * more often than in any program seen. */
+/* The maximum total runs of an operator: a little more than its law predicts, and no
+ * more than in any program seen. */
 static double most_of(const drawer *d, uint32_t op)
 {
     const uint32_t n_ops = d->net->shape.n_ops;
@@ -150,7 +150,7 @@ static double most_of(const drawer *d, uint32_t op)
     return expm1(fmin(by_law, (double)(seen.high + d->opts->beyond)));
 }
 
-/* A loop that would make some operator run too often is run less often. */
+/* Reduces the count of a loop that would make some operator run too often. */
 static double limit_times(const drawer *d, double times)
 {
     assert(times >= 0);
@@ -163,7 +163,8 @@ static double limit_times(const drawer *d, double times)
     return times < 1 ? 1 : times;
 }
 
-/* What the next layer is; `head` gets what its items are drawn from. */
+/* Draws the kind of the next layer. `head` gets the vector from which its items are
+ * drawn. */
 static uint32_t draw_kind(drawer *d, nn_real head[W])
 {
     assert(head != NULL);
@@ -187,7 +188,7 @@ static uint32_t draw_kind(drawer *d, nn_real head[W])
     return may_follow(d, kind) ? kind : NEURAL_STEP_ITEMS;
 }
 
-/* Where the edges of a token end. */
+/* Stores the items that the edges of a token lead to. */
 static void keep_edges(drawer *d, uint32_t token)
 {
     const neural_shape *shape = &d->net->shape;
@@ -199,7 +200,7 @@ static void keep_edges(drawer *d, uint32_t token)
     }
 }
 
-/* Edges of an item's own, at least one node having gone before. */
+/* Draws the explicit edges of a free item. There must be at least one earlier node. */
 static uint32_t draw_backs(drawer *d, const nn_real *head)
 {
     uint32_t backs = 0, n = 0;
@@ -218,7 +219,7 @@ static uint32_t draw_backs(drawer *d, const nn_real *head)
     return backs;
 }
 
-/* A token of the operator, or edges of its own. */
+/* Draws a token of the operator, or explicit edges. */
 static bool draw_token(uint32_t *token, uint32_t *backs, drawer *d, uint32_t op,
                        const nn_real *n)
 {
@@ -249,7 +250,7 @@ static bool draw_token(uint32_t *token, uint32_t *backs, drawer *d, uint32_t op,
     return true;
 }
 
-/* A number whose scores are `head` around `base`. */
+/* Draws a number with the scores `head`, shifted by `base`. */
 static float draw_number(drawer *d, const nn_real *head, nn_real base, uint32_t attr)
 {
     nn_real score[NEURAL_NUMBER];
@@ -266,7 +267,7 @@ static float draw_number(drawer *d, const nn_real *head, nn_real base, uint32_t 
     return fminf(fmaxf(y, in.low - d->opts->beyond), in.high + d->opts->beyond);
 }
 
-/* The numbers of an item, each given those before it. */
+/* Draws the numbers of an item, each given those before it. */
 static void draw_fields(float to[NEURAL_FIELDS], drawer *d, uint32_t attr, uint32_t n,
                         const nn_real *state)
 {
@@ -317,7 +318,8 @@ static bool draw_numbers(float to[NEURAL_FIELDS], drawer *d, uint32_t item,
     return true;
 }
 
-/* The embedding of the item just drawn, kept for edges and the layer's sum. */
+/* Computes the embedding of the item just drawn, for later edges and the sum of its
+ * layer. */
 static bool embed_item(drawer *d, uint32_t op, const float *values, uint32_t n_values)
 {
     const neural_net *net = d->net;

@@ -1,6 +1,6 @@
 /*
- * Learning a network from recorded programs: the features of their conditions rescaled,
- * the ranges of their numbers, and laws by least squares from which it starts.
+ * Trains a network on recorded programs. Standardizes the features of their conditions,
+ * finds the ranges of their numbers, and fits laws by least squares as a starting point.
  */
 #include "learn/neural/neural_pass.h"
 #include "learn/neural/neural_record.h"
@@ -11,7 +11,7 @@
 
 enum { HELD_OUT_EVERY = 16, MIN_PROGRAMS = 8 };
 
-/* What training needs in addition to the recorder. */
+/* The data of training in addition to the recorder. */
 typedef struct job {
     const neural_recorder *r;
     synth_model *m;
@@ -24,7 +24,8 @@ typedef struct job {
     neural_tally tally;
 } job;
 
-/* Programs of every so-manieth set stand at the end: they are held out. */
+/* Translates all programs. Those of one in HELD_OUT_EVERY sets are held out and placed
+ * at the end. */
 static halley_status translate_all(job *j, halley_error *err)
 {
     const neural_recorder *r = j->r;
@@ -53,8 +54,8 @@ static halley_status translate_all(job *j, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Features to mean 0 and deviation 1; the constant stays, what never varies is left out.
- */
+/* Standardizes features to mean 0 and deviation 1. The constant stays. Features that
+ * never vary become 0. */
 static void rescale_features(job *j, model_net *head)
 {
     assert(head != NULL);
@@ -75,7 +76,8 @@ static void rescale_features(job *j, model_net *head)
         neural_rescale(j->programs[i].feature, head);
 }
 
-/* What numbers were, to an eighth, so that no single set's extremes are stored. */
+/* Extends the ranges to the numbers of a program. Ends are rounded outwards to 1/8, so
+ * that the exact extremes of a set are not stored. */
 static void widen_range(job *j, model_range *ranges, const neural_program *p)
 {
     assert(p->n_items > 0);
@@ -119,13 +121,13 @@ static law_point point_of(const neural_program *p)
     return point;
 }
 
-/* What the numbers of a program say about their laws. */
+/* Adds the numbers of a program to the sums of their laws. */
 static void sum_item_numbers(job *j, model_sum *sums, const neural_program *p)
 {
     const law_point point = point_of(p);
     for (uint32_t i = 0; i < p->n_items; i++) {
         const uint32_t op = neural_op_of(&j->n.net, p->items[i]);
-        if (op >= j->n.net.shape.n_ops) /* counts differ most by which loop it is */
+        if (op >= j->n.net.shape.n_ops) /* counts depend mostly on the loop */
             continue;
         const uint32_t n = neural_n_values(&j->n.net, p->items[i]);
         for (uint32_t f = 0; f < n; f++) {
@@ -139,7 +141,7 @@ static void sum_item_numbers(job *j, model_sum *sums, const neural_program *p)
     }
 }
 
-/* Runs through a program, its loops and all; returns its microseconds. */
+/* Tallies a program with its loops expanded. Returns its total microseconds. */
 static double run_through(job *j, const neural_program *p)
 {
     neural_tally *t = &j->tally;
@@ -163,7 +165,8 @@ static double run_through(job *j, const neural_program *p)
     return us[0];
 }
 
-/* And about its totals; `seen` gets the largest. */
+/* Adds the totals of a program to the sums of their laws. Updates the largest values in
+ * `seen`. */
 static void add_totals(job *j, model_sum *sums, model_range *seen,
                        const neural_program *p)
 {
@@ -184,7 +187,7 @@ static void add_totals(job *j, model_sum *sums, model_range *seen,
     j->max_nodes = fmax(j->max_nodes, nodes);
 }
 
-/* A law by least squares; returns how far it is off. */
+/* Fits a law by least squares. Returns its spread. */
 static float fit_row(float *to, const model_sum *sum)
 {
     model_law law = {0};
@@ -196,7 +199,7 @@ static float fit_row(float *to, const model_sum *sum)
     return law.spread;
 }
 
-/* Laws of totals, by which the network knows what is left to do. */
+/* Fits the laws of totals, from which the network sees what is left to do. */
 static halley_status find_totals(job *j, halley_error *err)
 {
     neural_net *net = &j->n.net;
@@ -217,8 +220,8 @@ static halley_status find_totals(job *j, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* Laws are where the network's numbers start, with how wide they are around them and how
- * often they are 0: it learns what they miss. */
+/* Initializes the numbers of the network with laws, their spread and their share of
+ * zeros. Training then learns the deviations from them. */
 static halley_status start_from_laws(job *j, nn_real *param, halley_error *err)
 {
     const neural_net *net = &j->n.net;
@@ -240,7 +243,7 @@ static halley_status start_from_laws(job *j, nn_real *param, halley_error *err)
     return HALLEY_OK;
 }
 
-/* How often operators have edges of their own. */
+/* Initializes how often operators have explicit edges. */
 static halley_status start_from_edges(job *j, nn_real *param, halley_error *err)
 {
     const neural_net *net = &j->n.net;

@@ -1,7 +1,8 @@
 /*
- * A model's tokens by operator, and their references as edges. A reference to the node
- * before is an edge to the last operator's last node; one that counts more than a few
- * nodes back, which is rare, is no edge to the network (but stays one of the token).
+ * Groups a model's tokens by operator, and converts their references to edges. A
+ * reference to the node before is an edge to the last node of the last operator.
+ * References that count more than a few nodes back are rare. The network does not see
+ * them as edges, but they stay references of the token.
  */
 #include "learn/neural/neural_model.h"
 
@@ -38,7 +39,8 @@ static bool to_edge(neural_ref *to, const model_ref *from)
     }
 }
 
-/* Numbers of an operator: its fields, then where its group or peer is. */
+/* The number of attributes of an operator: its fields, then those of its group or
+ * peer. */
 static uint32_t attrs_of(const model_op *op)
 {
     uint32_t n = op->n_fields;
@@ -72,7 +74,7 @@ static bool allocate_tables(tables *t, neural_model *n, const synth_model *m)
            t->first_ref && t->refs && n->token && n->token_of;
 }
 
-/* Tokens by operator, in the order of the model. */
+/* Sorts tokens by operator, in the order of the model. */
 static void place_tokens(tables *t, neural_model *n, const synth_model *m)
 {
     for (size_t i = 0; i < m->tokens.n; i++)
@@ -150,7 +152,7 @@ bool neural_model_fits(const neural_model *n, const synth_model *m)
            nn_finite(m->net.at, m->net.n);
 }
 
-/* Only a network that was found to be sound is handed out. */
+/* Makes the network, and refuses one whose parameters do not fit. */
 static halley_status make_sound_model(neural_model *n, const synth_model *m,
                                       const char *path, halley_error *err)
 {

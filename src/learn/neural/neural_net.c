@@ -1,23 +1,30 @@
 /*
- * The network's parts. With h the state before a layer, t how often each operator ran so
- * far, c the sum of the layer's items so far, x the features of the conditions (t and the
- * numbers as logarithms):
+ * The parts of the network. The state before a layer is h. The number of runs of each
+ * operator so far is t. The sum of the layer's items so far is c. The features of the
+ * conditions are x. Both t and the numbers y enter as logarithms.
  *
- * - item: z = gelu(E[op] + values A), e = norm(gelu(z B + (sum of z of its edges) C))
- * - state: h' = gru(h, sum of e of the layer + K[its kind] + x D), h0 = x S; after a loop
- *   h is the mean of the last state and of that where the loop opened
- * - place: p = gelu(norm(h) G + t I + tanh(3 (x N - t)) J + x Y); x N is how often each
- *   operator runs in all, by laws that are not trained
- * - layer: softmax(p P)
- * - operator: u = gelu(p H + c L), softmax(u O)
- * - numbers: v = gelu(u U + F[op] + x V); each is 0 or a mixture of logistics, by scores
- *   v M + B[number]; with b = (T[number] + v W) x, powers of the conditions that the
- *   network chooses by context, centres are moved by b and by the sum of Z (y - b) over
- *   the numbers y before it
- * - edges: softmax over the tokens of the operator, whose scores are B[token] + (sum over
- *   its edges of (v Q) (e K + R[rank of the slot])); one that leads nowhere costs 6. One
- *   choice more, of score B[op] + v a, is edges of its own: for each of the last nodes,
- * the nearest first, whether it depends on it, by v D + C[edges so far]
+ * Item      z = gelu(E[op] + values A),
+ *           e = norm(gelu(z B + (sum of z over its edges) C)).
+ * State     h' = gru(h, sum of e over the layer + K[kind of layer] + x D),  h0 = x S.
+ * Place     p = gelu(norm(h) G + t I + tanh(3 (x N - t)) J + x Y).
+ * Layer     softmax(p P).
+ * Operator  u = gelu(p H + c L),  softmax(u O).
+ * Number    v = gelu(u U + F[op] + x V),  scores v M + B[number].
+ * Edges     softmax over the tokens of the operator, with scores
+ *           B[token] + sum over its edges of (v Q) (e K + R[rank of the slot]).
+ *
+ * State: After a loop, h is the mean of the last state and of the state at its opening.
+ *
+ * Place: x N is the total number of runs of each operator, by laws that are not trained.
+ *
+ * Number: Each number is 0 or follows a mixture of logistic distributions. Its law is b
+ * = (T[number] + v W) x, so the network chooses the exponents of the conditions by
+ * context. The centres of the mixture are shifted by b, and by the sum of Z (y - b) over
+ * the earlier numbers y of the item.
+ *
+ * Edges: An edge whose operator has not occurred costs 6. An extra choice with score
+ * B[op] + v a is a free item with explicit edges. For each of the last nodes, nearest
+ * first, v D + C[edges so far] decides whether the item depends on it.
  */
 #include "learn/neural/neural_pass.h"
 
@@ -130,7 +137,7 @@ void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed)
     nn_embed_init(&net->free_bias, param, &r, 0);
     nn_embed_init(&net->back_count, param, &r, 0);
     nn_dense_init(&net->back_head, param, &r);
-    /* Laws by context start at none, numbers near their laws. */
+    /* Laws by context start at zero, so numbers start near their fitted laws. */
     for (size_t i = 0; i < (size_t)net->number_head.n_in * net->number_head.n_out; i++)
         param[net->number_head.weight + i] *= (nn_real)0.1;
     memset(param + net->number_law.weight, 0,
@@ -187,7 +194,7 @@ nn_real neural_token_score(const neural_shape *shape, uint32_t token,
     return sum;
 }
 
-/* How much of a total is left, sharp near none. */
+/* What is left of a total; steep near zero. */
 enum { SHARP = 3 };
 
 void neural_left(nn_real *to, const nn_real *total, const nn_real *tally, uint32_t n_ops)
@@ -206,7 +213,7 @@ void neural_totals(nn_real *to, const neural_shape *shape, const nn_real *featur
     }
 }
 
-/* A number as the items' embeddings see it: whether it is 0, and its logarithm. */
+/* A number as input of an item's embedding: whether it is 0, and its logarithm. */
 void neural_inputs(nn_real to[NEURAL_INPUTS], const float *values, uint32_t n)
 {
     assert(n <= NEURAL_FIELDS);

@@ -1,7 +1,7 @@
 /*
- * One pass over a batch: forward, the losses of all heads, and back. neural_net.c has the
- * formulas; `v` holds the values of this file's matrices and `d` the gradients of the
- * loss by them, with the same names.
+ * One pass over a batch: forward, the losses of all output heads, and backward. The
+ * formulas are in neural_net.c. `v` holds the values of the matrices. `d` holds the
+ * gradients of the loss with respect to them, with the same names.
  */
 #include "learn/neural/neural_pass.h"
 
@@ -107,7 +107,8 @@ static nn_real *find_item_row(nn_real *m, uint32_t row)
     return m + (size_t)row * W;
 }
 
-/* to[i] += from[index[i]], or, back, to[index[i]] += from[i]. */
+/* gather_rows: to[i] += from[index[i]]. scatter_rows is its transpose: to[index[i]] +=
+ * from[i]. */
 static void gather_rows(nn_real *to, nn_real *from, const uint32_t *index, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -286,7 +287,7 @@ static void backward_heads(pass *p)
     scatter_rows(d->head, d->u0, b->row, n);
 }
 
-/* What the law of a number says, by the conditions of the item's program. */
+/* The prediction of a number's law from the conditions of the item's program. */
 static nn_real base_of(const pass *p, uint32_t item, uint32_t field)
 {
     assert(item < p->b.n_items);
@@ -300,8 +301,9 @@ static nn_real base_of(const pass *p, uint32_t item, uint32_t field)
     return base;
 }
 
-/* One number: whether it is 0, else its mixture around its law. `off` is by how much the
- * numbers before it are off theirs; dbase gets its own gradient and, by `off`, theirs. */
+/* The loss of one number: whether it is 0, else its mixture around its law. `off` holds
+ * the deviations of the earlier numbers. dbase gets the gradient of this law and,
+ * through `off`, of the earlier ones. */
 static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t field,
                         nn_real base, const nn_real *off, nn_real *dbase)
 {
@@ -370,7 +372,7 @@ static void number_losses(pass *p, neural_loss *loss, uint32_t item)
     }
 }
 
-/* The slots of an item, as they were when it came. */
+/* The slots as they were before this item. */
 static void slots_of(neural_slots *to, const neural_batch *b, uint32_t item)
 {
     to->n = b->n_slots[item];
@@ -378,7 +380,7 @@ static void slots_of(neural_slots *to, const neural_batch *b, uint32_t item)
     memcpy(to->item, b->slot_item + (size_t)item * NEURAL_SLOTS, sizeof to->item);
 }
 
-/* The edges of a free item, one after the other. */
+/* The loss of the explicit edges of a free item. */
 static void back_loss(pass *p, neural_loss *loss, uint32_t item)
 {
     assert(item < p->b.n_items);
@@ -398,8 +400,8 @@ static void back_loss(pass *p, neural_loss *loss, uint32_t item)
     }
 }
 
-/* Which of its operator's tokens an item is, the last of all being edges of its own;
- * dscore gets the gradient of the edges. */
+/* The loss of the choice between the tokens of the operator; the last choice is explicit
+ * edges. dscore gets the gradient of the edge scores. */
 static void token_loss(pass *p, neural_loss *loss, uint32_t item, nn_real *dscore,
                        const nn_real *score, const neural_slots *slots)
 {

@@ -1,9 +1,9 @@
 /*
- * From traces to the network's programs. A stage is recorded as its folded program with
- * the numbers of each item's first run. When all is seen and the model pruned, the
- * programs are put into the model's terms: an item whose operator too few sets have is
- * left out, so that the network never meets what the model may not hold; one whose edges
- * too few sets have together has edges of its own.
+ * Records the programs that a network is trained on. A stage is recorded as its folded
+ * program, with the numbers of each item's first run. After all sets are read and the
+ * model is pruned, the programs are translated to the model. Items whose operator too
+ * few sets have are dropped, so the network never sees what the model may not contain.
+ * Items whose edges too few sets have together get explicit edges.
  */
 #include "learn/neural/neural_record.h"
 
@@ -57,7 +57,7 @@ static bool push_value(neural_recorder *r, double value)
     return array_push(&r->values, value > 0 ? (float)log(value) : NEURAL_ZERO);
 }
 
-/* Numbers of the node at `at`, in the order of attrs_of in neural_model.c. */
+/* Adds the numbers of the node at `at`, in the order of attrs_of in neural_model.c. */
 static bool push_numbers(neural_recorder *r, const learner *l, const halley_trace *trace,
                          uint32_t at, uint32_t rank)
 {
@@ -71,8 +71,8 @@ static bool push_numbers(neural_recorder *r, const learner *l, const halley_trac
     return true;
 }
 
-/* How far back the node at `at` depends on others; NEURAL_UNTOLD: too far, or for
- * control. */
+/* The distances of the node's dependencies as a bit mask. NEURAL_UNTOLD: one is too far
+ * or a control dependency. */
 static uint32_t backs_of(const learner *l, uint32_t at)
 {
     assert(at < l->program.ops.n);
@@ -91,10 +91,11 @@ static uint32_t backs_of(const learner *l, uint32_t at)
 }
 
 typedef struct open_loop {
-    uint32_t first, count; /* node of its first item; how often it runs */
+    uint32_t first, count; /* node of its first item; number of iterations */
 } open_loop;
 
-/* The folded program, each loop once; HALLEY_ELIMIT: too long or too deep. */
+/* Records the folded program, each loop body once. HALLEY_ELIMIT: too long or too deeply
+ * nested. */
 static halley_status walk_program(neural_recorder *r, const learner *l,
                                   const halley_trace *trace, uint32_t rank)
 {

@@ -1,10 +1,9 @@
 /*
- * A set's stages from the network: the first, the second (which represents all in the
- * middle) and the last are drawn, loops are run as often as they say, and each node is
- * placed where its numbers say its group or peer is. Of several programs the one is
- * taken that is about as long, in nodes and in time, as the laws of the conditions say: a
- * wrong turn early on shows there. What does not fit together is for sample_match to
- * leave out.
+ * Makes the stages of a set with the network. The first, the second (which represents
+ * all middle stages) and the last are drawn. Loops are expanded, and each node gets the
+ * group or peer that its numbers describe. Several programs are drawn per stage. The one
+ * closest to the laws of the conditions in number of nodes and time is chosen, because
+ * an early mistake shows there. sample_match drops what does not fit.
  */
 #include "learn/neural/neural_model.h"
 #include "learn/sample/sample.h"
@@ -12,13 +11,14 @@
 #include <assert.h>
 #include <math.h>
 
-/* Programs have hundreds of items, of which one that does not belong there spoils what
- * follows, so what is this much less likely than the likeliest is not drawn. All else is
- * drawn as it was learned: a lower temperature makes the usual more usual, and numbers,
- * whose means are made by the large ones, too small. */
+/* Programs have hundreds of items, and one wrong item spoils all that follow. So choices
+ * that are less likely than the best by this factor are not drawn. The temperature stays
+ * 1. A lower one would make common choices even more common. It would also make numbers
+ * too small, since large values dominate their means. */
 #define LEAST 0.05
-/* Programs drawn for a stage at most; how far off the laws of length and time is near
- * enough, in what is usual; and what is usual at least (of logarithms). */
+/* The maximum number of programs drawn per stage. CLOSE is the distance from the laws of
+ * length and time, in standard deviations, at which drawing stops. USUAL is added to the
+ * deviation of a law (of logarithms). */
 enum { N_DRAFTS = 8 };
 #define CLOSE 0.5
 #define USUAL 0.05
@@ -48,7 +48,8 @@ static bool add_drawn_node(sample_set *s, sample_stage *stage, uint32_t token,
     return array_push(&stage->nodes, node);
 }
 
-/* The edges of free items as tokens of the set's own, whose numbers take their place. */
+/* Adds the edges of free items as tokens of this set, and replaces the items by these
+ * tokens. */
 static bool add_tokens(sample_set *s, const neural_drawn *d)
 {
     for (uint32_t i = 0; i < d->n_items; i++) {
@@ -75,11 +76,11 @@ static bool add_tokens(sample_set *s, const neural_drawn *d)
 static_assert(sizeof(neural_range) == sizeof(model_range), "ranges are lent as they are");
 
 typedef struct open_loop {
-    uint32_t first; /* the opening */
+    uint32_t first; /* item that opens the loop */
     double done;
 } open_loop;
 
-/* A program that would be longer than any seen loops no more. */
+/* Expands a program. Its loops stop when it becomes longer than any program seen. */
 static halley_status expand_drawn(sample_set *s, sample_stage *stage,
                                   const neural_model *n, const neural_drawn *d,
                                   halley_error *err)
@@ -107,7 +108,7 @@ static halley_status expand_drawn(sample_set *s, sample_stage *stage,
     return HALLEY_OK;
 }
 
-/* The microseconds of a program, its loops run as they say. */
+/* The total microseconds of a program, with loops expanded. */
 static double time_of(const neural_drawn *d, const neural_model *n, const synth_model *m)
 {
     double us[NEURAL_DEPTH + 1] = {0};
@@ -125,7 +126,7 @@ static double time_of(const neural_drawn *d, const neural_model *n, const synth_
     return us[0];
 }
 
-/* How far a total is off its law, in what is usual. */
+/* The deviation of a total from its law, in standard deviations. */
 static double off_law(const sample_set *s, const neural_model *n, uint32_t total,
                       double value, const float *feature)
 {
@@ -140,14 +141,15 @@ static double off_law(const sample_set *s, const neural_model *n, uint32_t total
     return off / (fabs(usual) + USUAL);
 }
 
-/* What the programs of a set are drawn with. */
+/* How the programs of a set are drawn. */
 typedef struct draft {
     const neural_model *n;
     neural_draw_opts opts;
-    uint64_t seed; /* of the set: stages that are alike in all become alike */
+    uint64_t seed; /* of the set: stages with equal conditions get equal programs */
 } draft;
 
-/* Of some programs the one whose length and time are likeliest by their laws. */
+/* Draws several programs, and keeps the one whose length and time are most likely by
+ * their laws. */
 static halley_status draw_best(neural_drawn *best, const sample_set *s, const draft *how,
                                uint32_t stage, halley_error *err)
 {

@@ -1,19 +1,18 @@
 /*
- * What a network makes of programs that it is shown: the loss that its training made
- * small, summed over them. No number costs more than one that could be anything, so that
- * a single unusual one does not decide; an item whose operator the network does not have
- * costs a constant.
+ * The cost of programs under a network: the training loss, summed over the programs. The
+ * cost of a number is limited to that of an arbitrary number, so that one unusual number
+ * does not dominate. An item whose operator the network lacks costs a constant.
  */
 #include "learn/neural/neural_record.h"
 
 #include <assert.h>
 
-/* Of an operator that the network does not have; the same as of a place that the tables
- * do not have (likelihood.c). */
+/* The cost of an operator that the network lacks. Equal to that of a place that the
+ * tables lack (likelihood.c). */
 #define UNKNOWN 7.0
 
 struct neural_scorer {
-    const synth_model *m; /* the network's */
+    const synth_model *m; /* the model of the network */
     neural_model *n;
     neural_recorder *recorder;
     nn_blas blas;

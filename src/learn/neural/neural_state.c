@@ -1,7 +1,7 @@
 /*
- * Training that was stopped: parameters, the best so far, what Adam remembers, the order
- * of the programs and where in it we are. The file begins with a key of what is trained
- * and how, and ends with a hash of all; whatever does not fit is as if it were not there.
+ * The saved state of training: parameters, the best ones so far, the moments of Adam,
+ * the order of the programs and the position in it. The file begins with a key of what
+ * is trained and how, and ends with a hash. A file that does not match is ignored.
  */
 #include "learn/neural/neural_state.h"
 
@@ -47,7 +47,7 @@ halley_status neural_state_save(const neural_state *s, const char *path,
     return file_output_commit_now(to, err);
 }
 
-/* Whether the bytes are of this training, and whole. */
+/* True if the file belongs to this training and is complete. */
 static bool fits_state(const neural_state *s, const piece *pieces, const file_input *in)
 {
     size_t n = 2 * sizeof(uint64_t);

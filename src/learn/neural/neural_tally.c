@@ -1,7 +1,8 @@
 /*
- * What a program holds so far: how often each operator ran, loops run as often as they
- * say. Where the law of the conditions says how often it runs in all, the difference is
- * what is left to do, which shows the network where it is far better than its memory.
+ * The tally of a program: the number of runs of each operator so far, with loops
+ * expanded. A law of the conditions predicts the total number of runs. The difference is
+ * what is left to do. It shows the network its position in the program much better than
+ * the recurrent state does.
  */
 #include "base/array.h"
 #include "learn/neural/neural_pass.h"
@@ -37,7 +38,7 @@ void neural_tally_item(neural_tally *t, uint32_t op)
     t->n_items[t->depth]++;
 }
 
-/* A loop opens: what ran before it is put aside. */
+/* Opens a loop and saves the counts before it. */
 void neural_tally_open(neural_tally *t)
 {
     assert(t->depth < NEURAL_DEPTH);

@@ -1,10 +1,10 @@
 /*
- * Training: batches of programs in a shuffled order. A batch is cut into parts of fixed
- * size; each part has its own gradient, and the parts' gradients are added in order, so
- * that the sum, and with it every parameter, is the same for any number of threads. After
- * every few steps the held-out programs are looked at; the parameters that did best
- * on them are kept, and training ends when they have not improved for long. Now and then
- * all that changes goes to a file, from which a run that was stopped goes on.
+ * Training on batches of programs in shuffled order. A batch is cut into parts of fixed
+ * size. Each part has its own gradient, and the gradients are added in order, so the
+ * parameters are the same for any number of threads. The held-out programs are evaluated
+ * every few steps. The parameters with the best held-out loss are kept, and training
+ * ends when the loss has not improved for long. The state is saved regularly, so that an
+ * interrupted run can be resumed.
  */
 #include "base/array.h"
 #include "base/hash.h"
@@ -22,7 +22,7 @@ typedef struct trainer {
     const neural_program *programs;
     uint32_t n, n_held_out, n_threads;
     nn_blas blas;
-    nn_real *param, *best, *grad; /* grad: one for each part */
+    nn_real *param, *best, *grad; /* grad: one per part */
     uint32_t *order;
     neural_place place;
     uint64_t key;
@@ -49,7 +49,7 @@ static halley_status run_part(void *context, size_t i, uint32_t worker, halley_e
                        left < PER_PART ? left : PER_PART, &t->memory[i], err);
 }
 
-/* The loss, and with `learn` the gradient, of the batch. */
+/* The loss and, with `learn`, the gradient of the batch. */
 static halley_status run_batch(trainer *t, bool learn, neural_loss *loss,
                                halley_error *err)
 {
@@ -83,7 +83,7 @@ static void shuffle_order(uint32_t *order, uint32_t n, rng *random)
     }
 }
 
-/* The next programs in the shuffled order; a new order when it is used up. */
+/* Takes the next programs in the shuffled order. Shuffles again at the end of it. */
 static void next_batch(trainer *t)
 {
     const uint32_t n = t->n - t->n_held_out;
@@ -102,13 +102,14 @@ static halley_status look_at_held_out(trainer *t, neural_loss *loss, halley_erro
     t->n_batch = 0;
     for (uint32_t i = t->n - t->n_held_out; i < t->n && t->n_batch < MAX_LOOKED_AT; i++)
         t->batch[t->n_batch++] = &t->programs[i];
-    if (t->n_batch == 0) /* nothing held out: the first of those learned */
+    if (t->n_batch == 0) /* nothing is held out: use the first training programs */
         for (uint32_t i = 0; i < t->n && i < MAX_LOOKED_AT; i++)
             t->batch[t->n_batch++] = &t->programs[i];
     return run_batch(t, false, loss, err);
 }
 
-/* Whether training is over. */
+/* Evaluates the held-out programs, keeps the best parameters, and decides whether
+ * training is over. */
 static halley_status judge_step(trainer *t, bool *over, halley_error *err)
 {
     neural_loss now;
@@ -134,7 +135,7 @@ static halley_status take_step(trainer *t, nn_adam *adam, halley_error *err)
     return nn_adam_step(adam, t->param, t->grad, err);
 }
 
-/* What training changes, for its file. */
+/* The state of training, for its file. */
 static neural_state describe_state(trainer *t, nn_adam *adam)
 {
     return (neural_state){.key = t->key,
@@ -157,7 +158,7 @@ static halley_status save_training(trainer *t, nn_adam *adam, const char *path,
     return neural_state_save(&s, path, err);
 }
 
-/* Whether an earlier run is gone on with. */
+/* Resumes an earlier run. True if there was one. */
 static bool resume_training(trainer *t, nn_adam *adam, const neural_train_opts *opts)
 {
     const neural_state s = describe_state(t, adam);
@@ -165,13 +166,14 @@ static bool resume_training(trainer *t, nn_adam *adam, const neural_train_opts *
         return false;
     adam->step = t->place.adam_step;
     adam->n_skipped = t->place.n_skipped;
-    for (uint32_t i = 0; i < s.n_order; i++) /* hashes can be forged */
+    for (uint32_t i = 0; i < s.n_order; i++) /* a hash can be forged */
         t->order[i] = t->order[i] < s.n_order ? t->order[i] : 0;
     t->place.at = t->place.at <= s.n_order ? t->place.at : 0;
     return true;
 }
 
-/* Saves and asks whether to go on, after a look at the held-out programs. */
+/* Saves the state and asks whether to go on, after an evaluation of the held-out
+ * programs. */
 static halley_status pause_training(trainer *t, nn_adam *adam,
                                     const neural_train_opts *opts, halley_error *err)
 {

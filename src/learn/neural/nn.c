@@ -1,8 +1,7 @@
 /*
- * Layers: products, tables, normalisation, the smooth rectifier. Products go to OpenBLAS
- * in training. Our own loops do the same sums in a fixed order, which makes them the
- * choice for drawing samples: one seed, the same bytes whatever the machine's vectors
- * are.
+ * Layers: matmul, embedding tables, layer normalization, GELU. Matmuls use OpenBLAS in
+ * training. Our own loops add in a fixed order. So they are used for drawing samples: a
+ * seed gives the same bytes whatever vector instructions the machine has.
  */
 #include "learn/neural/nn.h"
 
@@ -10,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows of c are sums of rows of b. */
+/* Each row of c is a weighted sum of rows of b. */
 static void multiply_rows(nn_product p, nn_real *c, const nn_real *a, const nn_real *b)
 {
     for (size_t i = 0; i < p.m; i++)
@@ -25,7 +24,7 @@ static void multiply_rows(nn_product p, nn_real *c, const nn_real *a, const nn_r
         }
 }
 
-/* Elements of c are products of rows of a with rows of b. */
+/* Each element of c is the dot product of a row of a and a row of b. */
 static void multiply_dots(nn_product p, nn_real *c, const nn_real *a, const nn_real *b)
 {
     for (size_t i = 0; i < p.m; i++)
@@ -175,7 +174,7 @@ void nn_norm_init(const nn_norm *l, nn_real *param)
     }
 }
 
-/* Mean of a row, and one over its deviation. */
+/* The mean of a row, and 1 over its standard deviation. */
 static void measure_moments(nn_real *mean, nn_real *rescale, const nn_real *x, uint32_t n)
 {
     assert(n > 0);
@@ -242,7 +241,7 @@ void nn_gelu_backward(nn_real *dx, const nn_real *dy, const nn_real *x, size_t n
 
 bool nn_finite(const nn_real *at, size_t n)
 {
-    nn_real zero = 0; /* what is not finite times 0 is not a number, and stays so */
+    nn_real zero = 0; /* infinity and NaN times 0 are NaN, which stays in the sum */
     for (size_t i = 0; i < n; i++)
         zero += at[i] * 0;
     return zero == 0;

@@ -1,17 +1,17 @@
 /*
- * learn/neural/nn.h - a small network library: layers with explicit forward and backward
- * passes.
+ * learn/neural/nn.h - a small neural network library: layers with explicit forward and
+ * backward passes.
  *
- * All parameters of a network are in one array of nn_real; a layer is a few sizes and the
- * places of its weights in it, so that a layer is plain data and gradients are a second
- * array of the same length. A batch is rows of a matrix, row-major, without gaps.
- * Forward passes write `y` (or add to it, where they say so); backward passes take the
- * gradient `dy` of the loss by the output and ADD to that of the input (`dx`, NULL = not
- * wanted) and to that of the parameters (run->grad).
+ * All parameters of a network are in one array of nn_real. A layer holds a few sizes and
+ * the positions of its weights in that array. So a layer is plain data, and the
+ * gradients are a second array of the same length. A batch is a row-major matrix without
+ * gaps. Forward passes write `y`, or add to it where they say so. Backward passes take
+ * the gradient `dy` of the loss with respect to the output. They ADD to the gradient of
+ * the input (`dx`, NULL = not needed) and to that of the parameters (run->grad).
  *
- * Nothing here starts threads or keeps state: split a batch into parts of fixed size,
- * give each its own gradient array and add those up in order, and the result does not
- * depend on how many threads did it.
+ * Nothing here starts threads or keeps state. To be independent of the number of
+ * threads, split a batch into parts of fixed size. Give each part its own gradient array
+ * and add these in order.
  */
 #ifndef LEARN_NEURAL_NN_H
 #define LEARN_NEURAL_NN_H
@@ -23,14 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tests compile the same source with double, to compare gradients with differences.
- */
+/* The tests compile this source with double, to compare gradients with finite
+ * differences. */
 #ifndef NN_REAL
 #define NN_REAL float
 #endif
 typedef NN_REAL nn_real;
 
-/* OpenBLAS, when the machine has it; {0} = our own loops. */
+/* OpenBLAS, if the machine has it; {0} = our own loops. */
 typedef void nn_sgemm(int order, int trans_a, int trans_b, int m, int n, int k,
                       float alpha, const float *a, int lda, const float *b, int ldb,
                       float beta, float *c, int ldc);
@@ -38,22 +38,22 @@ typedef struct nn_blas {
     void *handle;
     nn_sgemm *sgemm;
     void (*set_threads)(int);
-    int n_threads; /* what it was set to, to be set again */
+    int n_threads; /* the previous setting, to be restored */
 } nn_blas;
 
-/* Loads the library, and sets it to one thread, since the batch is split already. No
- * library is no failure. */
+/* Loads the library and sets it to one thread, since the batch is already split. A
+ * missing library is not an error. */
 void nn_blas_open(nn_blas *blas);
 void nn_blas_close(nn_blas *blas);
 
-/* What layers compute with. One per thread; `param` is shared. */
+/* The context of a computation. One per thread; `param` is shared. */
 typedef struct nn_run {
     const nn_real *param;
     nn_real *grad;       /* NULL in forward passes */
-    const nn_blas *blas; /* NULL = our own loops, the same bits on every machine */
+    const nn_blas *blas; /* NULL = our own loops, with the same bits on every machine */
 } nn_run;
 
-/* c = a b, or c += a b; a is m x k (or k x m and transposed), b k x n (or n x k). */
+/* c = a b, or c += a b. a is m x k (or k x m and transposed), b is k x n (or n x k). */
 typedef struct nn_product {
     uint32_t m, n, k;
     bool trans_a, trans_b, add;
@@ -61,7 +61,7 @@ typedef struct nn_product {
 void nn_gemm(const nn_run *run, nn_product p, nn_real *c, const nn_real *a,
              const nn_real *b);
 
-/* The parameters of a network, laid out while its layers are made. */
+/* Positions of the parameters, assigned while the layers are made. */
 typedef struct nn_layout {
     size_t n;
 } nn_layout;
@@ -69,7 +69,7 @@ typedef struct nn_layout {
 /* y = x w + b. */
 typedef struct nn_dense {
     uint32_t n_in, n_out;
-    size_t weight, bias; /* places; the bias of a layer without one is NN_NO_BIAS */
+    size_t weight, bias; /* positions; NN_NO_BIAS: the layer has no bias */
 } nn_dense;
 #define NN_NO_BIAS SIZE_MAX
 nn_dense nn_dense_new(nn_layout *layout, uint32_t n_in, uint32_t n_out, bool bias);
@@ -80,7 +80,7 @@ void nn_dense_forward(const nn_run *run, const nn_dense *d, nn_real *y, const nn
 void nn_dense_backward(const nn_run *run, const nn_dense *d, nn_real *dx,
                        const nn_real *dy, const nn_real *x, uint32_t n_rows);
 
-/* Row id[i] of a table. NN_NO_ROW gives zeros. */
+/* y[i] is row id[i] of a table. NN_NO_ROW gives zeros. */
 typedef struct nn_embed {
     uint32_t n_rows, width;
     size_t table;
@@ -93,7 +93,8 @@ void nn_embed_forward(const nn_run *run, const nn_embed *e, nn_real *y,
 void nn_embed_backward(const nn_run *run, const nn_embed *e, const nn_real *dy,
                        const uint32_t *id, uint32_t n);
 
-/* Each row to mean 0 and deviation 1, then times a gain, plus a bias. */
+/* Layer normalization: each row to mean 0 and deviation 1, then times a gain, plus a
+ * bias. */
 typedef struct nn_norm {
     uint32_t width;
     size_t gain, bias;
@@ -105,99 +106,96 @@ void nn_norm_forward(const nn_run *run, const nn_norm *l, nn_real *y, const nn_r
 void nn_norm_backward(const nn_run *run, const nn_norm *l, nn_real *dx, const nn_real *dy,
                       const nn_real *x, uint32_t n_rows);
 
-/* GELU as x sigmoid(1.702 x); y may be x in the forward pass. */
+/* GELU as x sigmoid(1.702 x). y may be x in the forward pass. */
 void nn_gelu_forward(nn_real *y, const nn_real *x, size_t n);
 void nn_gelu_backward(nn_real *dx, const nn_real *dy, const nn_real *x, size_t n);
 
-/*
- * A gated recurrent unit over sequences side by side, longest first. Rows are packed by
- * step: step t has rows first[t] … first[t + 1] - 1, of the sequences longer than t.
- * `state` row i of step t is the state AFTER that row's input.
- */
+/* A gated recurrent unit over several sequences, longest first. Rows are packed by step:
+ * step t has rows first[t] to first[t + 1] - 1, one per sequence longer than t. `state`
+ * row i of step t is the state AFTER the input of that row. */
 typedef struct nn_gru {
     nn_dense input; /* to reset, update and candidate; n_in x 3 width */
-    nn_dense recur; /* the same from the state before */
+    nn_dense recur; /* the same from the previous state */
     uint32_t width;
 } nn_gru;
 nn_gru nn_gru_new(nn_layout *layout, uint32_t n_in, uint32_t width);
 void nn_gru_init(const nn_gru *g, nn_real *param, rng *r);
-/* Memory of a pass, the caller's: rows x 3 width, each. */
+/* Memory of a pass, owned by the caller: rows x 3 width each. */
 typedef struct nn_gru_memory {
-    nn_real *gate;   /* input part, then reset, update, candidate after activation */
+    nn_real *gate;   /* input part, then reset, update and candidate after activation */
     nn_real *recur;  /* recurrent part before activation */
-    nn_real *before; /* rows x width: the state before */
+    nn_real *before; /* rows x width: the previous state */
 } nn_gru_memory;
 typedef struct nn_steps {
-    const uint32_t *first; /* n + 1 of them */
+    const uint32_t *first; /* n + 1 entries */
     uint32_t n;
-    const uint32_t *also; /* by row: the row of an earlier step whose state is averaged
-                             with the state before; NN_NO_ROW or NULL = none */
+    /* by row: the row of an earlier step whose state is averaged with the previous
+     * state; NN_NO_ROW or NULL = none */
+    const uint32_t *also;
 } nn_steps;
 /* `start`: the states before the first step, as many rows as it has. */
 void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_steps steps,
                     nn_real *state, const nn_real *x, const nn_real *start);
-/* dstate is used up: it holds the gradients of the states in the end. dgate: scratch,
- * rows x 7 width. */
+/* dstate is overwritten: it holds the gradients of the states in the end. dgate is
+ * scratch, rows x 7 width. */
 void nn_gru_backward(const nn_run *run, const nn_gru *g, const nn_gru_memory *m,
                      nn_steps steps, nn_real *dx, nn_real *dstart, nn_real *dstate,
                      nn_real *dgate, const nn_real *x);
 
-/* Losses: each returns the sum over rows in nats and replaces the scores by the gradient.
- */
+/* Losses. Each returns the sum over rows in nats and replaces the scores by the
+ * gradient. */
 /* Rows with target NN_NO_ROW do not count. */
 double nn_softmax_loss(nn_real *score, const uint32_t *target, uint32_t n_rows,
                        uint32_t n_classes);
-/* target 0 or 1. */
+/* target is 0 or 1. */
 double nn_bernoulli_loss(nn_real *score, const uint8_t *target, size_t n);
 
-/*
- * A number as a mixture of logistic distributions. A row of scores is n_parts weights (as
- * logits), n_parts centres, n_parts logarithms of scales; scales stay above
- * NN_SCALE_LOW.
- */
+/* A number as a mixture of logistic distributions. A row of scores is n_parts weights
+ * (as logits), n_parts centres, n_parts logarithms of scales. Scales stay above
+ * NN_SCALE_LOW. */
 enum { NN_MIX_PARTS = 3, NN_MIX_WIDTH = 3 * NN_MIX_PARTS };
 #define NN_SCALE_LOW 0.002
 double nn_mixture_loss(nn_real *score, const nn_real *target, uint32_t n_rows);
 
-/* Drawn from scores. `temperature` 1 = as learned, 0 = the likeliest. What is less
- * likely than the likeliest by more than the factor `least` is never drawn. */
+/* Draws from scores. `temperature` 1 = as learned, 0 = the most likely. Choices whose
+ * probability is less than `least` times that of the most likely one are never drawn. */
 uint32_t nn_softmax_draw(const nn_real *score, uint32_t n_classes, double temperature,
                          double least, rng *r);
 bool nn_bernoulli_draw(nn_real score, double temperature, rng *r);
 double nn_mixture_draw(const nn_real score[NN_MIX_WIDTH], double temperature, rng *r);
 
-/*
- * Adam with decoupled decay; the rate rises linearly, then falls as a cosine to a tenth.
- * Gradients longer than `clip` are shortened to it.
- */
+/* Adam with decoupled weight decay. The rate rises linearly, then falls as a cosine to a
+ * tenth. Gradients longer than `clip` are shortened to it. */
 typedef struct nn_adam_opts {
     double rate, decay, clip;
-    uint32_t n_warm, n_steps; /* steps of the rise, and in all */
+    uint32_t n_warm, n_steps; /* steps of the rise, and in total */
 } nn_adam_opts;
 typedef struct nn_adam {
     nn_adam_opts opts;
-    nn_real *mean, *square; /* of the gradients; one allocation, at mean */
+    nn_real *mean, *square; /* moments of the gradients; one allocation, at mean */
     size_t n;
-    uint32_t step, n_skipped; /* n_skipped: in a row, because a gradient was not finite */
+    uint32_t step, n_skipped; /* n_skipped: consecutive steps skipped because a gradient
+                                 was not finite */
 } nn_adam;
 halley_status nn_adam_init(nn_adam *a, size_t n, const nn_adam_opts *opts,
                            halley_error *err);
 void nn_adam_fini(nn_adam *a);
 double nn_adam_rate(const nn_adam_opts *opts, uint32_t step);
-/* One step down `grad`. A gradient that is not finite changes nothing; the tenth of them
- * in a row is EINVAL. */
+/* One step along -`grad`. A gradient that is not finite changes nothing. The tenth in a
+ * row is EINVAL. */
 halley_status nn_adam_step(nn_adam *a, nn_real *param, nn_real *grad, halley_error *err);
 
 bool nn_finite(const nn_real *at, size_t n);
 
 #define NN_IS_FLOAT (sizeof(nn_real) == sizeof(float))
 
-/* exp by plain arithmetic: the same bits on every machine, and in loops by vectors. */
+/* exp by plain arithmetic: the same bits on every machine, and loops can be
+ * vectorized. */
 static inline float nn_exp_float(float x)
 {
-    x = x > -87 ? x : -87; /* also what is no number */
+    x = x > -87 ? x : -87; /* also maps NaN to -87 */
     x = x < 88 ? x : 88;
-    const int32_t k = (int32_t)(x * 1.44269504F + 127.5F) - 127; /* rounded: x > -127 */
+    const int32_t k = (int32_t)(x * 1.44269504F + 127.5F) - 127; /* rounds: sum > 0 */
     const float r = (x - (float)k * 0.693359375F) + (float)k * 2.12194440e-4F;
     float y = 1.3888889e-3F;
     y = y * r + 8.3333333e-3F;

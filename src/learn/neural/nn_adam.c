@@ -1,7 +1,7 @@
 /*
- * Adam (Kingma and Ba, 2015) with decoupled decay (Loshchilov and Hutter, 2019): a step
- * is the running mean of the gradient over the root of its running square, both freed of
- * their start at 0.
+ * Adam (Kingma and Ba, 2015) with decoupled weight decay (Loshchilov and Hutter, 2019).
+ * A step is the running mean of the gradient divided by the root of its running mean
+ * square. Both are corrected for their start at 0.
  */
 #include "base/array.h"
 #include "learn/neural/nn.h"

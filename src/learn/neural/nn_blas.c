@@ -1,15 +1,15 @@
 /*
- * OpenBLAS on demand. Linked in the usual way it would load with every command, start its
- * threads and add 2.6 MB to a program of 4.4; and halley would not run without it. So the
- * library is opened by name when a network is trained; where it is missing, our own loops
- * do the work, more slowly.
+ * Loads OpenBLAS on demand. If linked in the usual way, it would load with every
+ * command, start its threads and add 2.6 MB to a program of 4.4 MB. Also, halley would
+ * not run without it. So it is opened by name when a network is trained. If it is
+ * missing, our own loops do the work, more slowly.
  */
 #include "learn/neural/nn.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* POSIX makes function and object pointers alike; C does not. */
+/* POSIX allows the conversion of object pointers to function pointers; C does not. */
 static void find_symbol(void *to, void *handle, const char *name)
 {
     void *at = dlsym(handle, name);

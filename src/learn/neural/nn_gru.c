@@ -1,13 +1,13 @@
 /*
- * Gated recurrent unit (Cho et al., 2014, with the reset gate after the recurrent
- * product, so that a step is one product):
+ * Gated recurrent unit (Cho et al., 2014). The reset gate comes after the recurrent
+ * matmul, so that a step is one matmul:
  *
  *     r = sigmoid(x Wr + h Ur)    u = sigmoid(x Wu + h Uu)    c = tanh(x Wc + r (h Uc))
  *     h' = u h + (1 - u) c
  *
- * The products of all inputs are one; those of the states go step by step, for all
- * sequences that have the step. A row may look back further: its h is then the mean of
- * the state before and of an earlier one.
+ * The matmul with the inputs covers all steps at once. That with the states goes step by
+ * step, for all sequences that have the step. A row may also use an earlier state: its h
+ * is then the mean of the previous state and that one.
  */
 #include "learn/neural/nn.h"
 
@@ -27,7 +27,7 @@ void nn_gru_init(const nn_gru *g, nn_real *param, rng *r)
 {
     nn_dense_init(&g->input, param, r);
     nn_dense_init(&g->recur, param, r);
-    for (uint32_t i = 0; i < g->width; i++) /* remember at first */
+    for (uint32_t i = 0; i < g->width; i++) /* favours remembering at first */
         param[g->input.bias + g->width + i] = 1;
 }
 
@@ -36,7 +36,7 @@ static nn_real compute_tanh(nn_real x)
     return 2 * nn_sigmoid(2 * x) - 1;
 }
 
-/* One row: gate holds the input part and becomes the activations. */
+/* Computes one row. `gate` holds the input part and becomes the activations. */
 static void step_row(nn_real *gate, const nn_real *recur, nn_real *state,
                      const nn_real *before, size_t w)
 {
@@ -80,8 +80,8 @@ void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_ste
     }
 }
 
-/* Gradients of one row: by the sums before activation (input part, recurrent part), and
- * directly by the state before. */
+/* The gradients of one row: with respect to the sums before activation (input part,
+ * recurrent part), and directly to the previous state. */
 static void unstep_row(nn_real *dinput, nn_real *drecur, nn_real *dbefore,
                        const nn_real *dstate, const nn_real *gate, const nn_real *recur,
                        const nn_real *before, size_t w)
@@ -98,7 +98,7 @@ static void unstep_row(nn_real *dinput, nn_real *drecur, nn_real *dbefore,
     }
 }
 
-/* The gradient of what a row started from, to the state before and to the other. */
+/* Passes the gradient of a row's h to the previous state and to the earlier one. */
 static void hand_back(nn_real *to, nn_real *dstate, const nn_real *dbefore,
                       const nn_steps *steps, size_t row, size_t w)
 {

@@ -1,17 +1,18 @@
 /*
  * Losses and draws. A mixture of logistic distributions has the density
  *
- *     sum over k of weight_k  z / (scale_k (1 + z)^2),  z = exp(-|y - centre_k| /
- * scale_k)
+ *     sum over k of weight_k z_k / (scale_k (1 + z_k)^2),
+ *     z_k = exp(-|y - centre_k| / scale_k)
  *
- * whose logarithm is taken part by part and added up with the largest part taken out.
+ * Its logarithm is computed as a log-sum-exp: per component, relative to the largest
+ * one.
  */
 #include "learn/neural/nn.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Scores become shares; returns the logarithm of the sum of exponentials. */
+/* Softmax of the scores in place. Returns the logarithm of the sum of exponentials. */
 static double apply_softmax(nn_real *score, uint32_t n)
 {
     assert(n > 0);
@@ -57,7 +58,8 @@ double nn_bernoulli_loss(nn_real *score, const uint8_t *target, size_t n)
     return loss;
 }
 
-/* The scale of a part and how its logarithm grows with its score: a smooth floor. */
+/* The scale of a component with a smooth lower bound, and the derivative of its
+ * logarithm by the score. */
 static double bound_scale(double score, double *growth)
 {
     const double free = exp(score < 8 ? score : 8);
@@ -111,7 +113,7 @@ static uint32_t find_likeliest(const nn_real *score, uint32_t n)
     return best;
 }
 
-/* How likely an option is over the likeliest. */
+/* The probability of a choice relative to that of the most likely one. */
 static double find_odds(nn_real score, nn_real best, double temperature, double least)
 {
     const double share = exp(((double)score - (double)best) / temperature);

@@ -1,7 +1,7 @@
 /*
- * New sets, from the model to traces. Whatever a model says, a set that is handed out has
- * passed the check across ranks: one that does not is made again without messages and
- * without collectives across stages, which always fits together.
+ * Makes new sets, from the model to traces. Every set that is returned has passed the
+ * check across ranks. A set that fails it is made again without messages and without
+ * collectives across stages; such a set always passes.
  */
 #include "learn/sample/sample.h"
 
@@ -19,8 +19,8 @@ struct halley_synth {
     synth_model m;
     sample_traits traits;
     sample_wish wish;
-    neural_model *net; /* NULL: the model has none */
-    strbuf names;      /* of the conditions, terminated, one after the other */
+    neural_model *net; /* NULL: the model has no network */
+    strbuf names;      /* names of the conditions, each terminated */
     uint32_t name_at[MODEL_CONDITIONS];
 };
 
@@ -125,7 +125,7 @@ static halley_status fill_set(sample_set *s, const halley_synth *synth,
     }
     TRY(sample_scale_totals(s, wish, err));
     TRY(sample_match(s, err));
-    /* Templates have the order of real sets; what was stretched may have any. */
+    /* Templates keep the order of real sets. A scaled template may not. */
     s->in_order = s->in_order || s->outline.is_scaled;
     return sample_deps(s, err);
 }
@@ -143,7 +143,7 @@ static halley_status make_sampled_rank(void *context, size_t i, uint32_t worker,
     return sample_trace(&r->traces[i], r->s, (uint32_t)i, err);
 }
 
-/* Whether all ranks of a stage are the same: no groups, no peers. */
+/* True if all ranks of a stage are identical: no groups and no peers. */
 static bool ranks_are_equal(const sample_set *s)
 {
     for (size_t k = 0; k < s->stages.n; k++)

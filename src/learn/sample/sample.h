@@ -1,4 +1,7 @@
-/* learn/sample/sample.h - new sets from a model: conditions, programs, values, ranks. */
+/*
+ * learn/sample/sample.h - samples new sets from a model: conditions, programs, numbers,
+ * ranks.
+ */
 #ifndef LEARN_SAMPLE_SAMPLE_H
 #define LEARN_SAMPLE_SAMPLE_H
 
@@ -7,64 +10,67 @@
 #include "learn/model/joint.h"
 #include "learn/program.h"
 
-/* What the user fixes, and what was chosen in the end. */
+/* What the user fixes for a new set. */
 typedef struct sample_wish {
     conditions fixed;
-    uint32_t n_ranks;      /* 0 = as it comes */
-    double compute, bytes; /* over all ranks; 0 = as they come */
+    uint32_t n_ranks;      /* 0 = drawn */
+    double compute, bytes; /* sums over all ranks; 0 = drawn */
     bool extrapolate;
-    const joint_row *plan; /* what is drawn first, where nothing is fixed; or NULL */
+    const joint_row *plan; /* values to start from where nothing is fixed; or NULL */
 } sample_wish;
 
-/* Fix one more: "layers=12". */
+/* Fixes one more condition, for example "layers=12". */
 halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const char *text,
                               halley_error *err);
-/* Whether all comes as it may. */
+/* True if neither conditions nor ranks are fixed. */
 bool sample_is_free(const sample_wish *wish);
-/* Values for n sets of a folder for which nothing is fixed: see sample_plan.c. */
+/* Draws the values of n sets of a folder for which nothing is fixed: see
+ * sample_plan.c. */
 halley_status sample_plan(joint_row *out, size_t n, const synth_model *m, uint64_t seed,
                           uint32_t n_threads, halley_error *err);
-/* What is expected of a rank of a set with these values: the sum of its durations, in
+/* The expected size of one rank of a set with these values: the sum of its durations in
  * microseconds, and its operations. */
 void sample_row_size(double *time, double *operations, const synth_model *m,
                      const joint_row *row);
 
 const synth_model *sample_model_of(const halley_synth *synth);
-/* What was fixed of a model's sets; what a file of conditions fixes, and no more. */
+/* sample_wish_of returns what the user fixed. sample_wish_load fixes only what a
+ * conditions file contains. */
 const sample_wish *sample_wish_of(const halley_synth *synth);
 halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
                                const char *path, halley_error *err);
 
-/* What is found out about a model once. */
+/* Facts about a model that are computed once. */
 typedef struct sample_traits {
-    bool decides[MODEL_CONDITIONS]; /* its value distinguishes templates */
+    bool decides[MODEL_CONDITIONS]; /* the condition's value distinguishes templates */
 } sample_traits;
 void sample_traits_make(sample_traits *t, const synth_model *m);
 
-/* Whether the parts that a job was cut into can fill the ranks asked for. */
+/* Checks that the fixed parallel degrees divide the fixed number of ranks. */
 halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
                                halley_error *err);
-/* Refuse what was never seen: EINVAL and what was. */
+/* Refuses values that were never seen (EINVAL); the error lists those that were. */
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                                 halley_error *err);
 
-/* A set in outline. `template` MODEL_NONE: only a network can make it. */
+/* The outline of a set. `template` MODEL_NONE: only a network can make the set. */
 typedef struct sample_outline {
     conditions conditions;
     uint32_t template, n_ranks, n_stages;
     bool is_drawn;  /* the template was drawn with the conditions */
-    bool is_scaled; /* no template fits: this is the nearest, see sample_scale.c */
+    bool is_scaled; /* no template fits: this is the nearest one, see sample_scale.c */
 } sample_outline;
 void sample_outline_make(sample_outline *out, const synth_model *m,
                          const sample_traits *traits, const sample_wish *wish,
                          rng *random);
 
-/* A number of whole sets under these conditions (FIELD_RANKS and so on), and the spread
- * of its logarithm. */
+/* The predicted number of a whole set under these conditions (FIELD_RANKS and so on),
+ * and the spread of its logarithm. */
 double sample_set_value(const synth_model *m, const conditions *c, uint32_t field,
                         double *spread);
-/* Which skeleton a stage has; iterations of its loops; nodes of a rank (loops expanded).
- */
+/* sample_part: the skeleton of a stage. sample_counts: the iterations of its loops;
+ * returns how badly the skeleton fits (0 = well). sample_length: the nodes of a rank,
+ * with loops expanded. */
 uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
                      uint32_t n_stages);
 double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
@@ -76,10 +82,10 @@ enum { SAMPLE_MAX_LOOPS = 4096 };
 /* A node of a stage. */
 typedef struct sample_node {
     uint32_t token, op;
-    uint32_t first_value;               /* in values: one a field */
-    uint32_t first_dep, n_data, n_deps; /* in deps: data, then control */
-    /* collectives: kind of group, MODEL_NONE = all; messages: distance in ranks, upwards
-     */
+    uint32_t first_value;               /* in values: one per field */
+    uint32_t first_dep, n_data, n_deps; /* in deps: data, then control dependencies */
+    /* Collectives: index of the kind of group, MODEL_NONE = all ranks. Messages:
+     * distance of the peer in ranks, upwards. */
     uint32_t where;
     uint32_t tag;
 } sample_node;
@@ -92,61 +98,65 @@ typedef struct sample_stage {
     uint64_t n_left_out; /* messages and collectives without partners */
 } sample_stage;
 
-/* Groups of `size` ranks at distance `stride`. */
+/* A kind of group: `size` ranks at distance `stride`. */
 typedef struct sample_kind {
     uint32_t size, stride;
-    uint32_t first_id; /* of its groups, which count from 1 */
+    uint32_t first_id; /* id of its first group; ids count from 1 */
 } sample_kind;
 
 typedef struct sample_set {
     const synth_model *m;
     sample_outline outline;
-    uint32_t block; /* ranks of a stage */
+    uint32_t block; /* ranks per stage */
     ARRAY(sample_stage) stages;
     ARRAY(sample_kind) kinds;
-    ARRAY(model_token) tokens; /* its own, numbered on from those of the model */
-    ARRAY(model_ref) refs;     /* of those */
+    ARRAY(model_token) tokens; /* tokens of this set only, numbered after the model's */
+    ARRAY(model_ref) refs;     /* references of these tokens */
     rng random;
-    bool extrapolate, safe; /* safe: no messages, collectives within stages only */
-    bool in_order;          /* collectives of a group wait for each other: ranks that are
-                               not equally fast begin them in any order else */
-    uint32_t max_nodes;     /* of a rank; 0 = 50 million */
+    bool extrapolate, safe; /* safe: no messages, and collectives within stages only */
+    /* collectives of a group depend on each other. Otherwise ranks of different speed
+     * may start them in different orders. */
+    bool in_order;
+    uint32_t max_nodes; /* of one rank; 0 = 50 million */
 } sample_set;
 void sample_set_fini(sample_set *s);
-/* What a node depends on: n references. */
+/* The dependencies of a node: n references. */
 const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n);
 
-/* Room for the programs of the stages. */
+/* Makes room for the programs of the stages. */
 halley_status sample_stages(sample_set *s, halley_error *err);
-/* Where a collective's group or a message's peer is. False: no memory. */
+/* Sets the group of a collective, or the peer of a message. False: no memory. */
 bool sample_place_group(sample_set *s, sample_node *node, double size, double stride);
 void sample_place_peer(const sample_set *s, sample_node *node, double distance);
-/* The programs of the stages, as tokens. */
+/* Writes the programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
-/* Their numbers. */
+/* Draws the numbers of the nodes. */
 halley_status sample_values(sample_set *s, halley_error *err);
-/* Numbers of a set whose template is the nearest, and its bytes in any case, so that
- * their sums are those of sets with these conditions. */
+/* Scales numbers so that their sums follow the laws of whole sets under these
+ * conditions. This applies to the bytes of every set, and to operations and time if the
+ * template is only the nearest one. */
 void sample_fit_totals(sample_set *s);
-/* The sums over all ranks that the user asked for; ELIMIT: a number gets too large. */
+/* Scales to the sums over all ranks that the user asked for. ELIMIT: a number becomes
+ * too large. */
 halley_status sample_scale_totals(sample_set *s, const sample_wish *wish,
                                   halley_error *err);
-/* Leave out what has no partner, number groups and tags. */
+/* Drops communication without a partner, and numbers groups and tags. */
 halley_status sample_match(sample_set *s, halley_error *err);
-/* Whether a node is a collective of all ranks. */
+/* True if a node is a collective of all ranks. */
 bool sample_of_all(const sample_set *s, const sample_node *node);
-/* Dependencies. */
+/* Resolves the dependencies. */
 halley_status sample_deps(sample_set *s, halley_error *err);
-/* One rank as a trace. */
+/* Makes the trace of one rank. */
 halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t rank,
                            halley_error *err);
 
-/* A set that passed the check, and what it was made from; both are the caller's. */
+/* Makes a set that passes the check across ranks. *s is what it was made from. The
+ * caller owns both. */
 halley_status sample_make(halley_trace_set **out, sample_set *s,
                           const halley_synth *synth, const sample_wish *wish,
                           const halley_synth_opts *opts, halley_error *err);
 void sample_sum_up(halley_synth_summary *out, const sample_set *s);
-/* The groups of ranks that its collectives use, into an empty list. */
+/* Lists the groups of ranks that the set's collectives use. `to` must be empty. */
 halley_status sample_groups(trace_groups *to, const sample_set *s, halley_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * New sets as traces. Dependencies are resolved once for a stage: every reference finds
- * its node among those before it, or is left out, so that there are no cycles and nothing
- * leads nowhere. Ranks of a stage differ in the numbers of their groups and peers alone.
+ * Writes new sets as traces. Dependencies are resolved once per stage. Every reference
+ * resolves to an earlier node or is dropped, so there are no cycles and no dangling
+ * dependencies. Ranks of a stage differ only in the numbers of their groups and peers.
  */
 #include "learn/sample/sample.h"
 
@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A side node, and for which of an operator's next nodes: which waits for
- * it instead of for `after`; MODEL_NONE: in addition to all else. */
+/* A side node, and its waiter: the (n + 1)-th next node of operator `op`. The waiter
+ * waits for the side node instead of for `after`. `after` MODEL_NONE: in addition to its
+ * other dependencies. */
 typedef struct waited_for {
     uint32_t node, op, n, after;
 } waited_for;
@@ -19,14 +20,15 @@ typedef struct waited_for {
 typedef struct linker {
     sample_stage *stage;
     synth_history past;         /* of the program, without side nodes */
-    synth_u32s core;            /* its nodes, by place in it */
-    synth_u32s place;           /* and back; MODEL_NONE: a side node */
-    ARRAY(waited_for) sides;    /* that nothing waits for yet */
-    synth_u32s taken;           /* what the node at hand depends on */
+    synth_u32s core;            /* nodes of the program, by place */
+    synth_u32s place;           /* the inverse; MODEL_NONE: a side node */
+    ARRAY(waited_for) sides;    /* side nodes without a waiter so far */
+    synth_u32s taken;           /* dependencies of the current node */
     const sample_set *in_order; /* NULL: collectives need not wait for each other */
     uint32_t n_groups;
-    synth_u32s last, seen; /* of a group: its last collective, + 1; seen: n_groups a node,
-                              the last that it follows */
+    /* last: by group, its last collective + 1. seen: n_groups per node, the last
+     * collective of each group that the node follows. */
+    synth_u32s last, seen;
 } linker;
 
 static bool take_dep(linker *l, uint32_t first, uint32_t to)
@@ -39,7 +41,7 @@ static bool take_dep(linker *l, uint32_t first, uint32_t to)
     return array_push(&s->deps, to);
 }
 
-/* What a reference leads to; MODEL_NONE: nothing. */
+/* The node that a reference leads to. MODEL_NONE: none. */
 static uint32_t resolve_ref(const synth_history *h, const model_ref *r, uint32_t at)
 {
     assert(r->kind < REF_N_KINDS);
@@ -78,7 +80,8 @@ static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
     return true;
 }
 
-/* Collectives by kind of group, those of all ranks first; MODEL_NONE: none. */
+/* The index of a collective's kind of group; those of all ranks are 0. MODEL_NONE: not a
+ * collective. */
 static uint32_t find_group(const sample_set *s, const sample_node *node)
 {
     assert(node->op < s->m->ops.n);
@@ -104,8 +107,8 @@ static void follow_order(linker *l, uint32_t at, uint32_t dep)
         seen[group] = dep + 1;
 }
 
-/* Ranks of a group that are not equally fast begin collectives that do not wait for each
- * other in any order: so they wait. */
+/* Ranks of different speed may start independent collectives of a group in different
+ * orders. So each collective is made to wait for the one before it. */
 static bool keep_order(linker *l, uint32_t at, uint32_t first)
 {
     assert(at < l->stage->nodes.n);
@@ -123,8 +126,8 @@ static bool keep_order(linker *l, uint32_t at, uint32_t first)
     return array_push(&s->deps, last - 1);
 }
 
-/* Ranks of one stage whose collectives are all of one kind of group do the same at the
- * same time. */
+/* True if collectives can get out of order. Ranks of a single stage whose collectives
+ * all have the same kind of group run in lockstep. */
 static bool may_differ(const sample_set *s)
 {
     uint32_t kind = MODEL_NONE;
@@ -151,8 +154,8 @@ static bool start_order(linker *l, const sample_set *s)
            synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
 }
 
-/* A side node waits for the last one of it; who waits for this one is still
- * to come. Pauses between the same two nodes follow each other. */
+/* A side node waits for the last node of the program. Its waiter comes later. Several
+ * pauses between the same two nodes form a chain. */
 static bool link_side(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
 {
     assert(n > 0 && refs[n - 1].kind == REF_NEXT);
@@ -173,8 +176,8 @@ static bool link_side(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
     return array_push(&l->stage->deps, last) && array_push(&l->sides, new);
 }
 
-/* The side nodes that this node waits for: pauses, each instead of for
- * what is before it, or all else. */
+/* Adds the side nodes that this node waits for. With `pauses`, only pauses, each in
+ * place of its predecessor. Otherwise all others. */
 static bool take_sides(linker *l, const sample_node *node, bool pauses)
 {
     synth_u32s *const deps = &l->stage->deps;
@@ -195,7 +198,7 @@ static bool take_sides(linker *l, const sample_node *node, bool pauses)
     return true;
 }
 
-/* The node at `at` is the next one of the program. */
+/* Makes the node at `at` the next one of the program. */
 static bool go_on(linker *l, const sample_node *node, uint32_t at)
 {
     const sample_stage *const s = l->stage;
@@ -294,7 +297,7 @@ static void emit_numbers(halley_builder *b, const synth_model *m, const model_op
         (void)halley_builder_time(b, 0, (uint64_t)llround(fmin(us, 9e18)));
 }
 
-/* Number of the group of a kind that a rank is in. */
+/* The id of the group of this kind that a rank is in. */
 static uint32_t group_id(const sample_kind *k, uint32_t rank)
 {
     return k->first_id + rank / (k->stride * k->size) * k->stride + rank % k->stride;

@@ -1,9 +1,9 @@
 /*
- * What makes ranks fit together. All ranks of a stage run one program, so a collective
- * whose groups are within stages always meets its partners. Messages between two stages
- * are paired in order, first with first; what is left over on either side is left out.
- * Collectives of all ranks are kept as far as every stage has the same ones in the same
- * order. Groups that would cross stages in any other way become the ranks of the stage.
+ * Makes the ranks consistent. All ranks of a stage run one program, so a collective
+ * whose groups are within stages always has its partners. Messages between two stages
+ * are paired in order, first with first. Unpaired ones are dropped. Collectives of all
+ * ranks are kept as long as every stage has the same ones in the same order. Groups that
+ * would cross stages in any other way are replaced by the ranks of the stage.
  */
 #include "learn/sample/sample.h"
 
@@ -17,7 +17,8 @@ static bool is_sampled_message(const model_op *op)
     return op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV;
 }
 
-/* Sizes of groups that fit a stage: at a power of the stride, dividing the block. */
+/* Replaces a kind of group that does not fit: size x stride must divide the ranks of a
+ * stage. */
 static void fit_kind(sample_kind *k, uint32_t block, uint32_t n_ranks)
 {
     assert(block > 0 && n_ranks >= block);
@@ -39,8 +40,8 @@ static double *find_message_size(const synth_model *m, sample_stage *stage,
     return f == MODEL_NONE ? NULL : &stage->values.at[node->first_value + f];
 }
 
-/* The stage a message goes to or comes from; its distance made a multiple of the block.
- */
+/* The stage of a message's peer. Rounds the distance to a multiple of the ranks per
+ * stage. */
 static uint32_t peer_stage(const sample_set *s, sample_node *node, uint32_t stage)
 {
     assert(stage < s->stages.n);
@@ -56,9 +57,9 @@ static uint32_t peer_stage(const sample_set *s, sample_node *node, uint32_t stag
 
 typedef struct end {
     uint32_t stage, node, peer;
-    uint32_t distance; /* of the sender, upwards */
+    uint32_t distance; /* from the sender, upwards */
     bool send;
-    uint64_t key; /* of the channel */
+    uint64_t key; /* hash of the channel */
 } end;
 typedef ARRAY(end) ends;
 
@@ -93,7 +94,7 @@ static bool list_messages(ends *out, sample_set *s)
     return true;
 }
 
-/* Pairs what stands between i and j: sends, then receives. */
+/* Pairs n ends of one channel: sends first, then receives. */
 static void pair_channel(sample_set *s, const end *at, size_t n)
 {
     assert(n > 0);
@@ -157,7 +158,7 @@ static sample_node *next_of_all(const sample_set *s, sample_stage *stage, size_t
     return NULL;
 }
 
-/* Collectives of all ranks: as far as all stages agree. */
+/* Keeps collectives of all ranks as long as all stages agree. */
 static halley_status match_of_all(sample_set *s, halley_error *err)
 {
     const uint32_t n = (uint32_t)s->stages.n;
@@ -169,7 +170,7 @@ static halley_status match_of_all(sample_set *s, halley_error *err)
         bool any = false;
         sample_node *first = NULL;
         double size = 0;
-        /* Look first, then take: the cursors stay where all still agree. */
+        /* Compares with a copy of the cursors, which move only afterwards. */
         for (uint32_t k = 0; k < n; k++) {
             size_t ahead = at[k];
             sample_node *node = next_of_all(s, &s->stages.at[k], &ahead);
@@ -199,7 +200,7 @@ static halley_status match_of_all(sample_set *s, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Take what is left out off the list. */
+/* Removes dropped nodes from the list. */
 static void drop_left_out(const sample_set *s, sample_stage *stage)
 {
     size_t n = 0;
@@ -233,7 +234,7 @@ halley_status sample_match(sample_set *s, halley_error *err)
         else
             fit_kind(k, s->block, s->outline.n_ranks);
     }
-    /* Kinds that became the same share their groups. */
+    /* Kinds that became equal share their groups. */
     for (size_t i = 0; i < s->kinds.n; i++) {
         sample_kind *k = &s->kinds.at[i];
         k->first_id = 0;

@@ -1,13 +1,15 @@
 /*
- * What a new set is to be: its conditions, its template, its ranks and stages.
+ * Chooses the outline of a new set: its conditions, its template, its ranks and stages.
  *
- * Conditions hang together (wide models have many heads): each is drawn given those
- * before it (joint.c). What the user fixes is fixed, and of several draws one is taken
- * with the probability that the fixed values have given it. The template is the one
- * whose sets look most like these conditions: strictly in the conditions that distinguish
- * templates, loosely in others; it must make sense, too: stages as it has them,
- * loops that run, and about as many nodes as sets of this family with these conditions
- * have.
+ * Conditions are correlated (wide models have many heads), so each is drawn given those
+ * before it (joint.c). Conditions that the user fixes stay fixed. Of several draws, one
+ * is chosen with the probability of the fixed values given the draw.
+ *
+ * The template is the one whose sets are most similar to these conditions. Conditions
+ * that distinguish templates count strictly, others loosely. The template must also be
+ * plausible: it must suit the number of stages, and its loops must run at least once.
+ * Its number of nodes must be close to that of sets of this family under these
+ * conditions.
  */
 #include "base/number/number.h"
 #include "learn/sample/sample.h"
@@ -19,8 +21,8 @@
 
 enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
 #define PURE 0.98
-#define EXACT_SPREAD 1e-3 /* of a law that determines its number */
-#define SENSIBLE 3        /* strain of an outline without contradictions */
+#define EXACT_SPREAD 1e-3 /* spread of a law that determines its number */
+#define SENSIBLE 3        /* largest strain of a plausible outline */
 
 static bool decides_template(const synth_model *m, uint32_t c)
 {
@@ -101,7 +103,8 @@ static uint32_t choose_nearer(uint32_t a, uint32_t b, double wanted)
     return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
 }
 
-/* The number of ranks nearest to `wanted` that enough sets have; 0: no number is. */
+/* The number of ranks nearest to `wanted` among those that enough sets have. 0: there is
+ * none. */
 static uint32_t find_seen_ranks(const synth_model *m, double wanted)
 {
     assert(wanted > 0);
@@ -117,7 +120,7 @@ static uint32_t find_seen_ranks(const synth_model *m, double wanted)
     return best;
 }
 
-/* Whether it can be known how many ranks a set is to have. */
+/* Checks that the number of ranks of a set can be determined. */
 static halley_status check_ranks(const synth_model *m, const sample_wish *wish,
                                  halley_error *err)
 {
@@ -132,7 +135,8 @@ static halley_status check_ranks(const synth_model *m, const sample_wish *wish,
                      m->head.at[0].min_support);
 }
 
-/* A program of another family is no program of this one: it is made only if asked for. */
+/* Refuses a family without programs, unless the user allows extrapolation: a program of
+ * another family would be wrong. */
 static halley_status check_family(const synth_model *m, const sample_wish *wish,
                                   halley_error *err)
 {
@@ -176,7 +180,8 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
     return sample_wish_fits(m, wish, err);
 }
 
-/* One draw: values by condition, and how likely the fixed ones are given the others. */
+/* One draw: values by condition, and the likelihood of the fixed ones given the
+ * others. */
 typedef struct draw {
     joint_row row;
     bool fixed[JOINT_COLUMNS];
@@ -195,9 +200,10 @@ static void draw_one(draw *d, const synth_model *m, rng *random)
     }
 }
 
-enum { ENOUGH = 30 }; /* sets for a family's own law */
+enum { ENOUGH = 30 }; /* sets that a family's own law needs */
 
-/* The law of sets for a number: the family's if it is known well enough; or NULL. */
+/* The law of whole sets for a number: that of the family if it is reliable enough, else
+ * that of all. NULL: none. */
 static const model_law *set_law(const synth_model *m, const conditions *c, uint32_t field)
 {
     const uint32_t own =
@@ -211,7 +217,7 @@ static const model_law *set_law(const synth_model *m, const conditions *c, uint3
                               : NULL;
 }
 
-/* Numbers that those before them determine follow from them. */
+/* Replaces numbers that earlier conditions determine by the prediction of their law. */
 static void follow_laws(conditions *c, const synth_model *m, const draw *d, rng *random)
 {
     for (uint32_t i = 0; i < m->conditions.n; i++) {
@@ -258,7 +264,8 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
     follow_laws(out, m, d, random);
 }
 
-/* How likely sets of a template have this value, or (kinds) one of its kind. */
+/* The share of a template's sets that have this value or, with `kinds`, a value of its
+ * class. */
 static double find_value_share(const model_condition *of, const uint32_t *counts,
                                uint32_t value, bool kinds, double prior)
 {
@@ -275,7 +282,7 @@ static double find_value_share(const model_condition *of, const uint32_t *counts
     return (same + 0.5 * prior) / (all + prior);
 }
 
-/* How much the sets of a template look like the draw. */
+/* The similarity of a template's sets to the draw, as a log score. */
 static double measure_likeness(const synth_model *m, const sample_traits *traits,
                                const model_template *t, const draw *d)
 {
@@ -354,7 +361,7 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
     return law ? exp(fmin(law_log(law->coefficient, &p), 60)) : 1;
 }
 
-/* The number of `of` that is nearest and divides it. */
+/* The divisor of `of` nearest to `wanted`. */
 static uint32_t nearest_divisor(uint32_t of, double wanted)
 {
     assert(of > 0 && wanted > 0);
@@ -370,7 +377,8 @@ static double clamp_count(double value, double most)
     return value >= 1 ? fmin(value, most) : 1;
 }
 
-/* Copies of the model fill the ranks asked for, unless the user says how many. */
+/* Adjusts the data-parallel degree to the requested number of ranks, unless the user
+ * fixed it. */
 static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
 {
     assert(ranks > 0);
@@ -384,22 +392,23 @@ static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
     assert(o->n_ranks > 0 && o->n_stages > 0);
 }
 
-/* How many ranks the conditions say there are; *exact: they determine it. */
+/* The number of ranks that the conditions predict. *exact: they determine it. */
 static double expect_ranks(const synth_model *m, conditions *c, bool *exact)
 {
     double spread;
     const double by_law =
         clamp_count(sample_set_value(m, c, FIELD_RANKS, &spread), MOST_RANKS);
     const condition *const drawn = conditions_find(c, "ranks");
-    /* of sets that say nothing about themselves, ranks are drawn before all else */
+    /* In models of sets without conditions, the ranks are drawn before all other
+     * conditions. */
     const bool is_first = m->head.at[0].n_bare > 0 && drawn != NULL;
     *exact = !is_first && spread < EXACT_SPREAD && fabs(by_law - round(by_law)) < 0.01;
     return *exact || !drawn ? by_law : clamp_count(drawn->number, MOST_RANKS);
 }
 
-/* The ranks of a set: those asked for, else those that the conditions determine, else
- * those drawn; a set for which nothing is fixed has as many as were seen. Returns how far
- * that is from what the conditions say. */
+/* Chooses the ranks of a set: those requested, else those that the conditions determine,
+ * else those drawn. If nothing is fixed, the number is one that was seen. Returns the
+ * distance from the prediction. */
 static double choose_ranks(sample_outline *o, const synth_model *m,
                            const sample_wish *wish)
 {
@@ -420,7 +429,8 @@ static double choose_ranks(sample_outline *o, const synth_model *m,
     return exact && seen > 0 ? 10 * fabs(log(ranks / seen)) : 0;
 }
 
-/* Ranks and stages under a template, and how far it is from making sense. */
+/* Chooses ranks and stages under a template. Returns the strain: how implausible the
+ * outline is. */
 static double measure_strain(sample_outline *o, const synth_model *m,
                              const sample_wish *wish)
 {
@@ -453,7 +463,7 @@ static double measure_strain(sample_outline *o, const synth_model *m,
     return bad + fmin(0.5 * off * off, 20);
 }
 
-/* The best templates of a draw by likeness. */
+/* Finds the N_CLOSE templates that are most similar to a draw. */
 static uint32_t find_closest(uint32_t *out, double *scores, const synth_model *m,
                              const sample_traits *traits, const draw *d)
 {
@@ -494,7 +504,8 @@ static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
         d->fixed[id] = true;
         d->row.value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
     }
-    /* Who says most of what can be said does not have what not all sets have. */
+    /* A user who fixes most of the conditions means that other optional conditions are
+     * absent. */
     for (uint32_t i = 0;
          (size_t)2 * wish->fixed.n > m->conditions.n && i < m->conditions.n; i++)
         if (!d->fixed[i] && m->conditions.at[i].n_sets < m->head.at[0].n_sets) {
@@ -518,7 +529,7 @@ void sample_row_size(double *time, double *operations, const synth_model *m,
     *operations = sample_set_value(m, &c, FIELD_OPERATIONS, &unused);
 }
 
-/* For a network, which needs no template. */
+/* An outline for a network, which needs no template. */
 static void make_plain_outline(sample_outline *out, const synth_model *m,
                                const sample_wish *wish, const conditions *c)
 {
@@ -526,15 +537,14 @@ static void make_plain_outline(sample_outline *out, const synth_model *m,
     (void)choose_ranks(out, m, wish);
 }
 
-/* The best outline so far, its score, and how far it is from making sense. */
+/* The best outline so far, its score and its strain. */
 typedef struct choice {
     sample_outline outline;
     double score, bad;
 } choice;
 
-/* The best outline under a draw, if it is better. Where the draw says that no template
- * represents the set, or the best one contradicts its conditions, the nearest is taken
- * and scaled. */
+/* Tries the best outline under a draw. If the draw has no kept template, or the best
+ * template contradicts the conditions, the nearest one is taken and scaled. */
 static void try_draw(choice *best, const synth_model *m, const sample_traits *traits,
                      const draw *d, const conditions *drawn, const sample_wish *wish,
                      rng *random)
@@ -544,7 +554,8 @@ static void try_draw(choice *best, const synth_model *m, const sample_traits *tr
     double scores[N_CLOSE] = {0};
     const bool is_drawn = own < m->templates.n, none = own == m->templates.n;
     const uint32_t n = is_drawn ? 1 : find_closest(near, scores, m, traits, d);
-    /* Gumbel noise: the largest sum is a draw proportionally to the weights. */
+    /* Gumbel noise: the largest sum is a draw with probability proportional to the
+     * weights. */
     const double noise = wish->fixed.n == 0 ? 1 : 0.3;
     const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
     for (uint32_t i = 0; i < n; i++) {
@@ -566,8 +577,8 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
     choice best = {.score = -INFINITY, .bad = INFINITY};
     const bool free = sample_is_free(wish);
     conditions drawn = {0};
-    /* With fixed conditions the best of many draws is taken; without, the first that
-     * makes sense, so that all that make sense come in their share. */
+    /* With fixed conditions, the best of many draws is taken. Without, the first
+     * plausible one is taken, so that all plausible outlines keep their probability. */
     for (uint32_t k = 0; k < N_DRAWS && !(free && best.bad < SENSIBLE); k++) {
         draw d;
         start_draw(&d, m, wish);

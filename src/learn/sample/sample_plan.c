@@ -1,22 +1,21 @@
 /*
- * The values of all sets of a folder together. Drawn one by one, a few hundred sets
- * differ from what the model is like by chance: few are large, and those decide every
- * sum. So a folder is a balanced sample, in two steps:
+ * Plans the values of all sets of a folder together. If a few hundred sets are drawn
+ * independently, they differ from the model by chance: only few sets are large, and
+ * these dominate every sum. So a folder is a balanced sample, made in two steps:
  *
- * 1. More rows of values than there are sets are drawn, one condition after the other
- *    for all of them at once. Rows that are at the same leaf of its tree share one
- *    systematic sample, u = (i + U) / n in random order, so that each value comes as
- *    often as its probability says, up to one row.
- * 2. Rows are put in order, by family and by the size that the model expects (time,
- *    operations), and of each pair of neighbours one is kept: the one with which what was
- *    kept and what was not are more alike, by how many rows have each value, and how much
- *    time and how many operations these have together (a greedy form of the
- * self-balancing walk of Alweiss, Liu and Sawhney 2021). That is done again until one is
- * left for each set.
+ *   1. More rows of values than sets are drawn, one condition at a time for all rows.
+ *      Rows at the same leaf of the tree share one systematic sample, u = (i + U) / n in
+ *      random order. So each value occurs as often as its probability says, up to one
+ *      row.
+ *   2. Rows are sorted by family and expected size (time, operations). One row of each
+ *      pair of neighbours is kept. It is the row that makes kept and dropped rows more
+ *      alike. The comparison uses the number, total time and total operations of the rows
+ *      with each value. This is a greedy form of the self-balancing walk of Alweiss, Liu
+ *      and Sawhney (2021). It repeats until one row per set is left.
  *
- * Each set by itself is still a draw from the model: every u is uniform, and which of the
- * first pair is kept is decided by a coin, on which all else depends, so that each row is
- * kept as often as its neighbour. Sets are in random order, so that the first ones are
+ * Each single set is still a draw from the model. Every u is uniform. A coin decides
+ * which row of the first pair is kept, and all later decisions follow from it, so each
+ * row is kept as often as its neighbour. Sets are in random order, so the first ones are
  * like the last ones.
  */
 #include "base/pool.h"
@@ -28,17 +27,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows for a set, a power of two: fewer where many sets are wanted, which need it less.
- */
+/* Rows drawn per set, a power of two. Many sets need fewer. */
 enum { MOST_EACH = 16, LEAST_EACH = 2, ENOUGH = 1 << 13, AT_ONCE = 64 };
 
-/* What is balanced of each value: rows, time, operations. */
+/* What is balanced for each value: rows, time, operations. */
 enum { COUNT, TIME, OPERATIONS, N_SIZES };
 
 typedef struct chain {
-    uint32_t group; /* leaf, then family */
-    uint32_t at;    /* which row */
-    double order;   /* within the group: by chance, then by size */
+    uint32_t group; /* leaf, later family */
+    uint32_t at;    /* index of the row */
+    double order;   /* order within the group: random, later by size */
     double size[N_SIZES];
 } chain;
 
@@ -47,7 +45,7 @@ typedef struct planner {
     joint_row *rows;
     chain *chains;
     size_t n;
-    double (*balance)[N_SIZES]; /* by column and value: kept less not kept */
+    double (*balance)[N_SIZES]; /* by column and value: kept minus dropped */
     rng random;
 } planner;
 
@@ -61,7 +59,7 @@ static int by_group(const void *x, const void *y)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* How many chains from this one on are of one group. */
+/* The number of chains from this one on that belong to its group. */
 static size_t group_size(const planner *p, size_t first)
 {
     assert(first < p->n);
@@ -71,7 +69,7 @@ static size_t group_size(const planner *p, size_t first)
     return n;
 }
 
-/* One value of the n rows of a leaf. */
+/* Draws one value for each of the n rows of a leaf. */
 static void draw_leaf(planner *p, const model_root *tree, size_t first, size_t n)
 {
     assert(n > 0);
@@ -127,8 +125,8 @@ static halley_status expect_some(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-/* Up in one group and down in the next, so that neighbours are alike across the border
- * of two, too. */
+/* Sorts groups in ascending and descending order by turns, so that neighbours across the
+ * border of two groups are also alike. */
 static void sort_to_and_fro(planner *p)
 {
     bool up = true;
@@ -143,7 +141,7 @@ static void sort_to_and_fro(planner *p)
     }
 }
 
-/* Sizes over their means; and all by family and size. */
+/* Divides sizes by their means, and sorts by family and size. */
 static void put_in_order(planner *p)
 {
     double mean[N_SIZES] = {0};
@@ -159,13 +157,13 @@ static void put_in_order(planner *p)
     sort_to_and_fro(p);
 }
 
-/* A balance for each value of each condition, then one for each template. */
+/* One balance per value of each condition, then one per template. */
 static size_t count_balances(const synth_model *m)
 {
     return (size_t)JOINT_TEMPLATE * MODEL_VALUES + m->templates.n + 1;
 }
 
-/* Where a row's value of a column has its balance; NULL: it has none. */
+/* The balance of a row's value of a column. NULL: the value is not known. */
 static double *balance_of(const planner *p, const chain *c, uint32_t column)
 {
     const uint32_t value = p->rows[c->at].value[column];
@@ -174,7 +172,7 @@ static double *balance_of(const planner *p, const chain *c, uint32_t column)
     return p->balance[(size_t)column * MODEL_VALUES + value];
 }
 
-/* How much too much of what a row has was kept so far. */
+/* How much of what the row has was kept in excess so far. */
 static double measure_excess(const planner *p, const chain *c)
 {
     double sum = 0;
@@ -195,7 +193,7 @@ static void count_chain(const planner *p, const chain *c, double sign)
     }
 }
 
-/* One of each pair of neighbours. */
+/* Keeps one of each pair of neighbours. */
 static void halve_chains(planner *p)
 {
     memset(p->balance, 0, count_balances(p->m) * sizeof *p->balance);

@@ -1,8 +1,8 @@
 /*
- * Programs of new sets: skeletons with their loops run as often as the laws say. Where
- * the template is only the nearest to the set's conditions, its outermost loops run more
- * or less often, so that a rank has as many nodes as the law of the conditions says; a
- * program without loops is repeated as a whole.
+ * Programs of new sets: skeletons whose loops run as often as the laws predict. If the
+ * template is only the nearest one, its outermost loops run more or less often. This
+ * gives a rank the number of nodes that the law of the conditions predicts. A program
+ * without loops is repeated as a whole.
  */
 #include "base/number/number.h"
 #include "learn/sample/sample.h"
@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum { MAX_NODES = 50000000, MAX_DEPTH = 256 };
-#define MAX_IN_SET 5e8 /* nodes of all ranks, which are in memory together */
-/* The law of how many nodes a rank has says nothing where it is this unsure. */
+#define MAX_IN_SET 5e8 /* nodes of all ranks, which are in memory at the same time */
+/* The law of the number of nodes is ignored if its spread is larger. */
 #define MAX_SPREAD 0.5
 
 void sample_set_fini(sample_set *s)
@@ -60,8 +60,8 @@ static bool push_token(sample_set *s, sample_stage *stage, uint32_t token)
 }
 
 typedef struct loop_at {
-    uint32_t first, left; /* symbol after the bracket; iterations to go */
-    uint32_t loop;        /* number of the first loop within */
+    uint32_t first, left; /* symbol after the bracket; iterations left */
+    uint32_t loop;        /* index of the first loop inside */
 } loop_at;
 
 static halley_status expand_skeleton(sample_set *s, sample_stage *stage,
@@ -94,7 +94,7 @@ static halley_status expand_skeleton(sample_set *s, sample_stage *stage,
     return HALLEY_OK;
 }
 
-/* Nodes of a skeleton outside of all loops. */
+/* The number of nodes outside of all loops. */
 static double count_unlooped(const synth_model *m, const model_skeleton *k)
 {
     double n = 0;
@@ -108,7 +108,7 @@ static double count_unlooped(const synth_model *m, const model_skeleton *k)
     return n;
 }
 
-/* Runs the outermost loops `factor` times as often. */
+/* Multiplies the counts of the outermost loops by `factor`. */
 static void stretch_counts(uint32_t *counts, const synth_model *m,
                            const model_skeleton *k, double factor)
 {
@@ -126,7 +126,7 @@ static void stretch_counts(uint32_t *counts, const synth_model *m,
     }
 }
 
-/* The skeleton of a stage, and how often its loops run by their laws. */
+/* The skeleton of a stage, and the counts of its loops by their laws. */
 static const model_skeleton *find_program(uint32_t counts[SAMPLE_MAX_LOOPS],
                                           const sample_set *s, uint32_t stage)
 {
@@ -140,7 +140,7 @@ static const model_skeleton *find_program(uint32_t counts[SAMPLE_MAX_LOOPS],
     return k;
 }
 
-/* How a nearest template is made as long as the set should be. */
+/* How the nearest template is scaled to the predicted length. */
 typedef struct stretch {
     double loops;     /* factor of the outermost loops */
     uint32_t repeats; /* of the whole program */
@@ -192,7 +192,7 @@ halley_status sample_stages(sample_set *s, halley_error *err)
         return error_nomem(err);
     memset(s->stages.at, 0, n * sizeof *s->stages.at);
     s->stages.n = n;
-    for (uint32_t k = 0; k < n; k++) /* so that also no values have a place */
+    for (uint32_t k = 0; k < n; k++) /* a stage without values also needs memory */
         if (!array_reserve(&s->stages.at[k].values, 1))
             return error_nomem(err);
     assert(s->stages.n == s->outline.n_stages);

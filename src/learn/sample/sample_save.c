@@ -1,7 +1,8 @@
 /*
- * New sets as files. Sets are made side by side, each by one thread (few sets: ranks side
- * by side too), and each depends on its own seed alone, so that the bytes are the same
- * with any number of threads. All go into one folder that appears when they are done.
+ * Writes new sets to files. Sets are made in parallel, one thread each; with few sets,
+ * their ranks are also made in parallel. Each set depends only on its own seed, so the
+ * bytes are the same for any number of threads. All sets go into one folder, which
+ * appears when they are complete.
  */
 #include "base/file/file.h"
 #include "base/pool.h"
@@ -15,7 +16,7 @@ typedef struct saver {
     file_folder *folder;
     const halley_synth *synth;
     halley_synth_order *orders;
-    joint_row *plan;        /* by order; NULL: each set is drawn by itself */
+    joint_row *plan;        /* by order; NULL: each set is drawn independently */
     halley_synth_opts opts; /* for one set */
     watcher look;
 } saver;
@@ -142,7 +143,7 @@ static halley_status do_order(void *context, size_t i, uint32_t worker, halley_e
     return status;
 }
 
-/* Sets for which nothing is fixed are drawn together. */
+/* Sets for which nothing is fixed are drawn together (sample_plan.c). */
 static halley_status plan_orders(saver *v, size_t n, uint32_t n_threads,
                                  halley_error *err)
 {

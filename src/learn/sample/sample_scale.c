@@ -1,20 +1,21 @@
 /*
- * Sums over a set. Those that the user asks for are reached by scaling all numbers they
- * are made of. Those that follow from the conditions by a law of whole sets are reached
- * the same way: bytes sent where the law is exact to a percent; and where no template
- * fits the set, so that the programs are those of the nearest one, operations, time and
- * bytes, as far as their laws say more than the programs do.
+ * Scales the sums over a set. Sums that the user asks for are reached by scaling all
+ * numbers they consist of. Sums that a law of whole sets predicts are reached in the
+ * same way. For every set, this applies to the bytes sent if the spread of the law is at
+ * most 1 %. If no template fits the set, its programs are those of the nearest template.
+ * Then operations, time and bytes are all scaled, as far as their laws are more accurate
+ * than these programs.
  */
 #include "learn/sample/sample.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* How unsure (standard deviation of the logarithm) a law of sums may be to decide. */
+/* The largest spread (standard deviation of the logarithm) of a law that is used. */
 #define SURE_SPREAD 0.3
 #define EXACT_SPREAD 0.01
 
-/* The sum over all ranks of a field, and the same times a factor. */
+/* Multiplies a field of all nodes by a factor. Returns its sum over all ranks. */
 static double scale_field(sample_set *s, str name, double factor)
 {
     assert(factor > 0 && name.n > 0);
@@ -52,7 +53,7 @@ static void scale_compute(sample_set *s, double factor)
         }
 }
 
-/* Traces hold 63 bits. */
+/* Traces hold 63-bit numbers. */
 static halley_status check_sampled_size(const sample_set *s, const char *total,
                                         halley_error *err)
 {
@@ -82,8 +83,8 @@ halley_status sample_scale_totals(sample_set *s, const sample_wish *wish,
     return HALLEY_OK;
 }
 
-/* What one number of a set is to be multiplied by, so that its sum over all ranks is that
- * of sets with these conditions; 1: no law is sure enough. */
+/* The factor by which the sum of a number over all ranks becomes the one predicted for
+ * these conditions. 1: no law is accurate enough. */
 static double find_factor(sample_set *s, uint32_t field, double made, double most_spread)
 {
     assert(made >= 0);
@@ -96,7 +97,8 @@ static double find_factor(sample_set *s, uint32_t field, double made, double mos
     return wanted * exp(spread * rng_normal(&s->random)) / made;
 }
 
-/* The first number of a node is its duration in microseconds. */
+/* Multiplies all durations, which are the first number of a node, in microseconds.
+ * Returns their sum. */
 static double sum_durations(sample_set *s, double factor)
 {
     assert(factor > 0);
@@ -128,7 +130,7 @@ void sample_fit_totals(sample_set *s)
     const bool scaled = s->outline.is_scaled;
     if (scaled)
         fit_work(s);
-    /* sets that say nothing about themselves have their sizes from their programs */
+    /* If sets without conditions were learned, the sizes follow from the programs. */
     if (s->outline.n_ranks == 1 || (!scaled && s->m->head.at[0].n_bare > 0))
         return;
     const double bytes = find_factor(s, FIELD_BYTES, scale_field(s, STR("comm_size"), 1),

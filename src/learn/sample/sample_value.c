@@ -1,44 +1,43 @@
 /*
- * Numbers of new nodes. Each follows the law of its operator between these neighbours in
- * this family if enough sets had it, else a more general one. What the law leaves
- * unexplained between sets is drawn once for a set, so that its sizes go up and down
- * together; what differs between nodes of a set is drawn for each node.
+ * Numbers of new nodes. Each number follows the law of its operator, family and
+ * neighbours if enough sets had it, else a more general law. The unexplained deviation
+ * between sets is drawn once per set, so that all sizes of a set deviate together. The
+ * deviation between nodes is drawn for each node.
  */
 #include "learn/sample/sample.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Side nodes of one token that a node has at most. */
+/* Maximum number of side nodes of one token per node. */
 #define MOST_BESIDE 16.0
 
-/* A law as it represents one stage of one set. */
+/* A law evaluated for one stage of one set. */
 typedef struct here {
     double mean;  /* of the logarithm */
-    uint32_t law; /* MODEL_NONE: nothing is known */
+    uint32_t law; /* MODEL_NONE: no law is known */
     bool zero;
 } here;
-/* Side nodes of a token that some nodes of a stage have. */
+/* Side nodes of one token in a stage. */
 typedef struct drawn_side {
     uint32_t token, field;
-    double due; /* how many should have come so far, less those that have */
+    double due; /* expected number so far, minus the number drawn */
 } drawn_side;
 typedef struct valuer {
     sample_set *s;
     law_point point;
     uint64_t family, program;
-    bool known; /* the family is one of those learned, or sets have none */
-    bool bare;  /* sets that said nothing were learned: all numbers may be a program's own
-                 */
-    double luck; /* of this set: deviation of all that is unexplained */
+    bool known; /* the family was learned, or sets have none */
+    /* sets without conditions were learned: all numbers may be specific to a program */
+    bool bare;
+    double luck; /* the standard normal deviation of this set */
     map64 of;
     ARRAY(here) list;
     ARRAY(drawn_side) sides; /* of this stage */
-    sample_nodes nodes;      /* of this stage, with its side nodes */
+    sample_nodes nodes;      /* nodes of this stage, including its side nodes */
 } valuer;
 
-/* What a law may be off by: what it left unexplained, more where few sets supported
- * it, or many features. */
+/* The uncertainty of a law: its spread, increased if it has few sets or many features. */
 static double measure_doubt(const model_law *law)
 {
     assert(law->n_sets > 0);
@@ -49,9 +48,10 @@ static double measure_doubt(const model_law *law)
     return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
-/* The law that is most likely right, of equal ones the most special. How many side
- * nodes a node has, and how long pauses last, is as it is in their place: always the most
- * special, and for how many that are no pauses none of elsewhere. MODEL_NONE: none. */
+/* The law with the least uncertainty; on near ties the most special. Numbers of side
+ * nodes and durations of pauses are local: they always take the most special law.
+ * Numbers of side nodes other than pauses never take the law of other places.
+ * MODEL_NONE: no law. */
 static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
     const uint32_t n_levels = at->field >= FIELD_BESIDE && at->field < FIELD_PAUSES
@@ -84,8 +84,8 @@ static here look_up(valuer *v, const law_place *at)
     const model_law *law = &v->s->m->laws.at[h.law];
     h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
     h.mean = law_log(law->coefficient, &v->point) + law->spread * v->luck;
-    /* A law goes on beyond what was seen as far as it held there. What it says of a
-     * family that was never seen is a guess, and what is too large is far off. */
+    /* A law may extrapolate by an amount that shrinks with its spread. For a family that
+     * was never seen, it is a guess, so the upper end is not exceeded. */
     const bool holds = v->s->extrapolate || law->spread == 0;
     const double beyond = holds ? 0.05 / (0.01 + law->spread) : 0;
     if (law->low < law->high)
@@ -94,7 +94,7 @@ static here look_up(valuer *v, const law_place *at)
     return h;
 }
 
-/* The deviation of one node. */
+/* Draws the deviation of one node from the histogram. */
 static double draw_deviation(const model_law *law, rng *random)
 {
     assert(random != NULL);
@@ -107,10 +107,10 @@ static double draw_deviation(const model_law *law, rng *random)
     return 0;
 }
 
-/* The logarithm of one node's value: not beyond what nodes have where all is as seen. */
+/* The logarithm of one node's value. Without extrapolation it stays in the range seen. */
 static double node_log(const model_law *law, double mean, sample_set *s)
 {
-    enum { TRIES = 8 }; /* the ends themselves would come too often */
+    enum { TRIES = 8 }; /* clamping at once would draw the ends too often */
     double y = mean + draw_deviation(law, &s->random);
     if (s->extrapolate || !(law->least < law->most))
         return y;
@@ -119,8 +119,9 @@ static double node_log(const model_law *law, double mean, sample_set *s)
     return fmin(fmax(y, law->least), law->most);
 }
 
-/* A whole number that a law gives almost exactly was most likely a product of twos: the
- * nearest one that is, within the precision of logarithms. */
+/* Rounds to an integer. A number that a law gives almost exactly probably has many
+ * factors of two, so the nearest such number within the precision of logarithms is
+ * taken. */
 static double snap_to_whole(double x)
 {
     assert(x >= 0);
@@ -138,7 +139,7 @@ static double snap_to_whole(double x)
     return best;
 }
 
-/* The number a place asks for; false: no memory. */
+/* Draws the number for a place. False: no memory. */
 static bool value_at(double *out, valuer *v, const law_place *at)
 {
     assert(out != NULL);
@@ -206,14 +207,14 @@ static bool place_peer(valuer *v, sample_node *node, law_place *at)
     return true;
 }
 
-/* A time as finely as those that were learned are recorded. */
+/* Rounds a time to the resolution of the recordings. */
 static double find_grain(const sample_set *s, double ns)
 {
     const double grain = s->m->head.at[0].grain_ns;
     return grain < 2 || !(ns > 0) ? ns : fmax(1, round(ns / grain)) * grain;
 }
 
-/* The fields of a node. */
+/* Draws the fields of a node. */
 static bool draw_fields(valuer *v, double *values, const model_op *op, law_place at)
 {
     assert(op->n_fields <= SYNTH_FIELDS);
@@ -226,7 +227,7 @@ static bool draw_fields(valuer *v, double *values, const model_op *op, law_place
     return true;
 }
 
-/* Times as finely as those that were learned are recorded. */
+/* Rounds the durations of a node to the resolution of the recordings. */
 static void round_times(const valuer *v, double *values, const model_op *op)
 {
     for (uint32_t f = 1; f < op->n_fields; f++)
@@ -234,7 +235,7 @@ static void round_times(const valuer *v, double *values, const model_op *op)
             values[f] = find_grain(v->s, values[f]);
 }
 
-/* The numbers of a node that stands in a place, and whom it talks to. */
+/* Draws the numbers of a node at a place, and its group or peer. */
 static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_place at)
 {
     const model_op *op = &v->s->m->ops.at[node->op];
@@ -254,7 +255,7 @@ static bool draw_values(valuer *v, sample_stage *stage, sample_node *node, law_p
     return true;
 }
 
-/* The tokens of the stage's side nodes. */
+/* Chooses the tokens of the stage's side nodes. */
 static bool choose_sides(valuer *v, uint32_t skeleton)
 {
     const synth_model *const m = v->s->m;
@@ -271,7 +272,7 @@ static bool choose_sides(valuer *v, uint32_t skeleton)
     return true;
 }
 
-/* Side nodes of one of the program, spread evenly over all that may have some. */
+/* Draws the side nodes of one node, spread evenly over all nodes that may have some. */
 static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
 {
     const synth_model *const m = v->s->m;
@@ -286,7 +287,7 @@ static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
         double rate;
         at.field = side->field;
         at.program = v->program;
-        if (next->ctrl && place.after != at.after) /* a pause before another node */
+        if (next->ctrl && place.after != at.after) /* a pause before a different node */
             continue;
         if (!value_at(&rate, v, &at))
             return false;
@@ -300,7 +301,7 @@ static bool draw_sides(valuer *v, sample_stage *stage, law_place at)
     return true;
 }
 
-/* The node at i of the program, and what comes with it. */
+/* Draws the node at i of the program, and its side nodes. */
 static bool draw_node(valuer *v, sample_stage *stage, size_t i)
 {
     assert(i < stage->nodes.n);
@@ -314,7 +315,7 @@ static bool draw_node(valuer *v, sample_stage *stage, size_t i)
     return array_push(&v->nodes, *node) && draw_sides(v, stage, at);
 }
 
-/* The numbers of a stage. */
+/* Draws the numbers of a stage. */
 static bool draw_stage(valuer *v, uint32_t k)
 {
     sample_stage *const stage = &v->s->stages.at[k];

@@ -1,4 +1,4 @@
-/* What the user fixes of new sets: one condition by the other, and whether all fit. */
+/* What the user fixes for new sets, and the check that it is consistent. */
 #include "base/number/number.h"
 #include "learn/sample/sample.h"
 
@@ -9,7 +9,7 @@
 
 enum { MOST_RANKS = 1000000 };
 
-/* Totals that are no condition of the model are reached by scaling. */
+/* A total that is not a condition of the model is reached by scaling. */
 static double *find_fixed_total(sample_wish *wish, const synth_model *m, const char *name)
 {
     assert(name != NULL);
@@ -85,7 +85,7 @@ halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
     strbuf list = {0};
     conditions fixed = wish->fixed;
     double product = 1;
-    bool all = true; /* that the model knows are fixed, and tp, pp and dp are known */
+    bool all = true; /* tp, pp, dp and, if the model knows it, cp are fixed */
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const condition *const c = conditions_find(&fixed, parts[i]);
         all &= c != NULL || (i == 3 && conditions_index(m, parts[i]) == MODEL_NONE);

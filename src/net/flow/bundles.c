@@ -2,27 +2,29 @@
  * net/flow/bundles.c - collectives, and messages of the communication library, as flows.
  *
  * The links of a collective and their coefficients depend on the group, the kind, the
- * root and the algorithm (`variant`), and only by a factor on the bytes. They are made
- * from a canonical number of bytes, the power of two below, if the library would choose
- * the same algorithm for it; so they do not depend on which collective comes first.
+ * root and the algorithm (`variant`). The bytes only scale them. The links are computed
+ * for a canonical size, the largest power of two that does not exceed the bytes, if the
+ * library chooses the same algorithm for it. So they do not depend on which collective
+ * comes first.
  *
- * When the run is folded, a class of collectives is one flow, which loads a class of
- * links by what all of its members put on one link (net_fold_hop).
+ * In a folded run, one flow represents a class of collectives. It loads a class of links
+ * with the sum of what all members of its class put on one link (net_fold_hop).
  */
 #include "net/flow/model.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Networks that are written out, or read from a file, have one level for closed forms,
- * whose step is as long as the longest link of all; a group need not use that one. */
+/* True if the network is written out or read from a file. Such networks have one level
+ * for closed forms, whose step takes as long as the longest link of all. A group may not
+ * use that link, so its step is measured. */
 static bool has_measured_level(const flow_net *f)
 {
     return f->cluster->network == HW_NETWORK_GRAPH && f->network->graph->names != NULL &&
            f->cluster->graph_fabric.name[0] == '\0';
 }
 
-/* The latency of the longest way from a member to the next. */
+/* The latency of the longest route from a member to the next. */
 static double find_longest_step(const flow_net *f, const flow_members *m)
 {
     double most_s = 0;
@@ -36,8 +38,9 @@ static double find_longest_step(const flow_net *f, const flow_members *m)
     return most_s;
 }
 
-/* The step between nodes of a group takes as long as the outermost level it spans says;
- * the bandwidth is that of its cards, for links above them are shared one by one. */
+/* The fabric as a group sees it. A step between its nodes takes as long as in the
+ * outermost level that the group spans. The bandwidth is that of its network cards,
+ * because the links above them are simulated one by one. */
 static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
 {
     const halley_cluster *c = f->cluster;
@@ -85,7 +88,8 @@ static const flow_group *get_group(flow_net *f, const net_bundle *b)
     return &f->groups.at[id];
 }
 
-/* The same group seen from elsewhere: what the closed form asks of it. */
+/* True if the closed form would get the same arguments as in the last call. The group may
+ * be another one. */
 static bool is_last_call(const flow_loads_memo *m, const coll_call *call,
                          const halley_fabric *out)
 {
@@ -118,7 +122,7 @@ static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
     }
     const coll_load *load = &out->canonical;
     out->canonical_bytes = call.bytes;
-    /* Any volume will do: rates are relative to it. */
+    /* Any volume is possible here: rates are relative to it. */
     out->volume_bytes =
         (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
     out->rate_Bps = out->volume_bytes / load->wire_s;
@@ -134,7 +138,7 @@ static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
         .loads = *out};
 }
 
-/* The links of a call into f->hops. */
+/* Compute the links of a call into f->hops. */
 static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_group *group,
                                const bundle_loads *loads, double shares[3])
 {
@@ -149,7 +153,7 @@ static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_grou
     return HALLEY_OK;
 }
 
-/* Remember whose flows a class has. */
+/* Record which collective the flows of a class belong to. */
 static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
 {
     assert(class_id != NET_FLOW_NONE);
@@ -171,7 +175,7 @@ static flow_owner describe_owner(const net_bundle *b, const double shares[3])
                         .first_count = NET_NONE};
 }
 
-/* The class of a shape that is not known yet, made from its links. */
+/* Make the class of a new shape from its links. */
 static halley_status make_class(uint32_t *out, flow_net *f, const net_bundle *b,
                                 const flow_group *group, const bundle_loads *loads)
 {
@@ -207,7 +211,7 @@ static bool is_shape(const flow_shape *s, const net_bundle *b, const bundle_load
            s->canonical_bytes == loads->canonical_bytes;
 }
 
-/* The place of the shape of a call; *fresh: it was just made, without a class. */
+/* Find or add the shape of a call. *fresh: it was added, without a class. */
 static halley_status find_shape(uint32_t *out, bool *fresh, flow_net *f,
                                 const net_bundle *b, const bundle_loads *loads)
 {
@@ -230,8 +234,8 @@ static halley_status find_shape(uint32_t *out, bool *fresh, flow_net *f,
     }
 }
 
-/* The links of a call. Where links have failed and no way is left, those it had before:
- * it waits there until they are back. */
+/* Find the links of a call. If failed links leave no route, use the links it had before
+ * the failures: it waits there until they are back. */
 static halley_status make_class_or_wait(uint32_t *out, flow_net *f, const net_bundle *b,
                                         const flow_group *group,
                                         const bundle_loads *loads)
@@ -328,9 +332,10 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
 }
 
 /*
- * The class of a part. Its volume is that of one stream, as in the whole, so that it
- * competes by its number of streams; the busiest member has `share` of its messages in
- * it, and so may send each of them faster by that much.
+ * Make the class of a part. Its volume is that of one stream, as for the whole
+ * collective, so that it competes by its number of streams. The busiest member has only
+ * the fraction `share` of its messages in the part, so it may send each of them faster by
+ * 1 / share.
  */
 static halley_status make_part_class(uint32_t *out, double *rate_Bps, flow_net *f,
                                      const net_bundle *b, const flow_group *group,
@@ -338,7 +343,7 @@ static halley_status make_part_class(uint32_t *out, double *rate_Bps, flow_net *
 {
     double shares[3], share = 1;
     const flow_part part = {&loads->canonical, b->ranks, b->states, b->root};
-    TRY(find_hops(f, b, group, loads, shares)); /* for the shares of payload */
+    TRY(find_hops(f, b, group, loads, shares)); /* for the fractions of payload */
     TRY(flow_loads_add_part(&share, &f->loads, f->network, &group->members, &part,
                             f->err));
     if (!array_reserve(&f->hops, f->loads.links.n)) {
@@ -383,7 +388,8 @@ net_id flow_net_start_part(net *n, const net_bundle *b)
                             .bytes = loads.own.wire_s * loads.rate_Bps});
 }
 
-/* The same links with another cap, and the same owner; NET_FLOW_NONE: no memory. */
+/* Find the class with the same links and owner and another cap. NET_FLOW_NONE: no memory.
+ */
 static uint32_t find_slow_class(flow_net *f, uint32_t class_id, double cap_Bps)
 {
     const net_flow_class_use use = net_flow_get_class_use(f->flow, class_id);
@@ -461,7 +467,8 @@ net_id flow_net_start_message(flow_net *f, const net_request *r)
     return flow_net_start_bundle(&f->head, &b);
 }
 
-/* The group of a call that is only asked about; calls of one group follow each other. */
+/* Prepare the group of a call that is only queried. Consecutive queries mostly have the
+ * same group. */
 static halley_status prepare_group(flow_net *f, const net_bundle *b)
 {
     if (f->has_prepared && f->prepared_key == b->group)
@@ -526,7 +533,7 @@ uint64_t flow_net_colour_link(const net *n, uint32_t link)
            ((uint64_t)w->graph->link_kind[link] << 2 | w->level[link]);
 }
 
-/* Capacities of the first link of every class, or of all links. */
+/* Make a solver with the capacities of the first link of every class, or of all links. */
 static halley_status make_solver(flow_net *f, const uint32_t *links, uint32_t n,
                                  halley_error *err)
 {
@@ -590,7 +597,7 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
     TRY(find_shape(&shape, &fresh, f, b, &loads));
     if (!fresh)
         return HALLEY_OK;
-    TRY(find_hops(f, b, group, &loads, shares)); /* for what is payload */
+    TRY(find_hops(f, b, group, &loads, shares)); /* for the fractions of payload */
     flow_owner owner = describe_owner(b, shares);
     owner.n_alike = n_alike;
     owner.first_count = (uint32_t)f->counts.n;

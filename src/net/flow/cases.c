@@ -1,7 +1,8 @@
 /*
- * net/flow/cases.c - run the flows of one case, instant by instant.
+ * net/flow/cases.c - runs the flows of one case, instant by instant.
  *
- * At one instant: flows end, flows start, capacities change, then one solve.
+ * At each instant flows end, flows start and capacities change; then the rates are solved
+ * once.
  */
 #include "net/flow/cases.h"
 
@@ -27,7 +28,7 @@ static uint64_t tick_from(double seconds)
     return (uint64_t)llround(seconds * ticks_per_s);
 }
 
-/* Order by time, then by number, so that the order is defined. */
+/* Sorted by time, then by number, so that the order is defined. */
 typedef struct time_entry {
     uint64_t tick;
     uint32_t id;

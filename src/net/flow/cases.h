@@ -3,8 +3,8 @@
  *
  * A file is JSON: {"cases": [{"id", "links": [[from, to, B/s, s], ...], "flows":
  * [{"start", "bytes", "route": [link | [link, num, den], ...], "cap", "latency"}, ...],
- * "changes": [[s, link, B/s], ...]}, ...]}. Keys "rate", "drain", "finish" and "events"
- * of a flow are what somebody else computed. Other keys are passed over.
+ * "changes": [[s, link, B/s], ...]}, ...]}. The keys "rate", "drain", "finish" and
+ * "events" of a flow are expected results from another program. Other keys are ignored.
  */
 #ifndef NET_FLOW_CASES_H
 #define NET_FLOW_CASES_H
@@ -16,7 +16,7 @@ typedef struct net_case_flow {
     double start_s, bytes, cap_Bps, latency_s;
     net_flow_hop *hops;
     uint32_t n_hops;
-    /* What the file says is right; negative: nothing. */
+    /* The results that the file expects; negative: none. */
     double want_rate_Bps, want_drain_s, want_finish_s;
     uint64_t want_events;
 } net_case_flow;
@@ -46,8 +46,8 @@ halley_status net_flow_cases_load(net_flow_cases **out, const char *path,
 halley_status net_flow_cases_parse(net_flow_cases **out, str text, halley_error *err);
 void net_flow_cases_free(net_flow_cases *cases);
 
-/* Ends of one flow. A flow that waits for ever for a link without capacity never ends:
- * drain and finish are negative. rate < 0: there is none (0 bytes). */
+/* Result of one flow. A flow that waits for ever for a link without capacity never ends:
+ * its drain and finish are negative. rate < 0: it has no rate (0 bytes). */
 typedef struct net_case_result {
     double rate_Bps, drain_s, finish_s;
     uint64_t drain_tick;

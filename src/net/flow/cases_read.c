@@ -1,5 +1,5 @@
 /*
- * net/flow/cases_read.c - flow files, token by token.
+ * net/flow/cases_read.c - reads flow files token by token.
  */
 #include "base/array.h"
 #include "base/file/file.h"
@@ -57,7 +57,7 @@ static halley_status expect_token(case_reader *r, json_token want, const char *w
     return fail_at(r, err, token == JSON_ERROR ? NULL : what);
 }
 
-/* The items of a list, each by a function; the opening bracket comes first. */
+/* Read the items of a list, each with a function. The opening bracket comes first. */
 typedef halley_status read_item(case_reader *r, json_token first, halley_error *err);
 static halley_status read_list(case_reader *r, read_item *item, const char *what,
                                halley_error *err)
@@ -152,7 +152,7 @@ static halley_status read_route(case_reader *r, net_case_flow *flow, halley_erro
     return flow->hops == NULL ? error_nomem(err) : HALLEY_OK;
 }
 
-/* Numbers of a flow by their key; "events" is a count. */
+/* The field of a flow for a key with a number; "events" is a count. */
 static double *find_member(net_case_flow *flow, str key)
 {
     const struct {
@@ -225,7 +225,7 @@ static halley_status read_flow(case_reader *r, json_token first, halley_error *e
     return array_push(&r->flows, flow) ? HALLEY_OK : error_nomem(err);
 }
 
-/* Links that occur twice in a route become one with the sum of both. */
+/* Merge links that occur twice in a route into one with the sum of both. */
 static void merge_hops(net_case_flow *flow, uint32_t *place)
 {
     uint32_t n = 0;
@@ -241,7 +241,7 @@ static void merge_hops(net_case_flow *flow, uint32_t *place)
     flow->n_hops = n;
 }
 
-/* All links that flows and changes name must exist. */
+/* Check that all links that flows and changes name exist. */
 static halley_status check_links(case_reader *r, halley_error *err)
 {
     for (size_t i = 0; i < r->changes.n; i++)

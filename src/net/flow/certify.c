@@ -1,9 +1,8 @@
 /*
- * net/flow/certify.c - proofs that the rates are right, independent of how they were
- * found.
+ * net/flow/certify.c - verifies the rates independently of how they were computed.
  *
- * Rates are max-min fair exactly when every class is at its bound or crosses a full link
- * on which nobody is faster. In integers, a link is full when what is left is less than
+ * Rates are max-min fair exactly if every class is at its bound or crosses a full link on
+ * which no class is faster. In integers, a link is full if its free capacity is less than
  * one unit of level for the classes at its highest level.
  */
 #include "net/flow/state.h"
@@ -13,8 +12,8 @@
 
 typedef struct link_sum {
     net_u128 used, weight;
-    uint64_t highest;    /* level of a class on it */
-    net_u128 at_highest; /* weight of the classes there */
+    uint64_t highest;    /* highest level of a class on the link */
+    net_u128 at_highest; /* weight of the classes at that level */
 } link_sum;
 
 static void add_class(link_sum *sums, const net_flow *f, const flow_class *k)
@@ -100,7 +99,8 @@ halley_status net_flow_certify_bytes(const net_flow *f, halley_error *err)
             asked += f->flows.at[t->flow].volume - rest;
         }
         const net_u128 apart = asked > moved ? asked - moved : moved - asked;
-        /* Of a link that has failed since, the bound is zero. */
+        /* The present bound may be zero, if a link has failed since. Use the largest one.
+         */
         if (apart > (net_u128)c->most_bound * (2 * c->n_started + 1))
             return error_set(err, HALLEY_EINVAL,
                              "internal error: the bytes of class %u are not those that "

@@ -1,13 +1,13 @@
 /*
- * net/flow/changes.c - links that change in a run (hw/graph/events.h).
+ * net/flow/changes.c - links that change during a run (hw/graph/events.h).
  *
- * A change is a new capacity for the solver: what is under way goes on at its new rate,
- * or stalls on a link that has failed. `reroute` later routes are found anew: whatever
- * starts from then on avoids what has failed, and what is stalled moves what is left of
- * it to its new links, if there is a way. Without one it waits, as a message that starts
- * meanwhile does, until its links are back. Changes are carried out when the clock comes
- * to them and something is under way, or when the next thing starts: they never keep a
- * run going.
+ * A change sets a new capacity in the solver. Flows continue at their new rate, or stall
+ * on a failed link. After the time `reroute`, routes are computed again. New flows then
+ * avoid failed links. Stalled flows move their remaining bytes to new links, if there is
+ * a route. Without a route they wait until their links are back, and so do new messages.
+ *
+ * Changes are applied when the clock reaches them while something is in flight, or when
+ * the next request starts. They never keep a run going.
  */
 #include "net/flow/model.h"
 
@@ -116,7 +116,7 @@ bool flow_net_find_stalled(char *to, size_t size, const net *n)
     return true;
 }
 
-/* Does a class cross a link that has failed? */
+/* True if a class crosses a failed link. */
 static bool is_stalled(const flow_net *f, uint32_t class_id)
 {
     const net_flow_class_use use = net_flow_get_class_use(f->flow, class_id);
@@ -138,7 +138,7 @@ static void find_new_ways(flow_net *f)
         return;
     }
     flow_net_forget_shapes(f);
-    const size_t n = f->transfers.n; /* those that move now are not looked at again */
+    const size_t n = f->transfers.n; /* transfers that move now are not examined again */
     for (uint32_t i = 0; i < n; i++)
         if (f->transfers.at[i].is_moving && is_stalled(f, f->transfers.at[i].class_id))
             (void)flow_net_move_transfer(f, i);
@@ -154,7 +154,7 @@ void flow_net_make_changes(flow_net *f, uint64_t tick)
         f->next_reroute++;
         reroutes = true;
     }
-    assert(f->next_reroute <= f->next_change); /* no way is new before its change */
+    assert(f->next_reroute <= f->next_change); /* routes never change before their link */
     if (reroutes)
         find_new_ways(f);
 }

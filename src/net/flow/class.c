@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 10^12 = 2^12 * 5^12 ticks are a second. */
+/* A second has 10^12 = 2^12 * 5^12 ticks. */
 enum { FIVE_12 = 244140625 };
 
 /* B/s in units of 2^-96 B/tick: x * 2^84 / 5^12, exact for whole numbers, rounded down.
@@ -105,7 +105,7 @@ void net_flow_free(net_flow *f)
     free(f);
 }
 
-/* What a class could have alone. */
+/* Set the level that a class would have alone. */
 void flow_set_bound(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -130,7 +130,7 @@ static bool reserve_hops(net_flow *f, uint32_t n)
            array_reserve(&f->hop_coefficient, n) && array_reserve(&f->hop_listed, n);
 }
 
-/* Room for more elements, of an array that is long from the start. */
+/* Make room for more elements, in an array that is large from the start. */
 #define reserve_long(a, more)                                                            \
     (array_reserve(a, more) &&                                                           \
      (mem_prefer_large_pages((a)->at, (a)->cap * sizeof *(a)->at), true))
@@ -145,7 +145,7 @@ bool net_flow_reserve(net_flow *f, uint32_t n_classes, uint32_t n_hops)
            flow_routes_reserve(&f->by_route, f->by_route.n + n_classes);
 }
 
-/* There is room for it. */
+/* Add a class; there is room for it. */
 static void add_class(net_flow *f, const net_flow_hop *hops, uint32_t n,
                       uint64_t cap_level)
 {
@@ -178,7 +178,7 @@ uint32_t net_flow_class_new(net_flow *f, const net_flow_hop *hops, uint32_t n,
     return (uint32_t)f->classes.n - 1;
 }
 
-/* Targets of a class: the first one in place, the others in a heap. */
+/* The targets of a class: the first is in place, the others are in a heap. */
 static void sift_target_up(flow_target *at, uint32_t i)
 {
     while (i > 0 && at[i].target < at[(i - 1) / 2].target) {
@@ -280,7 +280,7 @@ static void give_record(net_flow *f, uint32_t id)
     f->n_flows--;
 }
 
-/* Bytes as a volume: the whole part exactly, the fraction to 2^-56. */
+/* Convert bytes to a volume: the whole part exactly, the fraction to 2^-56. */
 static net_u128 volume_from(double bytes)
 {
     assert(bytes > 0 && bytes < 0x1p63);
@@ -313,7 +313,7 @@ uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t c
     return id;
 }
 
-/* Take a flow out of its class; what it had still to move. */
+/* Remove a flow from its class; returns its remaining volume. */
 static net_u128 take_from_class(net_flow *f, uint32_t flow_id)
 {
     assert(flow_id < f->flows.n && f->flows.at[flow_id].class_id != NET_FLOW_NONE);
@@ -337,8 +337,8 @@ static net_u128 take_from_class(net_flow *f, uint32_t flow_id)
     assert(k->n > 0 && rest <= f->flows.at[flow_id].volume);
     c->done += f->flows.at[flow_id].volume - rest;
     k->n--;
-    /* The list of dirty classes has room for every class: mark_dirty cannot fail after
-     * the start of the flow, except where a settle came between. */
+    /* The list of dirty classes has room for every class. So mark_dirty cannot fail after
+     * the start of the flow, unless a settle came in between. */
     if (!k->dirty && array_push(&f->dirty, class_id))
         k->dirty = true;
     return rest;
@@ -406,7 +406,7 @@ static int compare_ends(const void *a, const void *b)
     return (x->flow > y->flow) - (x->flow < y->flow);
 }
 
-/* The flows of a class that have reached their target. */
+/* End the flows of a class that have reached their target. */
 static void end_flows(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -437,7 +437,7 @@ uint32_t net_flow_advance(net_flow *f, uint64_t to_tick, const net_flow_end **en
     f->ends.n = 0;
     *ends = NULL;
     f->failed |= !flow_event_collect(f, to_tick);
-    if (f->failed) /* they would end at this tick for ever */
+    if (f->failed) /* otherwise they would end at this tick for ever */
         return 0;
     for (size_t i = 0; i < f->due.n; i++) {
         const uint32_t class_id = f->due.at[i];

@@ -1,11 +1,10 @@
 /*
  * net/flow/event.c - when flows end: a 4-ary heap over classes.
  *
- * A class ends its first flow at at + ceil((target - served) / level), but for the slack
- * of state.h. Keys are lazy:
- * when a level falls, the end moves later, and the old key stays as a lower bound until
- * it comes to the top. Only ends that move earlier change the heap at once; where many
- * do, the heap is built anew.
+ * A class ends its first flow at at + ceil((target - served) / level), minus the slack of
+ * state.h. Keys are lazy. When a level falls, the end moves later. The old key stays as a
+ * lower bound until it reaches the top. Only ends that move earlier change the heap at
+ * once; if many do, the heap is rebuilt.
  */
 #include "net/flow/state.h"
 
@@ -95,7 +94,7 @@ static void remove_event(net_flow *f, uint32_t i)
     sift_event_down(f, f->classes.at[last.class_id].event);
 }
 
-/* Room for an event of every class, so that updates cannot fail. */
+/* Make room for an event of every class, so that updates cannot fail. */
 bool flow_event_reserve(net_flow *f)
 {
     return array_reserve(&f->events, f->classes.n - f->events.n);
@@ -162,8 +161,9 @@ void flow_event_update_many(net_flow *f, const id_array *classes)
         flow_event_update(f, classes->at[i]);
 }
 
-/* They are at the top of the heap: a place is looked at when its parent is due. In the
- * order of places, which is that of ids where everything is alike. */
+/* Due classes are at the top of the heap: a place is examined if its parent is due. They
+ * are collected in the order of places. If all classes are equal, that is the order of
+ * ids. */
 bool flow_event_collect(net_flow *f, uint64_t tick)
 {
     id_array *places = &f->stack; /* free between settles */

@@ -1,5 +1,5 @@
 /*
- * net/flow/flows.c - flow files through the public interface.
+ * net/flow/flows.c - runs flow files through the public interface.
  */
 #include "base/array.h"
 #include "halley/topology.h"
@@ -54,7 +54,8 @@ uint32_t halley_flows_count(const halley_flows *f)
     return f->cases->n;
 }
 
-/* Rates to 1e-9; times to 1e-9 of the flow's life and a tick per event. */
+/* Tolerances: 1e-9 for rates; for times 1e-9 of the flow's lifetime and a tick per event.
+ */
 static bool differs(const net_case_flow *flow, const net_case_result *r)
 {
     const double tolerance = 1e-9 * fabs(flow->want_drain_s - flow->start_s) +

@@ -1,10 +1,10 @@
 /*
- * net/flow/model.c - the network model `flow`: the network is a graph (hw/network.h), and
- * messages under way share its links by max-min fairness (flow.h), with cut-through.
+ * net/flow/model.c - the network model `flow`. The network is a graph (hw/network.h).
+ * Messages in flight share its links by max-min fairness (flow.h), with cut-through.
  *
- * A message takes bandwidth from its start until its last byte has left, and arrives the
- * route's latency later. All that starts at one instant is settled together, when the
- * queue is about to advance. The model keeps one timer in the queue: the next end of a
+ * A message takes bandwidth from its start until its last byte has left. It arrives the
+ * route's latency later. Everything that starts at one instant is settled together, just
+ * before the queue advances. The model keeps one timer in the queue: the next end of a
  * flow.
  */
 #include "net/flow/model.h"
@@ -59,7 +59,7 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     if (f->network->changes.n == 0)
         TRY(hw_network_merge_planes(f->network, err));
     TRY(flow_net_init_changes(f, c, err));
-    if (f->intact != NULL) /* what moves to other links moves as a whole */
+    if (f->intact != NULL) /* rerouted flows move as a whole */
         n->can &= ~(uint32_t)(NET_CAN_PARTS | NET_CAN_SLOW);
     if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
                                        (uint64_t)(o->ticks_per_s / 1e7)))
@@ -87,7 +87,7 @@ static void flow_close(net *n)
     array_fini(&f->transfers);
 }
 
-/* The least of what its links let one flow have. */
+/* The rate of a message alone: the smallest that its links allow one flow. */
 static double find_rate_alone(const flow_net *f)
 {
     double least = HUGE_VAL;
@@ -103,14 +103,14 @@ static double find_rate_alone(const flow_net *f)
 static bool add_way_hop(flow_net *f, uint32_t link, uint64_t share)
 {
     for (size_t i = 0; i < f->hops.n; i++)
-        if (f->hops.at[i].link == link) { /* ways that meet again */
+        if (f->hops.at[i].link == link) { /* routes that meet again */
             f->hops.at[i].coefficient += share;
             return true;
         }
     return array_push(&f->hops, (net_flow_hop){link, share});
 }
 
-/* The class of the hops collected, and its latency. */
+/* Make the class of the collected hops, and its latency. */
 static halley_status finish_way(flow_way *out, flow_net *f, double latency_s)
 {
     assert(f->hops.n > 0 && latency_s >= 0);
@@ -131,7 +131,7 @@ static halley_status make_way(flow_way *out, flow_net *f, uint32_t from, uint32_
     return finish_way(out, f, route.latency_s);
 }
 
-/* From an NPU to the switch of a dimension, or back. */
+/* The route from an NPU to the switch of a dimension, or back. */
 static halley_status make_half_way(flow_way *out, flow_net *f, const net_request *r)
 {
     const hw_graph *g = f->network->graph;
@@ -149,7 +149,7 @@ static halley_status make_half_way(flow_way *out, flow_net *f, const net_request
     return error_set(f->err, HALLEY_EINVAL, "dimension %u has no switch", r->dim);
 }
 
-/* A pair, or an NPU with a dimension and a direction. */
+/* The key is a pair of NPUs, or an NPU with a dimension and a direction. */
 static uint64_t hash_way(const net_request *r)
 {
     return r->part == NET_WHOLE ? (uint64_t)r->from << 32 | r->to
@@ -192,7 +192,7 @@ static uint32_t take_transfer(flow_net *f)
     return (uint32_t)f->transfers.n - 1;
 }
 
-/* The links on which NPUs sent what has ended, busy from its start on. */
+/* Mark the links on which NPUs sent an ended transfer as busy from its start on. */
 static void add_heat(flow_net *f, const flow_transfer *t)
 {
     const hw_graph *g = f->network->graph;
@@ -229,8 +229,8 @@ static void advance_solver(flow_net *f, uint64_t tick)
     }
 }
 
-/* Move the solver's clock to the queue's; what has left the sender will arrive. Changes
- * that nothing under way met are carried out on the way. */
+/* Move the solver's clock to the queue's, and schedule the arrival of what has left its
+ * sender. Changes of links that nothing in flight has met are applied on the way. */
 void flow_net_catch_up(flow_net *f)
 {
     const uint64_t now = f->head.queue->now;
@@ -282,13 +282,13 @@ static net_id flow_start(net *n, const net_request *r)
                                               .bytes = (double)r->bytes});
 }
 
-/* The first settles, and every 1,024th. */
+/* True for the first settles, and for every 1,024th. */
 static bool is_to_certify(uint64_t n_flushes)
 {
     return n_flushes < 8 || n_flushes % 1024 == 0;
 }
 
-/* The instant is over: one solve for all that happened, and the timer anew. */
+/* The instant is over: solve once for everything, and reset the timer. */
 static bool flow_flush(net *n)
 {
     flow_net *f = flow_net_of(n);

@@ -13,14 +13,14 @@
 
 #include <math.h>
 
-/* The way of messages between two NPUs. */
+/* The route of messages between two NPUs. */
 typedef struct flow_way {
     uint32_t class_id;      /* NET_FLOW_NONE: no links */
-    uint64_t latency_ticks; /* of all links and devices passed */
-    double rate_Bps;        /* of a message that is alone */
+    uint64_t latency_ticks; /* of all links and devices on the route */
+    double rate_Bps;        /* of a message without other traffic */
 } flow_way;
 
-/* What is under way. */
+/* A message or collective in flight. */
 typedef struct flow_transfer {
     uint64_t event;         /* handed back on arrival */
     uint64_t latency_ticks; /* from the last byte sent to its arrival */
@@ -28,11 +28,11 @@ typedef struct flow_transfer {
     uint32_t next_free;
     uint64_t start; /* tick */
     double bytes;
-    /* Where links may change: what is being sent, so that its rest can take another way.
+    /* If links may change: what is being sent, so that its rest can take another route.
      */
     uint32_t flow;
-    bool is_moving;  /* it is under way, and has a collective */
-    double rate_Bps; /* of the collective alone; 0: it cannot be slowed */
+    bool is_moving;  /* it is in flight, and is a collective */
+    double rate_Bps; /* undisturbed rate of the collective; 0: it cannot be slowed */
     uint32_t root;
     coll_kind kind;
     uint64_t group;
@@ -40,29 +40,30 @@ typedef struct flow_transfer {
     double call_bytes, volume_bytes; /* of the whole collective */
 } flow_transfer;
 
-/* A link that changes in a run: what it could have carried until `since`. */
+/* A link that changes during a run: the bytes it could have carried until `since`. */
 typedef struct flow_offer {
     uint32_t link;
     uint64_t since; /* tick */
     double bytes;
-    double bw_Bps; /* from then on; the graph has what routes know */
+    double bw_Bps; /* from then on; the graph has what routes are computed from */
 } flow_offer;
 
-/* Members of a group, found once. */
+/* Members of a group, computed once. */
 typedef struct flow_group {
     flow_members members;
-    halley_fabric out; /* as the group sees it: its cards' bandwidth, its steps */
+    halley_fabric out; /* as the group sees it: bandwidth of its cards, its steps */
 } flow_group;
 
-/* The load of a call, and that of the call from which its links are made. */
+/* The load of a call, and that of the canonical call from which its links are computed.
+ */
 typedef struct bundle_loads {
     coll_load own, canonical;
     double canonical_bytes;
-    double volume_bytes; /* of the canonical call: the payload of the busiest level */
-    double rate_Bps;     /* of its volume, alone */
+    double volume_bytes; /* of the canonical call: payload of the busiest level */
+    double rate_Bps;     /* of that volume, without other traffic */
 } bundle_loads;
 
-/* The last ones that were asked for; see_fabric gives groups only these of a fabric. */
+/* The last loads that were computed. see_fabric changes only these values of a fabric. */
 typedef struct flow_loads_memo {
     coll_kind kind;
     double bytes;
@@ -80,27 +81,27 @@ typedef struct flow_shape {
     uint32_t class_id;
 } flow_shape;
 
-/* A collective of a group with its bytes: how long it takes alone. */
+/* A collective of a group with its bytes: how long it takes without other traffic. */
 typedef struct flow_call {
     uint64_t group;
     double bytes;
     coll_kind kind;
     uint32_t root;
     uint32_t class_id;
-    uint64_t fixed_ticks; /* that other traffic does not change */
-    double rate_Bps;      /* of its volume, alone */
+    uint64_t fixed_ticks; /* time that does not depend on other traffic */
+    double rate_Bps;      /* of its volume, without other traffic */
     double volume_bytes;
 } flow_call;
 
-/* Whose flows a class has. */
+/* The collective or messages that the flows of a class belong to. */
 typedef struct flow_owner {
     coll_kind kind;
     uint32_t group;       /* index + 1; 0 = all NPUs */
     int64_t id;           /* of the group */
-    double payload;       /* of a byte on links inside nodes */
+    double payload;       /* payload per byte on links inside nodes */
     double payload_out;   /* the same outside */
     uint32_t n_alike;     /* collectives or pairs that the class represents */
-    uint32_t first_count; /* of `counts`; NET_NONE = one flow on each of its links */
+    uint32_t first_count; /* in `counts`; NET_NONE = one flow on each of its links */
 } flow_owner;
 
 typedef struct flow_net {
@@ -127,7 +128,7 @@ typedef struct flow_net {
     uint64_t timer_at;
     map64 ways_by_pair;
     ARRAY(flow_way) ways;
-    ARRAY(net_flow_hop) hops; /* of the way being made */
+    ARRAY(net_flow_hop) hops; /* of the route being made */
     ARRAY(flow_transfer) transfers;
     uint32_t free_transfer;
     uint64_t n_messages;
@@ -136,8 +137,8 @@ typedef struct flow_net {
     uint64_t n_flushes;
     /* Links that change (changes.c). */
     uint32_t next_change, next_reroute; /* of network->changes */
-    hw_network *intact;                 /* as before all changes; NULL: none changes */
-    ARRAY(flow_offer) offers;           /* by link */
+    hw_network *intact;       /* the network before all changes; NULL: no link changes */
+    ARRAY(flow_offer) offers; /* by link */
     void (*fail)(void *context, halley_status status);
     halley_error *err;
 } flow_net;
@@ -156,13 +157,13 @@ static inline const flow_net *flow_net_of_const(const net *n)
 void flow_net_fail(flow_net *f, halley_status status);
 /* Move the solver's clock to the queue's. */
 void flow_net_catch_up(flow_net *f);
-/* A flow of a class from now on. */
+/* Start a flow of a class now. */
 net_id flow_net_start(flow_net *f, const flow_transfer *t);
 static inline uint64_t flow_net_ticks(const flow_net *f, double seconds)
 {
     return des_queue_ticks(f->head.queue, round(seconds * f->ticks_per_s));
 }
-/* The first link of a class of links: itself when every link is its own. */
+/* The first link of a class of links; the link itself if there are no classes. */
 static inline uint32_t flow_net_first_link(const flow_net *f, uint32_t link)
 {
     return f->first_links == NULL ? link : f->first_links[link];
@@ -174,11 +175,11 @@ static inline uint32_t flow_net_count_alike(const flow_net *f, uint32_t link)
 
 /* bundles.c */
 net_id flow_net_start_bundle(net *n, const net_bundle *b);
-/* A part of a direct collective: b->states says which. */
+/* Start the part of a direct collective that b->states selects. */
 net_id flow_net_start_part(net *n, const net_bundle *b);
-/* A collective under way has a share of its rate alone from now on. */
+/* Run a collective in flight at a fraction of its undisturbed rate from now on. */
 void flow_net_slow(net *n, net_id id, uint64_t event, double share);
-/* A message by the communication library: a collective of two. */
+/* Start a message by the communication library: a collective of two. */
 net_id flow_net_start_message(flow_net *f, const net_request *r);
 halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b);
 halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b);
@@ -189,25 +190,25 @@ uint32_t flow_net_count_links(const net *n);
 uint64_t flow_net_colour_link(const net *n, uint32_t link);
 void flow_net_fini_bundles(flow_net *f);
 
-/* changes.c: links that change in a run. */
+/* changes.c: links that change during a run. */
 halley_status flow_net_init_changes(flow_net *f, const halley_cluster *c,
                                     halley_error *err);
 void flow_net_fini_changes(flow_net *f);
-/* The tick of the next change or of new routes; NET_FLOW_NEVER: none will come. */
+/* The tick of the next change or reroute; NET_FLOW_NEVER: none is left. */
 uint64_t flow_net_next_change(const flow_net *f);
-/* Carry out what is due at a tick, to which the solver's clock has come. */
+/* Apply the changes that are due at a tick, which the solver's clock has reached. */
 void flow_net_make_changes(flow_net *f, uint64_t tick);
-/* A link that has failed and on which something waits. */
+/* Name a failed link that something waits for. */
 bool flow_net_find_stalled(char *to, size_t size, const net *n);
-/* What a link could have carried until now. */
+/* The bytes that a link could have carried until now. */
 double flow_net_offered_bytes(const flow_net *f, uint32_t link);
-/* bundles.c: the links of all collectives are to be found anew. */
+/* bundles.c: discard the links of all collectives, so that they are computed again. */
 void flow_net_forget_shapes(flow_net *f);
-/* Start what is left of a transfer on its links of now; false: it has no way, and stays
+/* Start the rest of a transfer on its present links. False: it has no route, and stays
  * where it is. */
 bool flow_net_move_transfer(flow_net *f, uint32_t transfer);
 
-/* report.c: rows of the model. */
+/* report.c: functions of the model's row. */
 bool flow_net_describe(net_part_use *out, const net *n, uint32_t i);
 bool flow_net_list_links(net_link_list *to, const net *n);
 halley_status flow_net_certify(const net *n, halley_error *err);

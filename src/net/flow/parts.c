@@ -1,12 +1,13 @@
 /*
- * net/flow/parts.c - a part of a direct collective: messages between members that are
- * there, of which at least one is new (net.h, net_bundle.states).
+ * net/flow/parts.c - the load of a part of a direct collective: messages between present
+ * members, of which at least one is new (net.h, net_bundle.states).
  *
- * A member that is new exchanges with all that are there, one that was there before with
- * the new ones. Inside a node a member's bytes are spread evenly over its neighbours that
- * are there, as all of it would be. Between nodes the messages to a member travel on its
- * own rail, from the member of the other node at the same place, because the sender's
- * node forwards them there. With all members new, the loads are those of the whole.
+ * A new member exchanges with all present members; an older one exchanges with the new
+ * ones. Inside a node a member's bytes are spread evenly over its present neighbours, as
+ * in the whole collective. Between nodes the messages to a member travel on its own rail.
+ * The member at the same place of the sending node sends them, because the sender's node
+ * forwards them there. If all members are new, the loads are those of the whole
+ * collective.
  */
 #include "base/hash.h"
 #include "net/flow/shape.h"
@@ -23,7 +24,8 @@ typedef struct part_load {
     uint32_t n_present, n_new;
 } part_load;
 
-/* States come in the order of ranks; members are kept node by node. */
+/* Sort the states, which are in the order of ranks, into that of members, node by node.
+ */
 static bool sort_states(part_load *p, const uint32_t *ranks, const uint8_t *states)
 {
     map64 by_npu = {0};
@@ -41,7 +43,7 @@ static bool sort_states(part_load *p, const uint32_t *ranks, const uint8_t *stat
     return room;
 }
 
-/* With how many members one in that state exchanges. */
+/* The number of members that a member in this state exchanges with. */
 static uint32_t count_peers(const part_load *p, uint8_t state)
 {
     if (state == FLOW_PART_ABSENT)
@@ -74,7 +76,8 @@ static halley_status add_node_part(const part_load *p, uint32_t node, halley_err
     return HALLEY_OK;
 }
 
-/* The share of the messages from a node to the members on one rail of another. */
+/* The fraction of the messages from one node to the members on one rail of another that
+ * are in the part. */
 static double find_rail_share(const part_load *p, uint32_t from, uint32_t to,
                               uint32_t rail)
 {
@@ -116,7 +119,7 @@ static halley_status add_pairs_part(const part_load *p, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Messages of new members from or to the root, which is there. */
+/* Add messages between new members and the root, which is present. */
 static halley_status add_star_part(const part_load *p, uint32_t root, halley_error *err)
 {
     const flow_members *m = p->m;

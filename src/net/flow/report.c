@@ -1,7 +1,7 @@
 /*
- * net/flow/report.c - what crossed the links of a run, who sent it, and certificates.
+ * net/flow/report.c - what crossed the links of a run and who sent it, and certificates.
  *
- * Sums are exact integers, so that they do not depend on order, nor on whether one link
+ * Sums are exact integers. So they do not depend on their order, nor on whether one link
  * was simulated for many.
  */
 #include "net/flow/model.h"
@@ -18,7 +18,7 @@ static void add_exact(exact_sum *to, const exact_sum *x)
 {
     to->low += x->low;
     to->high += x->high + (to->low < x->low);
-    assert(to->high >= x->high); /* 256 bits hold what a link can carry */
+    assert(to->high >= x->high); /* 256 bits hold everything that a link can carry */
 }
 
 static exact_sum multiply_exact(net_flow_volume volume, uint64_t coefficient)
@@ -49,7 +49,7 @@ static const flow_owner *get_owner(const flow_net *f, uint32_t class_id)
     return class_id < f->owners.n ? &f->owners.at[class_id] : &none;
 }
 
-/* Links of a kind, and what crossed them. */
+/* Sum up the links of a kind, and what crossed them. */
 static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
 {
     assert(kind < f->network->graph->n_kinds && out->n == 0 && out->n_messages == 0);
@@ -76,8 +76,8 @@ static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
     out->bytes = round_exact(&sum);
 }
 
-/* The rate of a kind of link; of a file, whose links have rates of their own, the
- * fastest. */
+/* The rate of a kind of link. Links from a file have individual rates: then the fastest.
+ */
 static double find_kind_Bps(const hw_graph *g, uint32_t kind)
 {
     double Bps = g->kinds[kind].bw_Bps;
@@ -87,7 +87,7 @@ static double find_kind_Bps(const hw_graph *g, uint32_t kind)
     return Bps;
 }
 
-/* One row for each kind of link. */
+/* Describe one row per kind of link. */
 bool flow_net_describe(net_part_use *out, const net *n, uint32_t i)
 {
     const flow_net *f = flow_net_of_const(n);
@@ -130,7 +130,7 @@ static const char *name_owner(arena *memory, const flow_net *f, uint32_t class_i
                         (long long)o->id, o->n_alike - 1);
 }
 
-/* What flows with one share of payload put on a link. */
+/* The load on a link by flows with one fraction of payload. */
 typedef struct link_load {
     uint32_t link;
     double payload; /* of a byte */
@@ -213,7 +213,7 @@ static int compare_loads(const void *a, const void *b)
     return x->payload < y->payload ? -1 : x->payload > y->payload;
 }
 
-/* Always in the same order: doubles are added. */
+/* Add up in a fixed order, because doubles are added. */
 static void sum_loads(link_tallies *t)
 {
     if (t->loads.n > 1)
@@ -230,7 +230,7 @@ static void sum_loads(link_tallies *t)
     }
 }
 
-/* Of a link that changed, the mean over the run. */
+/* The rate of a link; the mean over the run if it changed. */
 static double find_link_Bps(const flow_net *f, uint32_t link)
 {
     const double seconds = (double)net_flow_now(f->flow) / f->ticks_per_s;
@@ -239,7 +239,7 @@ static double find_link_Bps(const flow_net *f, uint32_t link)
     return flow_net_offered_bytes(f, link) / seconds;
 }
 
-/* Parallel links that are one share what crosses them evenly. */
+/* Parallel links that are simulated as one share its load evenly. */
 static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
                       uint32_t n_alike, const link_tally *t)
 {
@@ -308,7 +308,7 @@ bool flow_net_list_links(net_link_list *to, const net *n)
     return room;
 }
 
-/* No link carried more than it could in the time of the run. */
+/* Check that no link carried more than it could in the time of the run. */
 static halley_status certify_use(const flow_net *f, halley_error *err)
 {
     const hw_graph *g = f->network->graph;

@@ -1,8 +1,8 @@
 /*
- * net/flow/routes.c - the class of a route: a table of class ids by the hash of the
- * route, with linear probing, at most half full. A slot holds 32 bits of the hash next to
- * the id, so that a route that is not there yet costs one miss of the cache, and only
- * routes with the same bits are compared hop by hop.
+ * net/flow/routes.c - finds the class of a route: a hash table of class ids with linear
+ * probing, at most half full. A slot holds 32 bits of the hash next to the id. So a route
+ * that is not in the table yet costs one cache miss. Only routes with the same bits are
+ * compared hop by hop.
  */
 #include "net/flow/state.h"
 
@@ -20,7 +20,7 @@ static size_t find_place(const flow_routes *t, uint64_t slot)
 static void enter_slot(flow_routes *t, uint64_t slot)
 {
     size_t place = find_place(t, slot);
-    assert(slot != FREE_SLOT && t->n < t->n_slots); /* there is an end to the search */
+    assert(slot != FREE_SLOT && t->n < t->n_slots); /* the search ends */
     while (t->slots[place] != FREE_SLOT)
         place = (place + 1) & (t->n_slots - 1);
     t->slots[place] = slot;

@@ -1,21 +1,24 @@
 /*
- * net/flow/settle.c - all changes of one instant, then one solve of what they can reach.
+ * net/flow/settle.c - applies all changes of one instant, then solves once for what they
+ * can affect.
  *
- * What can change. Levels are found in rising order, so that a change matters only from
- * some level up, the base:
- *   - A class that lost flows: a link that holds classes back may fill later than at its
- *     level. Links that hold nobody back are not affected.
- *   - A class that gained flows, or is new: its links may fill earlier, but never below
+ * Levels are found in rising order, so a change matters only from some level up, the
+ * base:
+ *
+ *   - A class lost flows: a link that limits classes may fill later than at its level.
+ *     Links that limit no class are not affected.
+ *   - A class gained flows, or is new: its links may fill earlier, but never below
  *     capacity / weight, the level at which all their classes would be equal.
- *   - A capacity that changed: everything on the link.
- * Classes below the base keep their level. Of the others only those are solved again that
- * are connected with a change through links that can be full (binding) and classes at or
- * above the base; solve.c collects them. The result is that of a full solve, to the last
- * unit.
+ *   - A capacity changed: everything on the link may change.
  *
- * Quick accept. A new class whose links all have room for it at its bound, with two units
- * to spare for each unit of weight, gets its bound: no link can fill (the rounding of the
- * division is below one unit of level for each unit of weight).
+ * Classes below the base keep their level. The others are solved again only if they are
+ * connected with a change. The connection may use links that can be full (binding) and
+ * classes at or above the base; solve.c collects them. The result equals that of a full
+ * solve to the last unit.
+ *
+ * Quick accept: a new class gets its bound at once if all its links have room for it,
+ * with two units to spare per unit of weight. Then no link can fill, because the rounding
+ * of the division is below one unit of level per unit of weight.
  */
 #include "net/flow/state.h"
 
@@ -37,7 +40,7 @@ static bool touch_link(net_flow *f, uint32_t link)
 static bool seed_link(net_flow *f, uint32_t link, uint64_t *base, uint64_t level)
 {
     flow_link *l = &f->links[link];
-    assert(l->touched == f->stamp); /* else `seeded` is of an earlier settle */
+    assert(l->touched == f->stamp); /* else `seeded` belongs to an earlier settle */
     *base = level < *base ? level : *base;
     if (l->seeded)
         return true;
@@ -45,7 +48,7 @@ static bool seed_link(net_flow *f, uint32_t link, uint64_t *base, uint64_t level
     return array_push(&f->seeds, link);
 }
 
-/* Enter a hop in the list of its link. */
+/* Add a hop to the list of its link. */
 static bool list_hop(net_flow *f, uint32_t class_id, uint32_t hop)
 {
     flow_link *l = &f->links[f->hop_link.at[hop]];
@@ -65,7 +68,7 @@ static bool list_hop(net_flow *f, uint32_t class_id, uint32_t hop)
     return true;
 }
 
-/* A class that comes back to life: its hops are listed, its bound is up to date. */
+/* A class gets flows again: list its hops and update its bound. */
 static bool revive_class(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -100,7 +103,7 @@ static void end_class(net_flow *f, uint32_t class_id)
     k->level = 0;
 }
 
-/* The sums of its links follow the number of flows of a class. */
+/* Update the sums of a class's links after its number of flows has changed. */
 static bool apply_count(net_flow *f, uint32_t class_id, uint64_t *base)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -133,7 +136,7 @@ static bool apply_count(net_flow *f, uint32_t class_id, uint64_t *base)
     return shrinks || array_push(&f->late, class_id);
 }
 
-/* The bound of a class on a link whose capacity changed. */
+/* Update the bound of a class on a link whose capacity changed. */
 static bool change_bound(net_flow *f, uint32_t class_id, uint64_t *base)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -205,8 +208,8 @@ static uint64_t equal_level(const flow_link *l)
     return level < MAX_LEVEL ? (uint64_t)level : MAX_LEVEL;
 }
 
-/* Sort the late classes into those that fit, which go to `ties`, and the others. All are
- * judged before any is accepted, because acceptance changes what is used. */
+/* Separate the late classes that fit, which go to `ties`, from the others. All are tested
+ * before any is accepted, because acceptance changes what is used. */
 static bool judge_late(net_flow *f)
 {
     size_t n = 0;
@@ -224,7 +227,7 @@ static bool judge_late(net_flow *f)
     return true;
 }
 
-/* From which level on the classes that do not fit can change anything. */
+/* Lower the base to the lowest level at which the classes that do not fit can matter. */
 static uint64_t lower_base(net_flow *f, uint64_t base)
 {
     for (size_t i = 0; i < f->late.n; i++) {

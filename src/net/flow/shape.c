@@ -1,15 +1,16 @@
 /*
  * net/flow/shape.c - the links of a collective.
  *
- * The closed form of a collective says how long the links inside nodes and the network
- * cards are busy when it is alone (up_s, out_s). The link of a level that has the most to
- * carry, for its capacity, is full for that time; the others are less busy in proportion.
- * So a collective alone takes its closed form on any wiring of a node, and two that share
- * a link take what the link needs for both. Links between switches are not part of closed
- * forms: they carry the payload at the share of their capacity that the fabric reaches.
+ * The closed form of a collective gives the time for which links inside nodes and network
+ * cards are busy without other traffic (up_s, out_s). The link of a level with the
+ * largest load per capacity is full for that time. The other links are proportionally
+ * less busy. So a collective alone takes the time of its closed form on any wiring of a
+ * node. Two that share a link take what the link needs for both. Links between switches
+ * are not part of closed forms: they carry the payload at the fraction of their capacity
+ * that the fabric reaches.
  *
- * Capacities are those of links in order: a link that is slower than others of its kind
- * slows the collective down, as it does in a real ring.
+ * Capacities are those of healthy links. A link that is slower than others of its kind
+ * slows the collective down, as in a real ring.
  */
 #include "net/flow/shape.h"
 
@@ -24,7 +25,8 @@ static uint32_t get_member_npu(const uint32_t *ranks, uint32_t i)
     return ranks == NULL ? i : ranks[i];
 }
 
-/* What a node's members may use of its cards: all that NPUs have, if each has its own. */
+/* The bandwidth of its node's network cards that each member may use. If each NPU has its
+ * own card, that is the card's bandwidth. */
 static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t n)
 {
     const hw_graph *g = net->graph;
@@ -37,7 +39,7 @@ static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t 
                 continue;
             const bool is_card = g->dev_kind[to] == HW_DEVICE_NIC;
             if (is_card && to == last)
-                continue; /* shared with the member before */
+                continue; /* shared with the previous member */
             last = is_card ? to : HW_NONE;
             sum += hw_network_nominal_Bps(net, g->adj_link[k]);
         }
@@ -45,7 +47,7 @@ static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t 
     return sum / n;
 }
 
-/* Nodes in the order in which the members come to them: by member, its node's place. */
+/* Number nodes in the order in which members first occur in them; *place is by member. */
 static bool number_nodes(uint32_t *place, uint32_t *n_nodes, const hw_network *net,
                          const uint32_t *ranks, uint32_t n)
 {
@@ -56,7 +58,7 @@ static bool number_nodes(uint32_t *place, uint32_t *n_nodes, const hw_network *n
     for (uint32_t i = 0; room && i < n; i++) {
         const uint32_t node = hw_network_node_of(net, get_member_npu(ranks, i));
         bool fresh = false;
-        if (node != last) { /* members of one node mostly follow each other */
+        if (node != last) { /* members of one node are mostly consecutive */
             last_place = *n_nodes;
             room = map64_put(&seen, node, &last_place, &fresh);
             last = node;
@@ -68,7 +70,7 @@ static bool number_nodes(uint32_t *place, uint32_t *n_nodes, const hw_network *n
     return room;
 }
 
-/* Members by node: count, sum up, fill. */
+/* Sort members by node: count, sum up, fill. */
 static void sort_members(flow_members *m, const uint32_t *place, const uint32_t *ranks)
 {
     for (uint32_t k = 0; k <= m->n_nodes; k++)
@@ -147,8 +149,8 @@ halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
     return HALLEY_OK;
 }
 
-/* Is every NPU of a node wired to every other, or to some of them? Then several rings use
- * all the cables. */
+/* True if NPUs of a node are wired directly to each other, to all or to some. Then
+ * several rings use all the cables. */
 static bool has_mesh(const hw_network *net)
 {
     const hw_graph *g = net->node != NULL ? net->node : net->graph;
@@ -171,7 +173,7 @@ static halley_status add_pairs(flow_loads *l, hw_network *net, const uint32_t *n
     return HALLEY_OK;
 }
 
-/* Each to the next; where cables go both ways round, half each way. */
+/* Each member sends to the next. In a torus, half goes each way round. */
 static halley_status add_ring(flow_loads *l, hw_network *net, const uint32_t *npus,
                               uint32_t n, double bytes, halley_error *err)
 {
@@ -185,7 +187,7 @@ static halley_status add_ring(flow_loads *l, hw_network *net, const uint32_t *np
     return HALLEY_OK;
 }
 
-enum { MOST_PAIR_MEMBERS = 1024 }; /* of a torus: a million routes */
+enum { MOST_PAIR_MEMBERS = 1024 }; /* in a torus: a million routes */
 
 static halley_status add_inside(flow_loads *l, hw_network *net, const flow_members *m,
                                 const coll_load *load, halley_error *err)
@@ -203,7 +205,7 @@ static halley_status add_inside(flow_loads *l, hw_network *net, const flow_membe
     return HALLEY_OK;
 }
 
-/* Between the cards of two nodes, `bytes` on each. */
+/* Add `bytes` between each pair of cards of two nodes. */
 static halley_status join_nodes(flow_loads *l, hw_network *net, const flow_members *m,
                                 uint32_t a, uint32_t b, double bytes, halley_error *err)
 {
@@ -213,8 +215,8 @@ static halley_status join_nodes(flow_loads *l, hw_network *net, const flow_membe
     return HALLEY_OK;
 }
 
-/* The parent of a place in a binary tree whose places are numbered in order: the root is
- * 0; place i stands at the height of its lowest bit. */
+/* The parent of a place in a binary tree whose places are numbered in order. The root is
+ * 0; the height of place i is that of its lowest bit. */
 static uint32_t find_tree_parent(uint32_t i, uint32_t n)
 {
     const uint32_t bit = i & (0 - i);
@@ -223,7 +225,7 @@ static uint32_t find_tree_parent(uint32_t i, uint32_t n)
     return parent < n ? parent : i ^ bit;
 }
 
-/* Two trees over the nodes, in which inner places of one are leaves of the other; each
+/* Add two trees over the nodes. Inner places of one are leaves of the other, and each
  * carries half of the data up and down. */
 static halley_status add_trees(flow_loads *l, hw_network *net, const flow_members *m,
                                double bytes, halley_error *err)
@@ -288,7 +290,7 @@ halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members 
 {
     assert(l->links.n == 0);
     const halley_status status = add_pattern(l, net, m, load, root, err);
-    if (status != HALLEY_OK) /* a member has no way: nothing is left of the others' */
+    if (status != HALLEY_OK) /* a member has no route: discard the loads of the others */
         flow_loads_drop(l);
     return status;
 }
@@ -300,7 +302,7 @@ void flow_loads_drop(flow_loads *l)
     l->links.n = 0;
 }
 
-/* Seconds for which the busiest link of a level would be busy at its full capacity. */
+/* Seconds for which the busiest link of a level would be busy at full capacity. */
 static double find_busiest(const flow_loads *l, const hw_network *net,
                            hw_link_level level)
 {
@@ -319,12 +321,14 @@ void flow_loads_share(double shares[3], const flow_loads *l, const hw_network *n
     shares[HW_LEVEL_NODE] = find_busiest(l, net, HW_LEVEL_NODE) / load->up_s;
     shares[HW_LEVEL_PORT] = find_busiest(l, net, HW_LEVEL_PORT) / load->out_s;
     shares[HW_LEVEL_FABRIC] = load->above_share;
-    if (!(load->up_s > 0)) /* only relays and neighbours' links: no limit of their own */
+    /* If up_s is 0, links inside nodes carry only traffic that NPUs forward and that of
+     * neighbours. They have no limit below their capacity. */
+    if (!(load->up_s > 0))
         shares[HW_LEVEL_NODE] = 1;
     if (!(load->out_s > 0))
         shares[HW_LEVEL_PORT] = load->above_share;
-    /* Where NPUs pass on traffic of others, a closed form that counts their own bytes is
-     * too short: the links decide. */
+    /* If NPUs forward traffic of others, a closed form that counts only their own bytes
+     * is too short. Then the capacity of the links limits the rate. */
     shares[HW_LEVEL_PORT] = fmin(shares[HW_LEVEL_PORT], 1);
     if (l->most_share > 0)
         shares[HW_LEVEL_NODE] = fmin(shares[HW_LEVEL_NODE], l->most_share);

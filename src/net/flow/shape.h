@@ -1,6 +1,6 @@
 /*
- * net/flow/shape.h - collectives on links: from the load of a collective (coll/load.h)
- * and its members to the links it uses.
+ * net/flow/shape.h - computes the links that a collective uses from its load
+ * (coll/load.h) and its members.
  */
 #ifndef NET_FLOW_SHAPE_H
 #define NET_FLOW_SHAPE_H
@@ -14,8 +14,8 @@ typedef struct flow_members {
     uint32_t n_nodes;
     uint32_t *first; /* n_nodes + 1 */
     uint32_t *npus;  /* of node 0, then of node 1 ... */
-    uint32_t least;  /* members of the node that has the fewest */
-    double card_Bps; /* what each member may use of its node's network cards */
+    uint32_t least;  /* members in the node with the fewest */
+    double card_Bps; /* bandwidth that each member may use of its node's cards */
     uint32_t n_members;
 } flow_members;
 
@@ -28,43 +28,42 @@ void flow_members_fini(flow_members *m);
 typedef struct flow_loads {
     double *bytes;         /* by link; zero between calls */
     ARRAY(uint32_t) links; /* that have some */
-    /* What closed forms may say of links inside nodes: measured constants may stand for
-     * more than the stated bandwidth, plain links give no more than they have. 0 = no
-     * limit. */
+    /* Limit of shares[HW_LEVEL_NODE]. Measured constants may represent more than the
+     * stated bandwidth of links inside nodes; plain links reach no more than they have. 0
+     * = no limit. */
     double most_share;
 } flow_loads;
 
 bool flow_loads_init(flow_loads *l, const hw_network *net);
 void flow_loads_fini(flow_loads *l);
 
-/* Bytes of every link: what the members of a pattern send each other. `root` is an NPU.
- */
+/* Add the bytes that the members of a pattern send over every link. `root` is an NPU. */
 halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
                              const coll_load *load, uint32_t root, halley_error *err);
-/* `bytes` on the links from one NPU to another. */
+/* Add `bytes` to the links from one NPU to another. */
 halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
                                   uint32_t to, double bytes, halley_error *err);
-/* Forget what has been added. */
+/* Discard what has been added. */
 void flow_loads_drop(flow_loads *l);
-/* `shares`, by hw_link_level: of what crosses a link of a whole collective with that
- * load, how much is payload. */
+/* `shares`, by hw_link_level: the fraction of payload in what crosses a link, for a whole
+ * collective with that load. */
 void flow_loads_share(double shares[3], const flow_loads *l, const hw_network *net,
                       const coll_load *load);
-/* Coefficients of a bundle of that volume; the loads are cleared. Hops go into `hops`,
- * which has room for all links of `l`; their number is returned. */
+/* Write the coefficients of a bundle of that volume to `hops`, which has room for all
+ * links of `l`, and clear the loads. Returns their number. */
 uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
                          double volume, const double shares[3]);
 
-/* A part of a direct collective (parts.c), by the states of its members. */
+/* A part of a direct collective (parts.c), given by the states of its members. */
 enum { FLOW_PART_ABSENT, FLOW_PART_PRESENT, FLOW_PART_NEW };
 typedef struct flow_part {
-    const coll_load *load; /* of the whole; its pattern is PAIRS, IN or OUT */
+    const coll_load *load; /* of the whole collective; its pattern is PAIRS, IN or OUT */
     const uint32_t *ranks; /* NULL: NPUs 0 ... n - 1 */
     const uint8_t *states; /* by member, in the order of ranks */
-    uint32_t root;         /* NPU, of IN and OUT; it is there */
+    uint32_t root;         /* NPU, for IN and OUT; it is present */
 } flow_part;
-/* Bytes of every link, and the share of its messages that the busiest member has in it.
- */
+/* Add the bytes of every link. *share: the fraction of its messages that the busiest
+ * member has in the part. */
 halley_status flow_loads_add_part(double *share, flow_loads *l, hw_network *net,
                                   const flow_members *m, const flow_part *part,
                                   halley_error *err);

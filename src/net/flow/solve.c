@@ -1,23 +1,26 @@
 /*
- * net/flow/solve.c - progressive filling on levels, over the part of the network that a
+ * net/flow/solve.c - progressive filling by levels, over the part of the network that a
  * settle can change.
  *
- * All free classes rise together. A link is full at level floor((cap - fixed) / rising),
- * where `fixed` is the load of its classes that have stopped below and `rising` the
- * weight of the free ones; keys only rise while classes stop, so that a heap may hold old
- * keys as lower bounds. In every round, all links with the least key stop their classes,
- * and so do all classes with that bound. Links with equal keys are all taken before
- * anybody stops: stopping the classes of the first changes the rest of the division of
- * the second.
+ * All free classes rise together. A link is full at level floor((cap - fixed) / rising).
+ * Here `fixed` is the load of its classes that have stopped below, and `rising` is the
+ * weight of the free ones. Keys only rise while classes stop, so a heap may hold old keys
+ * as lower bounds.
  *
- * The division leaves less than one unit of level for each unit of weight; nobody gets
- * it.
+ * In every round, all links with the smallest key stop their classes, and all classes
+ * with that bound stop, too. All links with equal keys are taken before any class stops.
+ * The reason is that stopping the classes of the first link changes the remainder of the
+ * division of the second.
+ *
+ * The division leaves less than one unit of level per unit of weight. No class gets this
+ * remainder.
  */
 #include "net/flow/state.h"
 
 #include <assert.h>
 
-/* Take a class off its level. Links that can be full are looked at later. */
+/* Make a class free, so that it gets a new level. Its links that can be full are queued.
+ */
 static bool free_class(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -45,7 +48,7 @@ static bool free_class(net_flow *f, uint32_t class_id)
            (has_limit || array_push(&f->bounded, class_id));
 }
 
-/* Drop classes that have ended from the list of a link. */
+/* Remove classes that have ended from the list of a link. */
 static void compact_link(net_flow *f, flow_link *l)
 {
     uint32_t n = 0;
@@ -62,7 +65,7 @@ static void compact_link(net_flow *f, flow_link *l)
     l->n = n;
 }
 
-/* Everybody on the link from the base up becomes free; the others are its fixed load. */
+/* Free all classes on the link from the base up; the others are its fixed load. */
 static bool scan_link(net_flow *f, uint32_t link, uint64_t base)
 {
     flow_link *l = &f->links[link];
@@ -85,7 +88,7 @@ static bool scan_link(net_flow *f, uint32_t link, uint64_t base)
     return array_push(&f->active, link);
 }
 
-/* A link that cannot be full any more lets go of the classes that it held back. */
+/* Free the classes that this link limited; it can no longer be full. */
 static bool release_link(net_flow *f, uint32_t link)
 {
     const flow_link *l = &f->links[link];
@@ -122,7 +125,8 @@ static bool collect_region(net_flow *f, uint64_t base)
     return true;
 }
 
-/* The level at which a link is full as things stand; its classes are free or fixed. */
+/* The level at which a link is full, given which of its classes are free and which fixed.
+ */
 static uint64_t compute_key(const flow_link *l)
 {
     assert(l->rising > 0 && l->fixed <= l->cap);
@@ -201,7 +205,7 @@ static void pop_link(net_flow *f)
         sift_link_down(f, 0);
 }
 
-/* The least true key; UINT64_MAX when no link has free classes. */
+/* The smallest true key; UINT64_MAX if no link has free classes. */
 static uint64_t find_least_key(net_flow *f)
 {
     while (f->heap.n > 0) {
@@ -220,7 +224,7 @@ static uint64_t find_least_key(net_flow *f)
     return UINT64_MAX;
 }
 
-/* The least bound of a free class. */
+/* The smallest bound of a free class. */
 static uint64_t find_least_bound(net_flow *f)
 {
     while (f->bounded.n > 0) {
@@ -232,7 +236,7 @@ static uint64_t find_least_bound(net_flow *f)
     return UINT64_MAX;
 }
 
-/* The class stops at a level, held back by a link or at its bound. */
+/* Stop a class at a level, limited by a link or by its bound. */
 static void stop_class(net_flow *f, uint32_t class_id, uint64_t level, uint32_t link)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -272,7 +276,8 @@ static void stop_link(net_flow *f, uint32_t link, uint64_t level)
     assert(l->rising == 0);
 }
 
-/* One round: all links that are full at the level, and all classes with that bound. */
+/* One round: stop all links that are full at the level, and all classes with that bound.
+ */
 static void stop_level(net_flow *f, uint64_t level)
 {
     f->ties.n = 0;

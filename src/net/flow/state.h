@@ -28,16 +28,16 @@ typedef struct flow_link {
     net_u128 pot;       /* sum of n * c * bound: what its classes could take at most */
     net_u128 need;      /* during a settle: what new classes would take */
     net_u128 fixed, rising; /* during a solve: load of those below, weight of the free */
-    uint64_t level;         /* at which it filled, when it holds classes back */
-    uint64_t key;           /* in the heap of a solve: a lower bound of its level */
+    uint64_t level;         /* level at which it filled, if it limits classes */
+    uint64_t key;           /* in the heap of a solve: lower bound of its level */
     uint64_t alone;         /* cap / 1.0: the level of one flow alone */
-    flow_incidence *at;     /* classes, also some that have ended */
+    flow_incidence *at;     /* classes, including some that have ended */
     uint32_t n, capacity;   /* of that list */
-    uint32_t n_routes;      /* classes that were ever made with it */
+    uint32_t n_routes;      /* classes that were ever created on it */
     uint32_t n_live;        /* classes in the list with flows */
-    uint32_t n_held;        /* classes that it holds back */
+    uint32_t n_held;        /* classes that it limits */
     uint32_t n_odd;         /* listed classes with a coefficient other than 1 */
-    uint32_t touched, active, queued, based; /* stamps: the settle in which it was */
+    uint32_t touched, active, queued, based; /* stamp of the settle in which it was so */
     bool binding;                            /* pot > cap: it may become full */
     bool seeded;                             /* in this settle */
 } flow_link;
@@ -46,21 +46,21 @@ enum class_state { CLASS_FIXED, CLASS_FREE };
 
 typedef struct flow_class {
     uint64_t level;    /* rate of each of its flows */
-    uint64_t bound;    /* what it could have alone: its cap and its links */
-    net_u128 served;   /* volume that each flow has had, until `at` */
+    uint64_t bound;    /* level it would have alone, from its cap and its links */
+    net_u128 served;   /* volume that each flow has received, until `at` */
     uint64_t at;       /* tick */
     uint32_t n;        /* flows */
     uint32_t n_solved; /* flows at the last settle */
     uint32_t first_hop, n_hops;
     uint32_t held_by; /* link; NET_FLOW_NONE = at its bound */
-    uint32_t event;   /* place in the heap of events; NET_FLOW_NONE = not there */
+    uint32_t event;   /* place in the heap of events; NET_FLOW_NONE = none */
     uint8_t state;    /* class_state */
     bool unit;        /* all coefficients are one */
     bool dirty;       /* in the list of changed classes */
-    bool forced;      /* its bound changed: must be solved */
+    bool forced;      /* its bound changed: it must be solved */
 } flow_class;
 
-/* A flow of a class; targets are volumes of the class at which it ends. */
+/* A flow of a class. It ends when the class's served volume reaches the target. */
 typedef struct flow_target {
     net_u128 target;
     uint32_t flow;
@@ -71,7 +71,7 @@ typedef struct flow_class_cold {
     flow_target *more; /* the others, a binary heap */
     uint32_t n_more, cap_more;
     uint64_t cap_level;
-    uint64_t most_bound; /* the largest bound it had: ends round to a tick of it */
+    uint64_t most_bound; /* largest bound it ever had: ends round to a tick of it */
     net_u128 done;       /* volume of flows that have ended */
     uint64_t n_started;  /* flows */
     net_u128 moved;      /* with options.certify: integral of n * level */
@@ -109,7 +109,7 @@ struct net_flow {
     flow_link *links;
     ARRAY(flow_class) classes;
     ARRAY(flow_class_cold) cold;
-    /* Hops of all classes, one after the other. */
+    /* Hops of all classes, consecutively. */
     id_array hop_link;
     ARRAY(uint64_t) hop_coefficient;
     ARRAY(uint8_t) hop_listed;
@@ -122,20 +122,20 @@ struct net_flow {
     id_array dirty;   /* classes whose n or first target changed */
     id_array touched; /* links of this settle */
     id_array seeds, stack, active, freed, late, ties, raised;
-    id_array due;     /* of an instant: classes whose flows may end */
-    id_array heap;    /* of a solve: active links by key */
-    id_array bounded; /* of a solve: free classes by bound, a heap */
-    /* The last division of event.c: alike classes have alike ends. */
+    id_array due;     /* for one instant: classes whose flows may end */
+    id_array heap;    /* for one solve: active links by key */
+    id_array bounded; /* for one solve: free classes by bound, a heap */
+    /* The last division of event.c, because equal classes have equal ends. */
     struct {
         net_u128 rest;
         uint64_t level, ticks;
     } last;
     uint32_t stamp; /* number of the settle */
     uint64_t n_settles;
-    bool failed; /* memory ran out when flows ended; it settles no more */
+    bool failed; /* memory ran out when flows ended; it no longer settles */
 };
 
-/* routes.c: room for n routes in all; false: no memory. */
+/* routes.c: make room for n routes in total; false: no memory. */
 bool flow_routes_reserve(flow_routes *t, size_t n);
 void flow_routes_fini(flow_routes *t);
 /* class.c */
@@ -146,7 +146,7 @@ static inline net_u128 flow_served_now(const net_flow *f, const flow_class *k)
 {
     return k->served + (net_u128)k->level * (f->now - k->at);
 }
-/* Bring a class up to date: before its level or its number of flows changes. */
+/* Bring a class up to date; call it before its level or its number of flows changes. */
 static inline void flow_catch_up(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
@@ -157,28 +157,28 @@ static inline void flow_catch_up(net_flow *f, uint32_t class_id)
     k->at = f->now;
 }
 /*
- * Levels are rounded down, by less than one unit, so that a flow that should end at a
- * tick has a little left there (one unit for each tick of its life). A flow with less
- * than 1/1024 of a tick left has therefore ended: otherwise ends that coincide with a
- * start would come one tick after it.
+ * Levels are rounded down by less than one unit. So a flow that should end at a tick has
+ * a little left there, one unit per tick of its lifetime. A flow with less than 1/1024 of
+ * a tick left therefore counts as ended. Otherwise ends that coincide with a start would
+ * come one tick after it.
  */
 static inline net_u128 flow_slack(const flow_class *k)
 {
     return k->level >> 10;
 }
-/* n flows at a level on the link of a hop. */
+/* Load of n flows at a level on the link of a hop. */
 static inline net_u128 flow_load(const net_flow *f, uint32_t hop, uint64_t n,
                                  uint64_t level)
 {
     return (net_u128)f->hop_coefficient.at[hop] * level * n;
 }
-/* solve.c: the levels of everything that the seeds and late classes can reach, from
- * `base` up. False: no memory. */
+/* solve.c: compute the levels of everything that the seeds and late classes can affect,
+ * from `base` up. False: no memory. */
 bool flow_solve(net_flow *f, uint64_t base);
-/* event.c: the class's first target, level or both changed. */
+/* event.c: update after the class's first target, its level or both have changed. */
 bool flow_event_reserve(net_flow *f);
 void flow_event_update(net_flow *f, uint32_t class_id);
-/* Classes whose key is at most `tick`, into f->due. False: no memory. */
+/* Collect the classes whose key is at most `tick` in f->due. False: no memory. */
 bool flow_event_collect(net_flow *f, uint64_t tick);
 uint64_t flow_event_tick(net_flow *f, uint32_t class_id); /* the true one */
 void flow_event_update_many(net_flow *f, const id_array *classes);

@@ -1,13 +1,13 @@
 /*
- * net/flow/stats.c - what has crossed each link. Nothing is added up while flows are
- * under way: a class knows what its flows have had, so the sums are exact and cost
+ * net/flow/stats.c - what has crossed each link. Nothing is summed up while flows are in
+ * flight. A class knows what its flows have received, so the sums are exact and cost
  * nothing per event.
  */
 #include "net/flow/state.h"
 
 #include <assert.h>
 
-/* What the flows of a class have had: those that ended, and the others until now. */
+/* What the flows of a class have received: ended ones, and the others until now. */
 static net_u128 sum_class_volume(const net_flow *f, uint32_t class_id)
 {
     const flow_class *k = &f->classes.at[class_id];

@@ -1,5 +1,5 @@
 /* A comparison of traces for people (tables), for programs (JSON), and for spreadsheets
- * (CSV: one row a measure). */
+ * (CSV: one row per measure). */
 #include "report/compare/compare.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What a quantity is measured in. */
+/* The unit of each quantity. */
 static const struct {
     report_kind kind;
     units_kind unit;
@@ -341,7 +341,7 @@ static void put_row(void *context, const char *group, const char *name,
     number_or_none(context, value);
 }
 
-/* Groups and names open and close objects as they change. */
+/* Objects are opened and closed when groups and names change. */
 typedef struct nest {
     report_json *j;
     const char *group;

@@ -7,21 +7,21 @@
 
 typedef struct report_comparison {
     const halley_comparison *c;
-    const char *real, *synth;        /* what the user calls them */
-    const halley_auc *by_scores;     /* of another attack; NULL = none */
+    const char *real, *synth;        /* names that the user gave them */
+    const halley_auc *by_scores;     /* result of another attack; NULL = none */
     const halley_auc *by_likelihood; /* HALLEY_N_LIKELIHOODS; NULL = none */
 } report_comparison;
 
-/* The attacks on membership that were made. */
+/* The membership attacks that were made. */
 typedef struct report_attack {
     const char *name, *key;
     const halley_auc *auc;
 } report_attack;
 enum { REPORT_ATTACKS = 3 + HALLEY_N_LIKELIHOODS };
 
-/* As members of an open object; with quantiles, which its page draws. */
+/* Write as members of an open object; with quantiles, which its page draws. */
 void report_compare_json(report_json *j, const report_comparison *r, bool quantiles);
-/* As text or CSV. */
+/* Write as text or CSV. */
 halley_status report_compare(const report_comparison *r, report_form form, FILE *to,
                              halley_error *err);
 

@@ -1,7 +1,7 @@
 /*
- * Figures as plain SVG: classes for colours (explore.css has both themes), patterns over
- * them so that parts can be distinguished without colour, numbers written where they fit,
- * and data-t for the tooltip.
+ * Figures as plain SVG. Colours are classes (explore.css has both themes), with patterns
+ * over them, so that parts can be distinguished without colour. Numbers are written where
+ * they fit; data-t has the text of the tooltip.
  */
 #include "report/explore/explore_figures.h"
 
@@ -13,15 +13,15 @@
 #include <string.h>
 
 enum { RIGHT = 84, BAR = 20, ROW = 30, N_PATTERNS = 5, MOST_LABEL = 50 };
-static const double letter = 7.0; /* mean width of a small one */
+static const double letter = 7.0; /* mean width of a lower-case letter, in pixels */
 
-/* Names of bars stand to their left. */
+/* The left edge of bars, with room for their names to the left. */
 static double left_of(size_t longest)
 {
     return fmin(376, fmax(120, 24 + letter * (double)longest));
 }
 
-/* At most that many bytes of a text, between letters, and then dots. */
+/* Cut a text to at most that many bytes, between characters, and add an ellipsis. */
 static void shorten_label(strbuf *text, size_t most)
 {
     if (text->n <= most)
@@ -85,7 +85,7 @@ void figure_patterns(strbuf *to)
     strbuf_add(to, STR("</defs></svg>"));
 }
 
-/* The name of an axis without what is plain. */
+/* The name of an axis without its obvious parts. */
 static const char *name_axis(const char *path)
 {
     static const char *const plain[] = {"plan.", "cluster.npu.memory.", "cluster.npu.",
@@ -97,13 +97,13 @@ static const char *name_axis(const char *path)
     return path;
 }
 
-/* Names of rows and presets speak for themselves. */
+/* True if the values need no name: names of rows and presets are clear by themselves. */
 static bool says_enough(const halley_axis *a)
 {
     return !a->numbers && strncmp(a->name, "plan.", 5) != 0;
 }
 
-/* "cxl bandwidth ": what differs between parameters stays. */
+/* Write the part of the name that distinguishes parameters: "cxl bandwidth ". */
 static void short_axis(strbuf *to, const halley_axis *a)
 {
     for (const char *c = name_axis(a->name); *c != '\0'; c++)
@@ -124,7 +124,7 @@ void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c)
 {
     for (uint32_t i = 0; i < halley_study_axes(s->study); i++) {
         const halley_axis *a = halley_study_axis(s->study, i);
-        /* Plans that were chosen distinguish designs only when nothing else varies. */
+        /* Plans that were chosen distinguish designs only if nothing else varies. */
         if (a->n > 1 && (!a->inner || to->n == 0))
             add_bar_value(to, a, c, i);
     }
@@ -141,7 +141,7 @@ static bool differs_from_base(const figure_list *list, uint32_t axis)
     return false;
 }
 
-/* Among the designs of a list: the axis it is about first, then what else differs. */
+/* Label a design of a list: first the axis of the list, then what else differs. */
 static void label_in(strbuf *to, const figure_source *s, const figure_list *list,
                      uint32_t i)
 {
@@ -202,7 +202,7 @@ static const part memory_parts[] = {
 typedef struct stack {
     const part *parts;
     uint32_t n_parts;
-    uint32_t total; /* the metric the whole bar is, for its label */
+    uint32_t total; /* the metric that equals the whole bar, for its label */
     const char *title;
 } stack;
 
@@ -256,7 +256,7 @@ static void draw_segment(strbuf *to, const part *p, double x, double y, double w
     strbuf_add(to, STR("</g>"));
 }
 
-/* Which parts any design has at all; the legend shows no others. */
+/* Draw the legend, with only those parts that some design has. */
 static uint32_t draw_figure_legend(strbuf *to, const stack *k,
                                    const halley_candidate *list, uint32_t n, double y)
 {
@@ -282,7 +282,7 @@ static uint32_t draw_figure_legend(strbuf *to, const stack *k,
     return rows;
 }
 
-/* Its name, cut where there is no room; whole for the pointer. */
+/* Write its name, cut to the available room; the tooltip has the whole name. */
 static void label_bar(strbuf *to, const figure_source *s, const figure_list *list,
                       uint32_t i, double left, double y)
 {
@@ -313,7 +313,7 @@ static void draw_bar(strbuf *to, const stack *k, const halley_candidate *c, doub
         x += v * scale;
     }
     halley_metric_format(value, sizeof value, k->total, total);
-    /* Not on top of the mark. */
+    /* The label must not cover the mark. */
     const double mark = left + c->capacity_bytes * scale;
     const bool close = k->total == HALLEY_METRIC_MEMORY && mark > x && mark < x + 70;
     figure_text(to, (close ? mark : x) + 6, y + BAR - 5, "num", str_from(value));
@@ -401,7 +401,7 @@ static size_t longest_value(const halley_axis *a)
     return longest;
 }
 
-/* What a column represents, as far as there is room; the rest is in the cells' tips. */
+/* Label a column as far as there is room; the cells' tooltips have the rest. */
 static void column_name(strbuf *to, double x, double width, const char *text)
 {
     strbuf name = {0};
@@ -416,7 +416,7 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
 {
     const halley_axis *a = halley_study_axis(s->study, h->axis_i);
     const halley_axis *b = halley_study_axis(s->study, h->axis_j);
-    /* The longer one goes down. */
+    /* The axis with more values goes down. */
     const bool turn = b->n > a->n;
     const halley_axis *down = turn ? b : a, *across = turn ? a : b;
     const bool maximize = halley_study_objective(s->study, 0)->maximize;
@@ -473,7 +473,7 @@ static bool has_swing(const halley_sensitivity *v)
     return !isnan(v->low) && v->high > v->low * 1.0005;
 }
 
-/* One parameter: from its best to its worst value, both named below. */
+/* Draw one parameter: from its best to its worst value, both labelled below. */
 static void tornado_bar(strbuf *to, const figure_source *s, const halley_sensitivity *v,
                         double left, double y, double low, double scale)
 {

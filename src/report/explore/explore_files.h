@@ -1,6 +1,5 @@
-/* report/explore/explore_files.h - style of the figures, made into text by
- * tools/build/embed.
- */
+/* report/explore/explore_files.h - the style of the figures, embedded by
+ * tools/build/embed. */
 #ifndef REPORT_EXPLORE_FILES_H
 #define REPORT_EXPLORE_FILES_H
 

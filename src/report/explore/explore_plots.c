@@ -1,4 +1,4 @@
-/* The figures of an exploration, each as an SVG file that carries its style. */
+/* The figures of an exploration, each as a self-contained SVG file. */
 #include "report/explore/explore_plots.h"
 
 #include "base/error.h"
@@ -22,7 +22,7 @@ static figure_list list_of(const halley_slice *slice)
     return (figure_list){slice->best, slice->n, true, slice->axis};
 }
 
-/* A figure alone carries its style and patterns with it. */
+/* A file contains its style and patterns. */
 static halley_status save_plot(const char *folder, const char *name, strbuf *figure,
                                halley_error *err)
 {

@@ -4,7 +4,7 @@
 
 #include "halley/explore.h"
 
-/* Each figure as a file of its own in `folder`, which is made if absent. */
+/* Write each figure to its own file in `folder`, which is created if missing. */
 halley_status report_explore_plots(const char *folder, const halley_study *study,
                                    const halley_exploration *e, halley_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * Figures with two axes of numbers: the trade-off between two objectives, and the
- * operators of a layer under the roofline.
+ * Figures with two numeric axes: the trade-off between two objectives, and the operators
+ * of a layer under the roofline.
  */
 #include "base/number/number.h"
 #include "base/number/units.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_NAMED = 12 };
 
-/* A field of numbers; `log` axes are given logarithms already. */
+/* A plot area; values for `log` axes are logarithms already. */
 typedef struct plane {
     double low[2], high[2];
     double x0, x1, y0, y1; /* on the page; y0 is the lower edge */
@@ -104,7 +104,7 @@ static plane goal_plane(const figure_source *s)
     return p;
 }
 
-/* Names next to the points of the front, as long as they do not cover each other. */
+/* Label the points of the Pareto front, as long as labels do not overlap. */
 static void name_front(strbuf *to, const figure_source *s, const plane *p)
 {
     const halley_exploration *e = s->e;
@@ -210,7 +210,7 @@ static void draw_roof(strbuf *to, const plane *p, const halley_roofline *r,
     const double bw = log10(r->bandwidth_Bps), peak = log10(r->peak_flops);
     double from = p->low[0];
     if (from + bw < p->low[1])
-        from = p->low[1] - bw; /* where it enters the picture */
+        from = p->low[1] - bw; /* where it enters the plot */
     const double ridge = peak - bw;
     figure_tip(to, "roof at %s: flat from %s FLOP per byte", name,
                number_digits(pow(10, ridge), 3).at);
@@ -224,11 +224,11 @@ static void draw_roof(strbuf *to, const plane *p, const halley_roofline *r,
     figure_text(to, at_x(p, x) + 5, at_y(p, x + bw) + 12, "key halo", str_from(name));
 }
 
-/* Operators are numbered once, at their fastest; the legend names them. */
+/* Number each operator once, at its fastest; the legend names them. */
 static void number_ops(strbuf *to, const plane *p, const halley_roofline *top)
 {
     for (uint32_t k = 0; k < top->n; k++) {
-        uint32_t above = 0; /* others that stand at the same place */
+        uint32_t above = 0; /* earlier labels at about the same place */
         for (uint32_t j = 0; j < k; j++)
             above += fabs(at_x(p, find_intensity(&top->ops[j])) -
                           at_x(p, find_intensity(&top->ops[k]))) < 12;

@@ -1,7 +1,7 @@
 /*
- * report/explore/heat.c - how busy links were over time: CSV rows, or a picture in which
- * a row is an NPU, a column a bin of time, and darker is busier (brighter in dark mode),
- * with axes and a scale; one field for every dimension.
+ * report/explore/heat.c - how busy links were over time, as CSV rows or as a picture. In
+ * the picture a row is an NPU, a column is a bin of time, and darker is busier (brighter
+ * in dark mode). It has axes, a scale, and one panel per dimension.
  */
 #include "base/file/file.h"
 #include "base/number/units.h"
@@ -48,14 +48,14 @@ static double mean_use(const halley_result *result, uint32_t d, uint32_t first,
     return sum / n;
 }
 
-/* Where things are in the picture. */
+/* The geometry of the picture. */
 typedef struct heat_frame {
     const halley_result *result;
-    uint32_t n_rows, per_row; /* rows of a field; NPUs in a row */
+    uint32_t n_rows, per_row; /* rows of a panel; NPUs per row */
     uint32_t row_px, width;
 } heat_frame;
 
-/* Use in six steps with round edges: 0, 1, 20, 40, 60, 80 % and above. */
+/* Use in six steps with round limits: 0, 1, 20, 40, 60, 80 % and above. */
 enum { N_STEPS = 6 };
 static const double step_edges[N_STEPS] = {0, 0.01, 0.2, 0.4, 0.6, 0.8};
 static const char *const step_names[N_STEPS] = {"0", "1", "20", "40", "60", "80"};
@@ -68,7 +68,7 @@ static uint32_t find_step(double use)
     return step;
 }
 
-/* 1, 2 or 5 times a power of ten: at most `most` of them are in `span`. */
+/* The smallest 1, 2 or 5 times a power of ten of which at most `most` fit into `span`. */
 static double find_round_tick(double span, uint32_t most)
 {
     double tick = pow(10, floor(log10(span / most)));
@@ -110,7 +110,7 @@ static void write_scale(file_output *to)
                        LEFT + 40 * N_STEPS);
 }
 
-/* A row, neighbours of one step as one box. */
+/* Write a row; neighbouring bins of one step become one box. */
 static void write_heat_row(file_output *to, const heat_frame *f, uint32_t d, uint32_t row,
                            uint32_t top)
 {

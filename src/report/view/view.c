@@ -5,7 +5,7 @@
 
 enum { DEFAULT_LIMIT = 2000 };
 
-/* Fewer boxes when asked for, or when there are too many to draw. */
+/* Join boxes if requested, or if there are too many to draw. */
 static bool shrink_view(view_graph *g)
 {
     const halley_view_opts *o = g->opts;

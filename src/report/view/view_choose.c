@@ -1,8 +1,8 @@
 /*
- * From a trace to the graph that is drawn: which nodes were asked for, and what connects
- * them. Nodes left out by type or name still connect: an edge goes from the nearest
- * chosen ancestors of a node left out to its chosen dependants, at most NEAREST of them,
- * so that the work stays linear.
+ * Turns a trace into the graph that is drawn: which nodes were requested, and what
+ * connects them. Nodes that are omitted by type or name still connect others. An edge
+ * leads from the nearest chosen ancestors of such a node to its chosen dependants. At
+ * most NEAREST ancestors are used, so that the work stays linear.
  */
 #include "base/error.h"
 #include "report/view/view.h"
@@ -17,7 +17,7 @@ typedef struct chooser {
     const halley_trace *trace;
     uint32_t n;
     uint32_t *box_of; /* VIEW_NONE = not chosen */
-    uint8_t *reached; /* within from and depth */
+    uint8_t *reached; /* within the limits of `from` and `depth` */
 } chooser;
 
 /* All dependencies of a node, data first. */
@@ -35,7 +35,8 @@ static uint32_t dep_at(const halley_trace *trace, uint32_t node, uint32_t i,
                       : halley_node_ctrl(trace, node, i - n_data).index;
 }
 
-/* Who depends on each node: the dependants of i are at[starts[i]] … at[starts[i + 1]]. */
+/* The nodes that depend on each node: those of i are at[starts[i]] … at[starts[i + 1]].
+ */
 typedef struct dependants {
     size_t *starts;
     uint32_t *at;
@@ -108,7 +109,8 @@ static bool visit_dependencies(const halley_trace *trace, uint32_t node, uint8_t
     return ok;
 }
 
-/* Breadth first from the given nodes, `depth` steps one way. `seen` is zero at first. */
+/* Search breadth first from the given nodes, `depth` steps in one direction. `seen` is
+ * zero at first. */
 static bool spread_choice(chooser *c, const dependants *d, bool down, uint8_t *seen)
 {
     const halley_view_opts *o = c->g->opts;
@@ -248,7 +250,8 @@ typedef struct nearest {
     uint32_t box[NEAREST], n;
 } nearest;
 
-/* Add one; of too many the first in the file go, for they are likely the farthest. */
+/* Add one. If there are too many, drop the first in the file, which is probably the
+ * farthest. */
 static void add_nearest(nearest *to, uint32_t box)
 {
     uint32_t first = 0;
@@ -272,7 +275,7 @@ static bool has_name(const nearest *in, uint32_t box)
     return false;
 }
 
-/* Leave out those that are right above another of `all`. */
+/* Drop boxes that are nearest ancestors of another box of `all`. */
 static void prune_nodes(nearest *it, const nearest *all, const nearest *near,
                         const view_box *boxes)
 {
@@ -288,8 +291,9 @@ static void prune_nodes(nearest *it, const nearest *all, const nearest *near,
     it->n = n;
 }
 
-/* Edges into node i that lead through nodes left out, and what is above i for those below
- * it. Dependencies were seen before i, but for those on cycles. */
+/* Add the edges into node i that lead through omitted nodes, and set the nearest
+ * ancestors of i for its dependants. Its dependencies were handled before, except for
+ * those on cycles. */
 static bool connect_via(chooser *c, nearest *near, uint32_t i)
 {
     const uint32_t mine = c->box_of[i];
@@ -319,7 +323,7 @@ static bool connect_via(chooser *c, nearest *near, uint32_t i)
     return true;
 }
 
-/* The dependencies of node i on chosen nodes as edges, if it is chosen itself. */
+/* Add edges for the dependencies of node i on chosen nodes, if it is chosen itself. */
 static bool connect_boxes(chooser *c, uint32_t i)
 {
     const uint32_t mine = c->box_of[i];
@@ -335,7 +339,7 @@ static bool connect_boxes(chooser *c, uint32_t i)
     return true;
 }
 
-/* Nodes in an order in which dependencies come first; those on cycles last. */
+/* Sort nodes so that dependencies come first; those on cycles come last. */
 static bool sort_chosen_nodes(const chooser *c, uint32_t *order)
 {
     dependants d = {0};
@@ -363,7 +367,7 @@ static bool sort_chosen_nodes(const chooser *c, uint32_t *order)
 
 static bool add_box_edges(chooser *c)
 {
-    /* Only for nodes left out do ancestors, and the order, matter. */
+    /* Ancestors, and the order, matter only if nodes are omitted. */
     const bool all = c->g->boxes.n == c->n;
     nearest *near = mem_array_zero(all ? 1 : c->n, sizeof *near);
     uint32_t *order = mem_array(all ? 1 : c->n, sizeof *order);
@@ -430,8 +434,7 @@ void view_tidy_edges(view_graph *g)
     g->edges.n = n;
 }
 
-/* Kahn's algorithm. Where only cycles are left, the first box of them goes on as if it
- * waited for nothing more. */
+/* Kahn's algorithm. If only cycles are left, their first box is treated as ready. */
 typedef struct leveller {
     view_graph *g;
     size_t *starts; /* edges from box i, in g->edges */

@@ -1,16 +1,17 @@
 /*
- * Fewer boxes for the same graph, in three ways.
+ * Draws the same graph with fewer boxes, in three ways.
  *
- * Runs: a chain of boxes of one kind, each with one way in and one way out, becomes one.
+ * Runs: a chain of boxes of one kind, each with one edge in and one edge out, becomes one
+ * box.
  *
- * Repeats: boxes stand in file order, and each has a mark, a hash of its kind, its name
- * without digits, and how far back each of its edges comes from. Where a sequence of
- * marks follows itself, the pieces of the graph are the same, and only the first is kept,
- * with the number of times. Pieces are compared by prefix hashes, and only lengths at
- * which the first mark comes again are tried, the nearest few: n * TRIES steps.
+ * Repeats: boxes are in file order. Each has a mark, a hash of its kind, of its name
+ * without digits, and of how far back each of its edges comes from. If a sequence of
+ * marks follows itself, the pieces of the graph are equal. Only the first piece is kept,
+ * with the number of repeats. Pieces are compared by prefix hashes. Only lengths at which
+ * the first mark occurs again are tried, the nearest few: n * TRIES steps.
  *
- * Stretches: what is left over a limit is cut by level into stretches, and each lane of a
- * stretch becomes one box.
+ * Stretches: if more boxes than the limit are left, the levels are cut into stretches,
+ * and each lane of a stretch becomes one box.
  */
 #include "base/hash.h"
 #include "report/view/view.h"
@@ -19,7 +20,7 @@
 
 enum { TRIES = 12, PASSES = 3 };
 
-/* What box i, when it goes into `into`, adds to it. */
+/* Add the totals of a box to the box that it is joined into. */
 static void add_run_box(view_box *into, const view_box *box, bool repeats)
 {
     if (into->stretch && box->n_nodes > into->n_nodes / 2)
@@ -32,10 +33,10 @@ static void add_run_box(view_box *into, const view_box *box, bool repeats)
 }
 
 /*
- * Join boxes: to[i] is the box that i goes into, itself or a lower one, which goes into
- * itself. Boxes keep their order. `key`, when given, orders the joined boxes: an edge of
- * a box that moved is dropped when it would not go up in that order, for it goes from one
- * repeat to the next, or around within a stretch.
+ * Join boxes: box i is joined into to[i], which is i itself or a lower box with to[b] =
+ * b. Boxes keep their order. `key`, if given, orders the joined boxes. An edge of a box
+ * that moved is dropped unless it goes up in that order. Such an edge leads from one
+ * repeat to the next, or round within a stretch.
  */
 static bool join_boxes(view_graph *g, const uint32_t *to, const uint32_t *key,
                        bool repeats)
@@ -82,8 +83,7 @@ static uint64_t find_box_kind(const view_graph *g, const view_box *box)
     return kind;
 }
 
-/* in[i], out[i]: the number of edges; before[i]: where the last edge into i comes from.
- */
+/* in[i], out[i]: the number of edges; before[i]: the start of the last edge into i. */
 typedef struct degrees {
     uint32_t *in, *out, *before;
 } degrees;
@@ -143,7 +143,7 @@ static void mark_boxes(const view_graph *g, uint64_t *mark)
     }
 }
 
-/* Prefix hashes: sum[i] covers mark[0 … i), power[i] is the base to the i. */
+/* Prefix hashes: sum[i] covers mark[0 … i), power[i] is the base to the power of i. */
 typedef struct marks {
     uint64_t *mark, *sum, *power;
     uint32_t *next; /* the next box with the same mark, VIEW_NONE = none */
@@ -195,8 +195,8 @@ static bool same_piece(const marks *m, uint32_t a, uint32_t b, uint32_t n)
     return x == y;
 }
 
-/* The length of the piece at i that follows itself, and how often it stands there; 1 when
- * none does. The one that covers most is taken. */
+/* Find the piece at i that repeats and covers the most boxes: sets its length and returns
+ * the number of times it occurs; 1 if none repeats. */
 static uint32_t find_repeat(const marks *m, uint32_t i, uint32_t *length)
 {
     uint32_t best = 1, best_covered = 0;
@@ -247,7 +247,7 @@ bool view_collapse(view_graph *g)
     return ok;
 }
 
-/* How many stretches make at most n_most boxes. */
+/* The number of stretches that gives at most n_most boxes. */
 static uint32_t count_stretches(const view_graph *g, uint32_t n_most)
 {
     bool used[VIEW_N_LANES] = {0};

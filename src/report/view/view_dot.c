@@ -1,7 +1,7 @@
 /*
  * The graph for other programs: Graphviz dot and GraphML. Data and control dependencies
- * between the same two nodes are two edges. A node's name in the file is its id in the
- * trace; where two nodes have one id, later ones are distinguished by their index.
+ * between the same two nodes are two edges. The name of a node in the file is its id in
+ * the trace. If several nodes have the same id, the index distinguishes the later ones.
  */
 #include "report/view/view.h"
 
@@ -11,7 +11,7 @@ static void put_attribute(file_output *out, strbuf *scratch)
     scratch->n = 0;
 }
 
-/* "12", or "12_7" for the node at index 7 when the id is not its own alone. */
+/* Write "12", or "12_7" for the node at index 7 if its id is not unique. */
 static void add_id(strbuf *to, const view_graph *g, const view_box *box)
 {
     const uint64_t id = halley_node_id(g->trace, box->node);
@@ -21,7 +21,8 @@ static void add_id(strbuf *to, const view_graph *g, const view_box *box)
         strbuf_printf(to, "_%u", box->node);
 }
 
-/* A dot string in quotes: backslashes and quotes escaped, invalid bytes replaced. */
+/* Write a quoted dot string: backslashes and quotes are escaped, invalid bytes replaced.
+ */
 static void add_quoted(strbuf *to, str text)
 {
     strbuf_add_char(to, '"');

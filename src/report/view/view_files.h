@@ -1,5 +1,4 @@
-/* report/view/view_files.h - view.css and view.js, made into text by tools/build/embed.
- */
+/* report/view/view_files.h - view.css and view.js, embedded by tools/build/embed. */
 #ifndef REPORT_VIEW_FILES_H
 #define REPORT_VIEW_FILES_H
 

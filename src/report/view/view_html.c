@@ -1,7 +1,7 @@
 /*
- * The picture as one HTML page that needs nothing else: the SVG, with pan and zoom, a
- * search, and what is known of each box. Text from the trace goes into the page only as
- * escaped XML or as JSON in which no tag can start.
+ * The picture as one self-contained HTML page: the SVG, with pan and zoom, a search, and
+ * details of each box. Text from the trace enters the page only as escaped XML, or as
+ * JSON in which no tag can start.
  */
 #include "report/page.h"
 #include "report/view/view.h"
@@ -31,7 +31,7 @@ static void add_fact(strbuf *to, bool first, str key, str value)
     strbuf_add(to, first ? STR("[") : STR(",["));
     add_page_json(to, key);
     strbuf_add_char(to, ',');
-    /* Cutting may split a character; strbuf_json replaces what is left of it. */
+    /* Cutting may split a character; strbuf_json replaces the remaining bytes. */
     add_page_json(to, (str){value.at, value.n < FACT_CHARS ? value.n : FACT_CHARS});
     strbuf_add_char(to, ']');
 }
@@ -94,7 +94,7 @@ static void add_facts(strbuf *to, const view_graph *g, const view_box *box,
                      (str){io[i].shapes.at, io[i].shapes.n});
 }
 
-/* What the search looks through: name, kind and detail in lower case. */
+/* The text that is searched: name, kind and detail in lower case. */
 static void add_find(strbuf *to, const view_graph *g, const view_box *box,
                      strbuf *scratch)
 {

@@ -1,13 +1,15 @@
 /*
- * Places for boxes, from top to bottom as dependencies go. The level of a box is its
- * longest way from a root. Within a level boxes stand by lane (CPU, compute,
- * communication, memory), and within a lane by the mean place of what they hang on, found
- * by a few sweeps down and up. A level with more boxes in a lane than fit takes several
- * rows. The rows are then folded into columns, as in a newspaper, so that a chain of
- * thousands is a page and not a ribbon. Last, boxes move sideways within their lane
- * towards what they are connected to, as near as their order and width allow: isotonic
- * regression, by pooling neighbours that would overlap. All of it is linear but for
- * sorting each level.
+ * Places boxes from top to bottom, along dependencies.
+ *
+ * The level of a box is its longest path from a root. Within a level boxes are ordered by
+ * lane (CPU, compute, communication, memory). Within a lane they are ordered by the mean
+ * place of their neighbours, found by a few sweeps down and up. A level takes several
+ * rows if a lane has more boxes than fit. The rows are then folded into columns, as in a
+ * newspaper, so that a chain of thousands of boxes becomes a page and not a ribbon.
+ *
+ * Finally, boxes move sideways within their lane towards their neighbours, as near as
+ * their order and width allow. This is isotonic regression: neighbours that would overlap
+ * are pooled. Everything is linear except for sorting each level.
  */
 #include "report/view/view.h"
 
@@ -16,22 +18,22 @@
 
 enum {
     SWEEPS = 6,
-    PER_ROW = 8,   /* boxes of a lane */
-    ALONE = 24,    /* rows that are not folded */
+    PER_ROW = 8,   /* boxes per lane and row */
+    ALONE = 24,    /* rows up to which the picture is not folded */
     GAP = 22,      /* between boxes */
     LANE_GAP = 34, /* between lanes */
     GUTTER = 64    /* between columns */
 };
 static const double pitch = VIEW_BOX_WIDTH + GAP;
-static const double aspect = 1.7; /* width to height of the whole */
+static const double aspect = 1.7; /* width to height of the whole picture */
 
 typedef struct layout {
     view_graph *g;
     size_t *in_starts, *out_starts; /* edges by box */
-    uint32_t *in_from;              /* where edges into a box come from */
+    uint32_t *in_from;              /* start of the edges into a box */
     size_t *level_starts;           /* in order */
     uint32_t *order;                /* boxes by level, in their order there */
-    double *place;                  /* of each box: lane + share of the lane */
+    double *place;                  /* by box: lane + fraction of the lane */
     double *key;
 } layout;
 
@@ -52,7 +54,7 @@ static void sum_widths(size_t *starts, size_t n)
         starts[i + 1] += starts[i];
 }
 
-/* Put i at the place of its bucket; starts moves on and is put back. */
+/* Put every i into its bucket; `starts` is advanced and then restored. */
 static void fill_rows(uint32_t *at, size_t *starts, size_t n_starts,
                       const uint32_t *bucket, const uint32_t *item, size_t n)
 {
@@ -106,7 +108,7 @@ static uint32_t find_box_lane(const layout *l, uint32_t box)
     return l->g->opts->mixed ? 0 : l->g->boxes.at[box].lane;
 }
 
-/* In a level: lane, then key, then file order. */
+/* Within a level: by lane, then key, then file order. */
 static int compare_boxes(const void *a, const void *b, void *context)
 {
     const layout *l = context;
@@ -133,7 +135,7 @@ static void note_places(layout *l, uint32_t level)
     }
 }
 
-/* Mean place of the neighbours above or below; its own when there are none. */
+/* The mean place of the neighbours above or below; its own place if there are none. */
 static double mean_place(const layout *l, uint32_t box, bool down)
 {
     double sum = 0;
@@ -172,7 +174,7 @@ static void order_boxes(layout *l)
     }
 }
 
-/* Rows for all levels. Boxes of a lane fill its rows evenly. */
+/* Assign rows to all levels. Boxes of a lane fill its rows evenly. */
 static void assign_rows(layout *l)
 {
     view_graph *g = l->g;
@@ -197,7 +199,8 @@ static void assign_rows(layout *l)
     g->n_rows = row;
 }
 
-/* Boxes of one lane in one row, as a part of order. Calls f for each, in row order. */
+/* Called for the boxes of one lane in one row, a part of `order`, in the order of rows.
+ */
 typedef void each_run(layout *l, size_t first, size_t n, void *context);
 static void for_runs(layout *l, bool down, each_run *f, void *context)
 {
@@ -233,7 +236,7 @@ static void widen_lane(layout *l, size_t first, size_t n, void *context)
         l->g->boxes.at[l->order[first + i]].column = column;
 }
 
-/* How many rows a column has, so that the whole has a pleasant shape. */
+/* Choose the rows per column, so that the picture has about the wanted aspect. */
 static uint32_t fold_columns(layout *l)
 {
     view_graph *g = l->g;
@@ -299,8 +302,7 @@ static void centre_rows(layout *l, size_t first, size_t n, void *context)
     }
 }
 
-/* Where a box would like to be: the mean of its neighbours in the same lane and column.
- */
+/* The ideal place of a box: the mean of its neighbours in the same lane and column. */
 static double find_wish(const layout *l, uint32_t box, bool down)
 {
     const view_box *boxes = l->g->boxes.at, *me = &boxes[box];
@@ -318,7 +320,8 @@ static double find_wish(const layout *l, uint32_t box, bool down)
     return n ? sum / n : me->x;
 }
 
-/* As near to the wishes as possible without overlap: neighbours that would are pooled. */
+/* Move boxes as near to their ideal places as possible; those that would overlap are
+ * pooled. */
 static void move_run(layout *l, size_t first, size_t n, void *context)
 {
     const bool down = *(const bool *)context;

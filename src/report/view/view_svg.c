@@ -1,9 +1,8 @@
 /*
- * The picture as SVG. Data dependencies are solid, control dependencies dashed; shapes
- * and words distinguish the kinds of node where colours cannot. An edge to the next row
- * is a curve, one over a few rows runs down next to the boxes; what goes further, or to
- * another column, is named by its id at both ends, so that the page stays free of long
- * lines.
+ * The picture as SVG. Data dependencies are solid, control dependencies dashed. Shapes
+ * and words distinguish the kinds of node without colour. An edge to the next row is a
+ * curve. An edge over a few rows runs down next to the boxes. Longer edges, and edges to
+ * another column, are replaced by ids at both ends, so that the page has no long lines.
  */
 #include "base/number/number.h"
 #include "base/number/units.h"
@@ -15,10 +14,10 @@
 
 enum {
     MARGIN = 28,
-    FAR = 5,           /* rows an edge may run over */
-    NAME_PIXELS = 160, /* of text that fit into a box */
-    WHAT_PIXELS = 212, /* in a smaller font */
-    SHOWN_IDS = 2      /* at the end of an edge that is not drawn */
+    FAR = 5,           /* most rows that a drawn edge may cross */
+    NAME_PIXELS = 160, /* width of text that fits into a box */
+    WHAT_PIXELS = 212, /* the same in a smaller font */
+    SHOWN_IDS = 2      /* ids at the end of an edge that is not drawn */
 };
 
 /* How an edge is drawn. */
@@ -39,7 +38,7 @@ static const char *edge_class(const view_graph *g, const view_edge *e)
     return e->kinds & VIEW_DATA ? "data" : e->kinds & VIEW_CTRL ? "ctrl" : "via";
 }
 
-/* A point of the drawing, to a tenth of a pixel and no longer than needed. */
+/* Write a point of the drawing, rounded to a tenth of a pixel. */
 static void add_xy(strbuf *to, char command, double x, double y)
 {
     strbuf_printf(to, "%c%s,%s", command, number_digits(round(x * 10) / 10, 4).at,
@@ -65,7 +64,8 @@ static void add_curve(strbuf *to, double x1, double y1, double x2, double y2)
     draw_point(to, ' ', x2, y2);
 }
 
-/* Down next to the box it starts from, over to the other in the gap above it. */
+/* Draw down next to the box where it starts, then across to the other in the gap above
+ * it. */
 static void add_beside(strbuf *to, double x1, double y1, double x2, double y2)
 {
     const double side = x2 < x1 ? -1 : 1;
@@ -91,7 +91,7 @@ static void draw_edge(strbuf *to, const view_graph *g, const view_edge *e)
         return;
     const view_box *a = &g->boxes.at[e->from], *b = &g->boxes.at[e->to];
     const double y1 = a->y + VIEW_BOX_HEIGHT / 2.0, y2 = b->y - VIEW_BOX_HEIGHT / 2.0;
-    /* Both kinds between the same boxes are two lines. */
+    /* Both kinds between the same boxes are drawn as two lines. */
     const bool both = (e->kinds & VIEW_DATA) && (e->kinds & VIEW_CTRL);
     for (int i = 0; i < (both ? 2 : 1); i++) {
         const char *kind = i ? "ctrl" : edge_class(g, e);
@@ -106,7 +106,7 @@ static void draw_edge(strbuf *to, const view_graph *g, const view_edge *e)
     }
 }
 
-/* What a box is connected to by edges that are not drawn. */
+/* The boxes that a box is connected to by edges that are not drawn. */
 typedef struct far_ends {
     uint32_t shown[SHOWN_IDS]; /* boxes */
     uint32_t n;
@@ -286,7 +286,7 @@ static void add_markers(strbuf *to)
             "d=\"M5.5,0H7.5V8H5.5Z\"/></marker></defs>\n"));
 }
 
-/* One sample box a kind that is there, and the kinds of edges. Gives its width. */
+/* Draw one sample box per kind that occurs, and the kinds of edges. Returns its width. */
 static double draw_legend(strbuf *to, const view_graph *g, double y)
 {
     double x = 0;
@@ -324,7 +324,7 @@ static double draw_legend(strbuf *to, const view_graph *g, double y)
     return x;
 }
 
-/* Title, what is left out, legend; *height and *width are what they take. */
+/* Draw title, notes on what is omitted, and legend; sets their *height and *width. */
 static void add_picture_head(strbuf *to, const view_graph *g, double *width,
                              double *height)
 {
@@ -361,7 +361,7 @@ bool view_write_svg(strbuf *to, const view_graph *g, bool page)
     double head_width = 0, head_height = 0;
     if (!page)
         add_picture_head(&head, g, &head_width, &head_height);
-    /* A large picture is looked at from afar: its title grows with it. */
+    /* A large picture is viewed from afar, so its title grows with it. */
     const double head_scale = fmin(4, fmax(1, g->width / 1800));
     head_width *= head_scale;
     head_height *= head_scale;

@@ -1,4 +1,4 @@
-/* What a picture says in words: names, sizes, times, and what was left out. */
+/* The texts of a picture: names, sizes, times, and what was omitted. */
 #include "base/number/units.h"
 #include "report/view/view.h"
 
@@ -48,7 +48,7 @@ void view_count(strbuf *to, uint64_t n, const char *one, const char *many)
     strbuf_printf(to, " %s", n == 1 ? one : many);
 }
 
-/* Bytes of the UTF-8 character at the start of s, 1 when it is not valid. */
+/* Bytes of the UTF-8 character at the start of s; 1 if it is not valid. */
 static size_t char_bytes(str s)
 {
     const unsigned char c = (unsigned char)s.at[0];
@@ -56,7 +56,7 @@ static size_t char_bytes(str s)
     return n <= s.n && str_utf8_valid((str){s.at, n}) ? n : 1;
 }
 
-/* About how wide a character is; on the wide side, for fonts differ. */
+/* The approximate width of a character, rather too large, because fonts differ. */
 static double char_width(unsigned char c)
 {
     if (c >= 0x80)
@@ -150,7 +150,8 @@ static bool find_attr_number(const view_graph *g, const view_box *box, const cha
            halley_attr_to_u64(&attr, out);
 }
 
-/* The kind in words, with who and what for communication. */
+/* Write the kind in words; for communication the collective or the peer.
+ */
 static void add_kind(strbuf *to, const view_graph *g, const view_box *box)
 {
     uint64_t value = 0;
@@ -215,7 +216,7 @@ void view_title(strbuf *to, const view_graph *g)
     strbuf_printf(to, "%s", *title ? title : "trace");
 }
 
-/* One line for each thing that the picture does not show as it is. */
+/* Write one line for each thing that the picture simplifies or omits. */
 void view_notes(strbuf *to, const view_graph *g)
 {
     const halley_view_summary *s = &g->sum;

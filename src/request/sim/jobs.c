@@ -1,9 +1,9 @@
 /*
- * request/sim/jobs.c - `sim` with several jobs: their traces and groups, where they are
- * placed, and the result.
+ * request/sim/jobs.c - `sim` with several jobs: loads their traces and groups, places
+ * them, runs them and writes the result.
  *
- * A placement file is a list with an entry for each job, which lists the NPUs of its
- * ranks: [[0, 1, 2, 3], "4-7"].
+ * A placement file is a list with one entry per job, which lists the NPUs of its ranks:
+ * [[0, 1, 2, 3], "4-7"].
  */
 #include "request/sim/jobs.h"
 
@@ -60,7 +60,7 @@ static halley_status load_jobs(job_list *l, request_texts names, halley_error *e
     return HALLEY_OK;
 }
 
-/* ---- placement files ---- */
+/* Placement files. */
 
 typedef ARRAY(uint32_t) npu_list;
 
@@ -78,7 +78,7 @@ static halley_status add_npu_range(npu_list *to, const traces_range *r, halley_e
     return HALLEY_OK;
 }
 
-/* "0-3,8" or a number. */
+/* Read "0-3,8" or a number. */
 static halley_status read_npus(npu_list *to, request_call *call, const conf_file *file,
                                const conf_node *node, halley_error *err)
 {
@@ -93,7 +93,7 @@ static halley_status read_npus(npu_list *to, request_call *call, const conf_file
     halley_status status = traces_parse_ranges(&ranges, &n, call, text, "NPU", err);
     free(text);
     if (status != HALLEY_OK) {
-        call->exit_code = 0; /* the file is wrong, not the command line */
+        call->exit_code = 0; /* the file is at fault, not the command line */
         error_at_file(err, file->path);
         return status;
     }

@@ -1,6 +1,6 @@
 /*
- * request/sim/sim_astra.c - ASTRA-sim's files for `halley sim`: its analytical ones,
- * those of its packet back ends, and those of version 1.0.
+ * request/sim/sim_astra.c - ASTRA-sim's files for `halley sim`: those of its analytical
+ * back end, of its packet back ends, and of version 1.0.
  */
 #include "request/sim/sim_astra.h"
 
@@ -36,7 +36,7 @@ halley_status sim_astra_load_text(halley_trace_set **out, const sim_astra_files 
                                : status;
 }
 
-/* ASTRA-sim takes any name with "empty" in it for no groups; that is its default. */
+/* ASTRA-sim takes any name that contains "empty" as "no groups"; that is its default. */
 static const char *find_group_file(const sim_astra_files *files)
 {
     const bool none =
@@ -44,7 +44,7 @@ static const char *find_group_file(const sim_astra_files *files)
     return none ? NULL : files->group;
 }
 
-/* true and false as ASTRA-sim's parser knows them. */
+/* Read true and false as ASTRA-sim's parser does. */
 static halley_status read_truth(bool *out, request_call *call, const char *text,
                                 halley_error *err)
 {
@@ -65,7 +65,8 @@ static halley_status read_truth(bool *out, request_call *call, const char *text,
                          "--rendezvous-protocol must be true or false, is '%s'", text);
 }
 
-/* Who answers in place of packets, and how well; doc/reference/astra-differences.md. */
+/* Note which model replaces packets, and how accurate it is;
+ * doc/reference/astra-differences.md. */
 static void note_packets(const request_call *call, const char *program)
 {
     request_note(

@@ -8,7 +8,7 @@
 #include "report/sim.h"
 #include "request/verb.h"
 
-/* As given on the command line; NULL or 0 where they are not. Lent. */
+/* As given on the command line; NULL or 0 if not given. Lent. */
 typedef struct sim_astra_files {
     const char *workload, *system, *network, *memory, *group;
     const char *rendezvous; /* true or false */
@@ -17,15 +17,18 @@ typedef struct sim_astra_files {
     double injection, comm_scale, compute_scale;
 } sim_astra_files;
 
-/* The cluster of the files; a note says when packets are answered by flows. */
+/* Load the cluster of the files; adds a note if flows replace packets. */
 halley_status sim_astra_load_cluster(halley_cluster **out, request_call *call,
                                      const sim_astra_files *files, halley_error *err);
-/* Is the workload a text of ASTRA-sim 1.0, not the prefix of traces? NULL is not. */
+/* True if the workload is a text of ASTRA-sim 1.0, not the prefix of traces. False for
+ * NULL. */
 bool sim_astra_has_text(const char *workload);
-/* Such a text as traces of the cluster's NPUs; its groups become those of the cluster. */
+/* Load such a text as traces for the cluster's NPUs; its groups become those of the
+ * cluster. */
 halley_status sim_astra_load_text(halley_trace_set **out, const sim_astra_files *files,
                                   halley_cluster *cluster, halley_error *err);
-/* ASTRA-sim's log of a run, which tells of every trace; folder as in halley/astra.h. */
+/* Write ASTRA-sim's log of a run, which covers every trace; folder as in halley/astra.h.
+ */
 halley_status sim_astra_write_log(FILE *to, const halley_result *result,
                                   const report_traces *traces,
                                   const halley_cluster *cluster, const char *folder,

@@ -22,7 +22,7 @@ typedef struct sim_options {
     request_texts jobs, slow, late;
     const char *placement;
     request_output output;
-    design_options design; /* its cluster serves traces, too */
+    design_options design; /* its cluster is used for traces, too */
 } sim_options;
 
 #endif

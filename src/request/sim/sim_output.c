@@ -16,7 +16,7 @@ static halley_status write_verdict_json(report_json *j, const halley_result *res
     return HALLEY_OK;
 }
 
-/* A page explains the run. `what` is a sim_outcome. */
+/* The data for a page that explains the run; `what` is a sim_outcome. */
 typedef struct sim_outcome {
     const halley_result *result;
     const report_traces *traces;

@@ -1,7 +1,8 @@
 /*
  * A plan is simulated from its roles (halley/plan_trace.h). The simulated time is that of
- * the programs; like the closed form it is multiplied by the factor by which ranks wait
- * for the slowest of those they meet, which is printed on its own line.
+ * the programs. As in the closed form, it is multiplied by a factor for the time that
+ * ranks wait for the slowest of those they synchronize with. The factor is printed on its
+ * own line.
  */
 #include "request/sim/sim_plan.h"
 
@@ -19,9 +20,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* More have no use of links over time, which needs every rank to be run. */
+/* Above this number there is no use of links over time, which would need all ranks
+ * simulated. */
 enum { MOST_HEAT_RANKS = 1024 };
-/* A difference to the closed form above which the busiest link is named. */
+/* A difference from the closed form above which the busiest link is named. */
 static const double notable_difference = 0.02;
 
 typedef struct plan_run {
@@ -33,8 +35,8 @@ typedef struct plan_run {
     halley_estimate e;
     halley_template *roles;
     halley_result *result;
-    double programs_s, step_s; /* without and with the waiting for each other */
-    uint32_t rank;             /* of the slowest stage, the first */
+    double programs_s, step_s; /* without and with the wait for the slowest rank */
+    uint32_t rank;             /* the first rank of the slowest stage */
     double parts[REPORT_PLAN_N_PARTS];
     bool path_is_finish; /* the critical path was found, and ends with the run */
 } plan_run;
@@ -53,7 +55,7 @@ static uint32_t find_rank(const plan_run *p)
     return 0;
 }
 
-/* The critical path, whose length must be the time of the run. */
+/* Find the critical path, whose length must be the time of the run. */
 static halley_status check_path(plan_run *p, halley_error *err)
 {
     halley_path_step *path;
@@ -118,7 +120,7 @@ static void write_step(FILE *to, const plan_run *p)
                 number_fixed(p->step_s / p->programs_s, 4).at);
 }
 
-/* The link that explains a difference: the busiest one. */
+/* Name the link that explains a difference: the busiest one. */
 static void write_contended(FILE *to, const plan_run *p)
 {
     if (fabs(difference_of(p)) < notable_difference ||
@@ -207,7 +209,7 @@ static void write_plan_parts_json(report_json *j, const plan_run *p)
     report_json_end(j);
 }
 
-/* A run whose network broke a rule is an error, so these hold for every result. */
+/* A run whose network broke a rule is an error, so these are true for every result. */
 static void write_certificate_json(report_json *j, const plan_run *p)
 {
     report_json_flat_object(j, "certificate");
@@ -274,7 +276,7 @@ static halley_status make_columns_stage(report_columns_stage *out, const plan_ru
     return HALLEY_OK;
 }
 
-/* To a file, or to `page`. */
+/* Write to a file, or to `page`. */
 static halley_status write_plan_columns(const plan_run *p, const char *path, strbuf *page,
                                         halley_error *err)
 {

@@ -6,9 +6,9 @@
 #include "halley/trace.h"
 #include "request/verb.h"
 
-/* An execution trace alone has no times: compute is timed by the model of the NPU; where
- * there is none, the result says what it leaves out. A replay (cluster is NULL) would
- * take 0 s and is refused. Sets with times are left alone. */
+/* Handle an execution trace alone, which has no times. Compute is timed by the model of
+ * the NPU; if there is none, the result states what is missing. A replay (cluster is
+ * NULL) would take 0 s and is refused. Sets with times are not changed. */
 halley_status sim_time_untimed(request_call *call, halley_cluster *cluster,
                                const halley_trace_set *set, halley_error *err);
 

@@ -24,7 +24,7 @@ void sim_usage_warn(const request_call *call)
                          : "");
 }
 
-/* Several jobs have results of their own. */
+/* Refuse options that do not apply to several jobs. */
 static halley_status check_jobs_usage(request_call *call, halley_error *err)
 {
     static const char *const others[] = {

@@ -1,15 +1,17 @@
-/* request/sim/sim_usage.h - which options of `sim` go together. */
+/* request/sim/sim_usage.h - which options of `sim` can be combined. */
 #ifndef REQUEST_SIM_USAGE_H
 #define REQUEST_SIM_USAGE_H
 
 #include "request/verb.h"
 
-/* Traces, a cluster or ASTRA-sim's files, and what each of them needs or excludes. */
+/* Check traces, cluster and ASTRA-sim's files, and what each of them needs or excludes.
+ */
 halley_status sim_usage_check(request_call *call, halley_error *err);
-/* Options that only a plan, or only traces, can have; `options` are all of the verb. */
+/* Check options that need a plan, or need traces; `options` are all options of the verb.
+ */
 halley_status sim_usage_check_plan(request_call *call, const request_option *options,
                                    halley_error *err);
-/* Warn about what ASTRA-sim takes and then forgets. */
+/* Warn about options that ASTRA-sim accepts and then ignores. */
 void sim_usage_warn(const request_call *call);
 
 #endif

@@ -1,18 +1,23 @@
 /*
- * A stack from one recorded step.
+ * Fits a stack to one recorded step.
  *
- * The step that `trace gen` makes of the fitted model and plan is, part by part, a sum of
- * times that are proportional to constants of the stack: matmuls to `gemm`, attention to
- * `attention` (without a fused kernel to `batched` and the softmax bytes), memory-bound
- * operators to the bytes and passes they count, the update to its bytes. How much of the
- * part a set of constants c scales is a difference of two generated steps, since kernels
- * have times of their own beside it:
+ * `trace gen` makes a step from the fitted model and plan. Each part of this step is a
+ * sum of times that are proportional to constants of the stack:
+ *
+ *   - matmuls to `gemm`;
+ *   - attention to `attention`; without a fused kernel, to `batched` and the softmax
+ *     bytes;
+ *   - memory-bound operators to the bytes and passes they count;
+ *   - the update to its bytes.
+ *
+ * Kernels also have times that no constant scales. So the part that a set of constants c
+ * scales is found as the difference of two generated steps:
  *
  *     factor = 1 + (recorded - T(c)) / ((T(1.1 c) - T(c)) / 0.1).
  *
  * Host times follow from the recorded idle time, by bisection. Constants stay within
- * their bounds: what they cannot say remains as the difference that is printed.
- * Communication keeps its defaults, since one rank's kernels contain the wait for others.
+ * their bounds; the remaining error is the difference that is printed. Communication
+ * keeps its defaults, because one rank's kernels include the wait for others.
  */
 #include "request/trace/fit_stack.h"
 
@@ -35,8 +40,8 @@ const char *const fit_part_keys[FIT_N_PARTS] = {"matmuls", "attention", "memory_
                                                 "optimizer"};
 
 enum { MOST_SCALED = 6, MOST_PASSES = 40 };
-static const double eager_factor = 1.5; /* over fused kernels; their default is 1.95 */
-static const double nudge = 0.1; /* by which constants are moved to see what they scale */
+static const double eager_factor = 1.5; /* over fused kernels; default 1.95 */
+static const double nudge = 0.1; /* change of constants that shows what they scale */
 
 typedef struct scaled_set {
     uint32_t n;
@@ -53,7 +58,7 @@ static const scaled_set scaled_sets[FIT_N_PARTS] = {
     [FIT_OPTIMIZER] = {3, {HALLEY_K_OPTIMIZER, HALLEY_K_GRADIENTS, HALLEY_K_ACCUMULATE}},
 };
 
-/* What is generated again and again. */
+/* The inputs for all generated steps. */
 typedef struct fit_design {
     halley_model model;
     halley_plan plan;
@@ -79,7 +84,7 @@ halley_plan fit_plan(const halley_recorded_model *m)
     return plan;
 }
 
-/* Of the generated nodes, by part; the last is the wait for the host. */
+/* Times of the generated nodes by part; the last is the wait for the host. */
 typedef struct part_times {
     double s[FIT_N_PARTS + 1];
 } part_times;
@@ -109,8 +114,8 @@ static uint32_t classify_node(const halley_trace *t, uint32_t node, str name)
     return n_ops > 0 ? FIT_MATMULS : FIT_MEMORY_BOUND;
 }
 
-/* What of the generated step has no counterpart in the recording: nobody computes a loss
- * in a forward pass alone, and a model may be recorded without its head. */
+/* True for parts of the generated step that are not in the recording: a forward pass
+ * alone computes no loss, and a model may be recorded without its head. */
 static bool is_left_out(const fit_design *d, str name)
 {
     return d->is_forward &&
@@ -147,8 +152,8 @@ static halley_status sum_forward(part_times *to, const fit_design *d,
     return HALLEY_OK;
 }
 
-/* The compute of the generated step on the first rank; of a recording without a backward
- * pass that of the forward passes. */
+/* Sum up the compute of the generated step on the first rank. For a recording without a
+ * backward pass, only the forward passes count. */
 static halley_status generate_parts(part_times *out, const fit_design *d,
                                     const halley_stack *stack, halley_error *err)
 {
@@ -164,7 +169,8 @@ static halley_status generate_parts(part_times *out, const fit_design *d,
     return status;
 }
 
-/* The whole step with its messages, simulated; of forward passes the compute alone. */
+/* Simulate the whole step with its messages; for forward passes, sum up the compute
+ * alone. */
 static halley_status generate_step(double *out, const fit_design *d,
                                    const halley_stack *stack, halley_error *err)
 {
@@ -208,7 +214,7 @@ static void set_constant(fit_stack *out, halley_constant id, double value)
     out->stack.origin[id] = 2;
 }
 
-/* How much of a part its constants scale. */
+/* Measure how much of a part its constants scale. */
 static halley_status measure_slope(double *out, const fit_design *d,
                                    const halley_stack *stack, fit_part part, double now_s,
                                    halley_error *err)
@@ -223,7 +229,8 @@ static halley_status measure_slope(double *out, const fit_design *d,
     return HALLEY_OK;
 }
 
-/* Scale the constants of a part; one that is not recorded or not generated keeps them. */
+/* Scale the constants of a part. A part that is not recorded or not generated keeps them.
+ */
 static halley_status scale_part(fit_stack *out, const fit_design *d, fit_part part,
                                 halley_error *err)
 {
@@ -250,7 +257,7 @@ static void set_host(halley_stack *stack, double share)
     }
 }
 
-/* Host times whose wait is the recorded idle time. */
+/* Find the host times whose wait equals the recorded idle time. */
 static halley_status fit_host(fit_stack *out, const fit_design *d, halley_error *err)
 {
     double low = 0, high = 1;
@@ -283,7 +290,8 @@ static void start_stack(fit_stack *out)
     }
 }
 
-/* Memory-bound operators far above what fused kernels take ran one by one. */
+/* If memory-bound operators take far longer than fused kernels would, they ran one by
+ * one. */
 static halley_status choose_kernels(fit_stack *out, fit_design *d, halley_error *err)
 {
     part_times parts;
@@ -313,7 +321,7 @@ static halley_status fit_constants(fit_stack *out, fit_design *d, halley_error *
     return HALLEY_OK;
 }
 
-/* The recording's times as the parts have them. */
+/* Assign the recording's times to the parts. */
 static void take_recorded(fit_stack *out, const halley_recorded_times *t)
 {
     out->part_recorded_s[FIT_MATMULS] = t->class_s[HALLEY_CLASS_MATMUL];
@@ -340,7 +348,7 @@ static bool refuse_stack(fit_stack *out, const halley_recorded_model *m,
     return why != NULL;
 }
 
-/* The machine: as it was named, or the preset with the recorded device. */
+/* Open the named cluster, or the preset with the recorded device. */
 static bool open_cluster(fit_stack *out, fit_design *d, const char *named,
                          const char *device)
 {

@@ -1,4 +1,4 @@
-/* Tables of what got slower between two recordings. */
+/* Tables of what became slower between two recordings. */
 #include "request/trace/recording_diff.h"
 
 #include "base/error.h"
@@ -175,7 +175,7 @@ halley_status recording_diff_write(const request_call *call,
                                    const halley_recording_diff *d, report_form form,
                                    bool all, halley_error *err)
 {
-    size_t n_shown = 0; /* those that changed come first */
+    size_t n_shown = 0; /* changed ones come first */
     while (n_shown < d->n_operators &&
            (all || (n_shown < N_SHOWN &&
                     get_change(&d->operators[n_shown].a, &d->operators[n_shown].b) != 0)))

@@ -1,6 +1,5 @@
-/* request/trace/recording_diff.h - what got slower between two recordings, as text, CSV,
- * JSON.
- */
+/* request/trace/recording_diff.h - what became slower between two recordings, as text,
+ * CSV or JSON. */
 #ifndef REQUEST_RECORDING_DIFF_H
 #define REQUEST_RECORDING_DIFF_H
 

@@ -1,4 +1,4 @@
-/* Files and folders that hold recordings. What each file is, is told by its content. */
+/* Files and folders with recordings. The content of a file determines what it is. */
 #include "request/trace/recordings.h"
 
 #include "base/array.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files to link, sorted by what they are. */
+/* Files to link, sorted by their type. */
 typedef struct link_files {
     ARRAY(char *) hosts, recordings; /* owned paths */
     uint64_t n_skipped;
@@ -77,7 +77,7 @@ static halley_status add_folder(link_files *f, const char *folder, halley_error 
     return status;
 }
 
-/* Of several CSV files of one rocprofv3 run, one is enough. */
+/* Keep one of several CSV files of one rocprofv3 run. */
 static void drop_csv_siblings(link_files *f)
 {
     size_t kept = 0;
@@ -110,10 +110,11 @@ static void drop_csv_siblings(link_files *f)
     f->recordings.n = kept;
 }
 
-/* How far behind a missing rank further ones are looked for, to name the missing one. */
+/* How many ranks after a missing one are tried, so that an error can name the missing
+ * one. */
 enum { RANKS_AHEAD = 1024 };
 
-/* The files of a pattern, from rank 0 on; one that is missing in the middle is an error.
+/* Add the files of a pattern, from rank 0 on. A missing rank in the middle is an error.
  */
 static halley_status add_pattern(link_files *f, const char *pattern, halley_error *err)
 {
@@ -193,7 +194,7 @@ static halley_status link_by_kind(halley_trace_set **set, halley_link_report **r
         (uint32_t)f->hosts.n, in->pairs, err);
 }
 
-/* Does the pattern name recordings that need no execution trace? */
+/* True if the pattern names recordings that need no execution trace. */
 static bool names_recordings(const recordings_input *in)
 {
     const char *const at = strstr(in->paths[0], "%d");

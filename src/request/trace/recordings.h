@@ -1,5 +1,5 @@
-/* request/trace/recordings.h - which files a command names, what they are, and linking
- * them. */
+/* request/trace/recordings.h - finds out which files a command names and what they are,
+ * and links them. */
 #ifndef REQUEST_RECORDINGS_H
 #define REQUEST_RECORDINGS_H
 
@@ -13,8 +13,8 @@ typedef struct recordings_input {
     const halley_recording_opts *alone;
 } recordings_input;
 
-/* Link what the files are: recordings alone, or execution traces with theirs. *set and
- * *reports are the caller's. */
+/* Link the files by their type: recordings alone, or execution traces with theirs. The
+ * caller owns *set and *reports. */
 halley_status recordings_link(halley_trace_set **set, halley_link_report **reports,
                               const recordings_input *in, halley_error *err);
 

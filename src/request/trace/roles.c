@@ -1,4 +1,4 @@
-/* What a set of roles holds, and whether its traces and rules fit together. */
+/* Describes a set of roles, and checks that its traces and rules fit together. */
 #include "request/trace/roles.h"
 
 #include "base/error.h"
@@ -83,7 +83,7 @@ halley_status roles_describe(request_call *call, const char *index, report_form 
     return request_table_write(call, table, "roles", form, err);
 }
 
-/* Errors inside the trace of one rank. */
+/* Count the errors inside the trace of one rank. */
 static halley_status check_rank(uint64_t *n, request_call *call, const halley_template *t,
                                 uint32_t rank, bool print, halley_error *err)
 {
@@ -110,7 +110,7 @@ static halley_status check_rank(uint64_t *n, request_call *call, const halley_te
     return status;
 }
 
-/* The first rank of every role stands for the others. */
+/* The first rank of every role represents the others. */
 static halley_status count_errors(uint64_t *out, request_call *call,
                                   const halley_template *t, bool print, halley_error *err)
 {

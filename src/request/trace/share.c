@@ -1,4 +1,4 @@
-/* What the commands share that make traces to hand on. */
+/* Code for commands that make traces to share with others. */
 #include "request/trace/share.h"
 
 #include "base/error.h"
@@ -17,7 +17,8 @@ halley_status share_check(const halley_trace_set *set, const char *path,
     return status;
 }
 
-/* The folder OUT is empty, and there are no files OUT, OUT.0.et and so on. */
+/* Check that the folder OUT is empty, and that there are no files OUT, OUT.0.et and so
+ * on. */
 static halley_status is_fresh(const char *out, halley_error *err)
 {
     strbuf first = {0};

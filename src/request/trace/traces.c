@@ -1,4 +1,4 @@
-/* What the trace commands share. */
+/* Code that the trace commands share. */
 #include "request/trace/traces.h"
 
 #include "base/array.h"
@@ -15,13 +15,13 @@
 
 const char *const traces_key[] = {"trace", NULL};
 
-/* A trace in the argument itself, as JSON. */
+/* True if the argument itself is a trace, as JSON. */
 static bool is_trace_text(const char *arg)
 {
     return (arg[0] == '{' || arg[0] == '[') && !file_exists(arg);
 }
 
-/* Each argument is a rank. */
+/* Parse the arguments; each is a rank. */
 static halley_status parse_traces(halley_trace_set **out, const char *const *args,
                                   size_t n, halley_error *err)
 {
@@ -38,7 +38,7 @@ static halley_status parse_traces(halley_trace_set **out, const char *const *arg
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, traces, (uint32_t)n, err);
     for (size_t i = 0; status != HALLEY_OK && i < n_read; i++)
-        halley_trace_free(traces[i]); /* else they are the set's */
+        halley_trace_free(traces[i]); /* else the set owns them */
     free(traces);
     return status;
 }
@@ -200,7 +200,7 @@ static const char *const endings[TRACES_N_FORMS] = {
     [TRACES_JSON] = ".json",  [TRACES_JSONL] = ".jsonl", [TRACES_CHAKRA_JSON] = ".json",
 };
 
-/* What the name of a file asks for. */
+/* The form that the name of a file implies. */
 static traces_form form_of_name(const char *path)
 {
     const str s = str_from(path);
@@ -245,7 +245,7 @@ typedef struct saving {
     uint64_t *n_dropped; /* by rank */
 } saving;
 
-/* What stands before "RANK.et" and "comm_group.json". */
+/* Write the prefix of "RANK.et" and "comm_group.json". */
 static void prefix_of(strbuf *to, const traces_output *o, const char *stem)
 {
     const bool folder = names_a_folder(o->path);
@@ -254,7 +254,7 @@ static void prefix_of(strbuf *to, const traces_output *o, const char *stem)
                   folder ? stem : "", folder && *stem == '\0' ? "" : ".");
 }
 
-/* The file of a rank, or (n_ranks) of the groups. */
+/* Write the path of a rank's file, or (rank = n_ranks) of the groups' file. */
 static void path_of(strbuf *to, const saving *s, uint32_t rank)
 {
     const traces_output *o = s->output;
@@ -372,8 +372,8 @@ static halley_status save_files(saving *s, halley_error *err)
     return status;
 }
 
-/* The folder that the output is in, made if it is not there. Why it could not be made
- * shows when the first file is written. */
+/* Create the folder of the output if it is missing. If that fails, the error appears when
+ * the first file is written. */
 static halley_status make_folder(const char *path, halley_error *err)
 {
     const char *const slash = strrchr(path, '/');
@@ -414,7 +414,7 @@ halley_status traces_save(const halley_trace_set *set, const traces_output *outp
     return save_set(set, output, call, err);
 }
 
-/* A file that is written under another name until all are. */
+/* A file that has a temporary name until all files are written. */
 typedef struct sink_file {
     const char *name; /* lent by the file set */
     char *path;       /* owned */
@@ -447,7 +447,7 @@ halley_status traces_sink_open(traces_sink **out, const traces_output *output,
     return HALLEY_OK;
 }
 
-/* What is known once the number of ranks is. */
+/* Set up what depends on the number of ranks. */
 static halley_status begin_sink(traces_sink *sink, uint32_t n_ranks, halley_error *err)
 {
     saving *const s = &sink->s;
@@ -461,7 +461,8 @@ static halley_status begin_sink(traces_sink *sink, uint32_t n_ranks, halley_erro
     return file_set_open(&s->files, err);
 }
 
-/* The file of a rank, or (n) of the groups: files take their names in this order. */
+/* Add the file of a rank, or (rank = n) of the groups. Files get their final names in
+ * this order. */
 static halley_status add_sink_file(traces_sink *sink, const char **path, uint32_t rank,
                                    halley_error *err)
 {

@@ -85,11 +85,11 @@ static report_table *make_device_moves(const halley_device_fit *fit)
     return t;
 }
 
-/* How good a fit is, the same for stacks and devices. */
+/* The quality of a fit, for stacks and devices. */
 typedef struct fit_summary {
     const char *kind, *name;        /* "stack", "megatron-2022" */
     uint32_t n_fitted, n_layouts;   /* runs or measurements; 0 layouts = a device */
-    double before, after, held_out; /* mean error as a share; held_out < 0 = none */
+    double before, after, held_out; /* mean error as a fraction; held_out < 0 = none */
     uint32_t n_held_out;
 } fit_summary;
 
@@ -133,7 +133,7 @@ static void write_fit_text(FILE *to, const fit_summary *f, uint32_t n_moves)
         fprintf(to, "; too few layouts to hold some out\n\n");
 }
 
-/* Frees the table; NULL is one without memory. */
+/* Frees the table. NULL: there was no memory for it. */
 static halley_status write_calibration(const request_call *call, report_form form,
                                        const fit_summary *f, report_table *moves,
                                        uint32_t n_moves, halley_error *err)
@@ -169,7 +169,8 @@ static halley_status calibrate_device(request_call *call, report_form form,
     return write_calibration(call, form, &f, make_device_moves(&fit), fit.n_moves, err);
 }
 
-/* How much of each class lies within the bars that were made without its source. */
+/* Write how many runs of each class are within the bars that were made without their
+ * source. */
 static halley_status write_coverage(request_call *call, const halley_error_coverage *c,
                                     report_form form, halley_error *err)
 {

@@ -1,6 +1,6 @@
 /*
  * halley estimate - one design: how long a step takes, where the time goes, whether it
- * fits, what it costs.
+ * fits, and what it costs.
  */
 #include "base/error.h"
 #include "base/number/number.h"
@@ -146,7 +146,7 @@ static void write_constants(FILE *to, const design *d)
     report_error_bar_text(to, &d->bar);
 }
 
-/* No single change helps: does any plan? */
+/* If no single change helps, search for any plan that fits. */
 static void write_search(FILE *to, const design *d)
 {
     halley_search_opts opts = {
@@ -168,7 +168,7 @@ static void write_search(FILE *to, const design *d)
             answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
 }
 
-/* Why it does not fit, and what would. */
+/* Write why it does not fit, and what would. */
 static void write_advice(FILE *to, const design *d)
 {
     const halley_estimate *e = &d->e;

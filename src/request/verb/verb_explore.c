@@ -126,7 +126,7 @@ static void describe_key(report_json *j, const halley_study_key *k)
     report_json_end(j);
 }
 
-/* The keys of a section as an object of which no other keys are known. */
+/* Describe a section as an object that allows no other keys. */
 static void describe_section(report_json *j, const char *section)
 {
     halley_study_key k;
@@ -144,7 +144,8 @@ static void describe_section(report_json *j, const char *section)
     report_json_end(j);
 }
 
-/* From the tables that read study files; editors check and complete with it. */
+/* Write the schema from the tables that read study files; editors use it to check and
+ * complete. */
 static halley_status write_schema(const request_call *call, halley_error *err)
 {
     report_json j;
@@ -230,7 +231,7 @@ static halley_status dry_run(const request_call *call, const halley_study *s,
     return request_json_end(&j, call, err);
 }
 
-/* Nothing is feasible: say which constraint kills how many. */
+/* Nothing is feasible: report how many designs each constraint excludes. */
 static halley_status all_refused(const halley_study *s, const halley_exploration *e,
                                  halley_error *err)
 {
@@ -311,7 +312,7 @@ static halley_status explore_study(const halley_study *s, request_call *call,
     return status;
 }
 
-/* What the study leaves open, and what nobody measured. */
+/* Note what the study leaves open, and what was never measured. */
 static void note_study(const request_call *call, const halley_study *study)
 {
     if (halley_study_objective(study, 0)->assumed)
@@ -349,7 +350,7 @@ static halley_status explore_run(request_call *call, halley_error *err)
     halley_explore_leave(&where);
     if (status == HALLEY_OK || alone)
         return status;
-    call->exit_code = REQUEST_FAILED; /* rank 0 has the same to say */
+    call->exit_code = REQUEST_FAILED; /* rank 0 reports the same */
     return HALLEY_OK;
 }
 

@@ -1,4 +1,4 @@
-/* halley plan - the best ways to cut a model over a cluster. */
+/* halley plan - the best ways to parallelize a model over a cluster. */
 #include "base/error.h"
 #include "base/number/number.h"
 #include "halley/search.h"
@@ -75,7 +75,7 @@ static const request_option options[] = {
     {0},
 };
 
-/* What the plans are for, and what the best of them gives. */
+/* The inputs of the search, and the result of the best plan. */
 typedef struct plan_subject {
     const halley_search *search;
     const halley_model *model;
@@ -119,7 +119,7 @@ static void describe_recompute(char *to, size_t size, const halley_plan *p)
         snprintf(to, size, "%s", name);
 }
 
-/* Sharding, and what else makes the plan unusual. */
+/* Write the sharding, and other unusual settings of the plan. */
 static void describe_sharding(char *to, size_t size, const halley_plan *p)
 {
     char shard[24];
@@ -131,8 +131,9 @@ static void describe_sharding(char *to, size_t size, const halley_plan *p)
              p->rank_order ? halley_rank_order_name(p->rank_order) : "");
 }
 
-/* Errors of plans for one model on one machine differ by about as much from their common
- * error (BLOOM 5.0 %, vTrain 7.2 %, single nodes 6.3 %): the order within is chance. */
+/* Plans within this fraction count as ties. Errors of plans for one model on one machine
+ * differ by about as much from their common error: BLOOM 5.0 %, vTrain 7.2 %, single
+ * nodes 6.3 %. So the order within it is chance. */
 static const double tie_share = 0.05;
 
 static bool is_tie(const halley_search *s, uint32_t i)
@@ -150,7 +151,7 @@ static double count_plan_npus(const halley_plan *p)
     return (double)p->tp * p->cp * p->pp * p->dp;
 }
 
-/* Four digits: more are noise. */
+/* Round to four digits: more are noise. */
 static double round_number(double x)
 {
     const double scale = pow(10, 3 - floor(log10(x > 0 ? x : 1)));
@@ -187,7 +188,8 @@ static void add_plan_row(report_table *t, const halley_search *s, uint32_t i,
                                   text, sizeof text, &s->found[i - 1], &s->found[i])));
 }
 
-/* "tp 4 instead of 8, recompute none instead of full": what differs, at most three. */
+/* Write what differs, at most three keys: "tp 4 instead of 8, recompute none instead of
+ * full". */
 static void describe_change(char *to, size_t size, const halley_plan *from,
                             const halley_plan *best)
 {
@@ -248,7 +250,7 @@ static void write_plan_counts(FILE *to, const halley_search *s)
     fprintf(to, "\n");
 }
 
-/* Everything the plans rest on, before the first of them. */
+/* Write everything that the plans are based on, before the first of them. */
 static void write_header(const request_call *call, const halley_search *s,
                          const plan_subject *of)
 {
@@ -297,7 +299,7 @@ static halley_status write_plan_table(const request_call *call, const halley_sea
     return HALLEY_OK;
 }
 
-/* A row is a plan for `estimate`, `sim` and `trace gen`: they read its "plan". */
+/* A row is a plan for `estimate`, `sim` and `trace gen`, which read its "plan". */
 static halley_status write_row_json(report_json *j, const halley_search *s, uint32_t i,
                                     halley_error *err)
 {
@@ -369,7 +371,7 @@ static halley_status write_plan_json(const request_call *call, const void *what,
     return status != HALLEY_OK ? status : ended;
 }
 
-/* The best plan as a launch file. */
+/* Write the best plan as a launch file. */
 static halley_status write_launch_file(request_call *call, const halley_model *model,
                                        const halley_plan *plan, halley_error *err)
 {
@@ -419,7 +421,8 @@ static halley_status describe_plans(request_call *call, const halley_search *s,
     return write_plans(call, s, &of, err);
 }
 
-/* None fits. That more accelerators are needed is only said when --all finds none. */
+/* None fits. The message says that more accelerators are needed only if --all finds none.
+ */
 static halley_status refuse_all(const halley_search *s, const halley_model *model,
                                 const halley_cluster *cluster, const halley_stack *stack,
                                 const halley_search_opts *opts, halley_error *err)
@@ -443,7 +446,7 @@ static halley_status refuse_all(const halley_search *s, const halley_model *mode
                      answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
 }
 
-/* What every plan has that nobody asked for. */
+/* Report the settings of every plan that the user did not give. */
 static void assume_workload(request_call *call, const halley_search_opts *opts,
                             const halley_model *model, const halley_stack *stack)
 {
@@ -498,7 +501,7 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         request_assume(call, "global_batch %u: one sequence per NPU", n_npus);
     }
     if ((opts.fixed >> HALLEY_KEY_STAGE_LAYERS & 1) == 0)
-        opts.plan.n_stage_layers = 0; /* of a launch file: for its own pipeline only */
+        opts.plan.n_stage_layers = 0; /* from a launch file: only for its own pipeline */
     assume_workload(call, &opts, model, stack);
     halley_search *s = NULL;
     const halley_status found = halley_search_run(&s, model, cluster, stack, &opts, err);

@@ -82,7 +82,8 @@ static halley_status write_values(report_json *j, const char *folder, const char
     return status;
 }
 
-/* Of all presets of a folder (NULL: of all), or of those of one name. */
+/* List the values of all presets of a folder (NULL: of all folders), or of those of one
+ * name. */
 static halley_status list_values(const request_call *call, const char *only,
                                  const char *only_name, halley_error *err)
 {
@@ -122,7 +123,7 @@ static halley_status list_presets(request_call *call, const char *only, halley_e
     return request_table_write(call, t, "presets", form, err);
 }
 
-/* Model and plan of a launch file. */
+/* Show model and plan of a launch file. */
 static halley_status show_launch(const request_call *call, report_form form,
                                  const char *path, halley_error *err)
 {
@@ -146,7 +147,7 @@ static halley_status show_launch(const request_call *call, report_form form,
     return status;
 }
 
-/* Which of our own files is it? By keys that only one kind has. */
+/* The type of one of our own files, recognised by keys that only one type has. */
 typedef enum own_kind { OWN_MODEL, OWN_PLAN, OWN_CLUSTER, OWN_STUDY, OWN_STACK } own_kind;
 
 static own_kind find_own_kind(const char *path)
@@ -199,7 +200,7 @@ static halley_status show_cluster(const request_call *call, report_form form,
     return status;
 }
 
-/* The keys that a plan file gives. */
+/* Show the keys that a plan file sets. */
 static halley_status show_plan(const request_call *call, report_form form,
                                const char *path, halley_error *err)
 {
@@ -231,7 +232,7 @@ static halley_status show_plan(const request_call *call, report_form form,
     return status != HALLEY_OK ? status : ended;
 }
 
-/* The constants of a stack that are not the defaults. */
+/* Show the constants of a stack that differ from the defaults. */
 static halley_status show_stack(const request_call *call, report_form form,
                                 const char *path, halley_error *err)
 {
@@ -307,7 +308,7 @@ static void write_study_text(FILE *to, const halley_study *s)
                 halley_study_objective(s, i)->text);
 }
 
-/* The space of a study; nothing is evaluated. */
+/* Show the space of a study; nothing is evaluated. */
 static halley_status show_study(const request_call *call, report_form form,
                                 const char *path, halley_error *err)
 {
@@ -326,7 +327,7 @@ static halley_status show_study(const request_call *call, report_form form,
     return status;
 }
 
-/* A file is shown as halley reads it. */
+/* Show a file as halley reads it. */
 static halley_status show_file(request_call *call, const char *path, halley_error *err)
 {
     const presets_options *o = call->options;
@@ -371,7 +372,7 @@ static bool names_file(const char *arg)
            str_ends(s, STR(".yaml")) || str_ends(s, STR(".gz")) || file_exists(arg);
 }
 
-/* The files of that name: a model and a cluster may share it. */
+/* Show the presets of that name: a model and a cluster may share it. */
 static halley_status show_presets(request_call *call, const char *name, halley_error *err)
 {
     const presets_options *o = call->options;
@@ -431,7 +432,7 @@ static halley_status presets_run(request_call *call, halley_error *err)
         return list_presets(call, NULL, err);
     if (names_file(call->args[0]))
         return show_file(call, call->args[0], err);
-    if (strcmp(call->args[0], "platforms") == 0) /* as they were called once */
+    if (strcmp(call->args[0], "platforms") == 0) /* their former name */
         return list_presets(call, "clusters", err);
     for (int i = 0; i < N_FOLDERS; i++) { /* "models", and "model", too */
         const size_t n = strlen(folders[i]) - 1;

@@ -1,4 +1,4 @@
-/* halley results - look at a store again without evaluating anything. */
+/* halley results - show the content of a store without evaluating anything. */
 #include "base/error.h"
 #include "halley/explore.h"
 #include "request/verbs.h"
@@ -41,8 +41,8 @@ static const request_option options[] = {
     {0},
 };
 
-/* Rows of a query, into a table made when the columns are known, or into JSON, where
- * each value is a number or a text as the store has it. */
+/* Rows of a query. They go into a table that is made when the columns are known, or into
+ * JSON, where each value is a number or a text as in the store. */
 typedef struct sheet {
     report_form form;
     report_table *table;

@@ -1,6 +1,6 @@
 /*
  * The request "schema": all requests and all keys of results as a JSON Schema. Keys that
- * start with x- say what a schema has no word for.
+ * start with x- hold what JSON Schema has no keyword for.
  */
 #include "base/str.h"
 #include "halley/plan_keys.h"
@@ -16,7 +16,7 @@ static const char *name_type(request_key_type type)
     return names[type];
 }
 
-/* Commands of a key as a list; all verbs when it is "*". */
+/* Write the commands of a key as a list; all verbs if it is "*". */
 static void write_commands(report_json *j, const char *verbs)
 {
     str rest = str_from(verbs), one;
@@ -38,8 +38,8 @@ static void write_enum(report_json *j, const char *const *words)
     report_json_end(j);
 }
 
-/* What the key of a plan takes, if these are words. A list is an array of them, or a text
- * in which + joins them. */
+/* Write the values of a plan key, if these are words. A list is an array of them, or a
+ * text in which + joins them. */
 static void write_plan_words(report_json *j, const char *name)
 {
     for (int k = 0; k < HALLEY_N_PLAN_KEYS; k++) {

@@ -1,6 +1,6 @@
 /*
- * halley score - predictions beside measurements: one line per set, and what could not be
- * scored.
+ * halley score - compares predictions with measurements: one line per set, and what could
+ * not be scored.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -88,8 +88,8 @@ static const report_column columns[] = {
     {"Refused", "refused", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-/* Errors are shares in every output; to one hundredth of a percent in tables: more digits
- * are noise. */
+/* Errors are fractions in every output. Tables round them to one hundredth of a percent,
+ * because more digits are noise. */
 static double round_share(double share)
 {
     return round(share * 1e4) / 1e4;
@@ -148,7 +148,8 @@ static void add_row(report_table *t, const halley_score *score, const halley_sco
     report_table_words(t, str_from(refused));
 }
 
-/* Skipped rows first: a mean says little before one knows of how many it is. */
+/* Skipped rows come first: a mean means little unless one knows how many rows it covers.
+ */
 static void write_skipped(FILE *to, const halley_score *score)
 {
     uint32_t skipped = 0, rows = 0;
@@ -168,7 +169,7 @@ static void write_skipped(FILE *to, const halley_score *score)
     fprintf(to, "\n");
 }
 
-/* A set of which nothing could be predicted has no error, not even 0. */
+/* True if something was predicted; a set without predictions has no error, not even 0. */
 static bool has_scored(const halley_score *score)
 {
     for (uint32_t i = 0; i < score->n_sets; i++)
@@ -254,7 +255,7 @@ static void set_json(report_json *j, const halley_score_set *s)
 
 /* Errors of the step times of runs that have something in common. */
 typedef struct error_group {
-    const halley_score_row *first; /* whose stack and accelerator they have */
+    const halley_score_row *first; /* a run with their stack and accelerator */
     double *errors;                /* |predicted / measured - 1|, ascending */
     uint32_t n;
     double sum, signed_sum;
@@ -265,8 +266,8 @@ static bool is_like(const halley_score_row *a, const halley_score_row *b)
     return strcmp(a->stack, b->stack) == 0 && strcmp(a->npu, b->npu) == 0;
 }
 
-/* The runs that are like `first`, all of them when it is NULL; `errors` has room for the
- * rows of the score. */
+/* Collect the runs with the stack and accelerator of `first`, or all runs if it is NULL.
+ * `errors` has room for the rows of the score. */
 static error_group collect_errors(const halley_score *score,
                                   const halley_score_row *first, double *errors)
 {
@@ -284,7 +285,7 @@ static error_group collect_errors(const halley_score *score,
     return g;
 }
 
-/* The least error that `share` of the runs do not exceed. */
+/* The smallest error that the fraction `share` of the runs does not exceed. */
 static double find_quantile(const error_group *g, double share)
 {
     const uint32_t rank = (uint32_t)ceil(share * g->n);
@@ -320,7 +321,7 @@ static void add_group(report_table *t, const error_group *g)
     report_table_number(t, round_share(g->signed_sum / g->n));
 }
 
-/* A row per stack and accelerator, in the order of the runs; NULL without memory. */
+/* Make a row per stack and accelerator, in the order of the runs; NULL: no memory. */
 static report_table *make_device_table(const halley_score *score)
 {
     enum { N_COLUMNS = sizeof device_columns / sizeof *device_columns };
@@ -463,7 +464,7 @@ static halley_status write_score(request_call *call, const halley_score *score,
     return status;
 }
 
-/* Nothing could be scored: how many rows, and the first reason. */
+/* Nothing could be scored: report how many rows there are, and the first reason. */
 static halley_status refuse_unscored(request_call *call, const halley_score *score,
                                      halley_error *err)
 {

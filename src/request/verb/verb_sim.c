@@ -1,6 +1,6 @@
 /*
- * halley sim - replay traces on a cluster. ASTRA-sim's own options and files choose its
- * rules, to the cycle.
+ * halley sim - simulate traces on a cluster. ASTRA-sim's own options and files select its
+ * rules, which match it to the cycle.
  */
 #include "base/error.h"
 #include "base/str.h"
@@ -24,18 +24,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last two are the words of version 1. */
+/* The last two are the names of version 1. */
 static const char *const models[] = {
     "flow", "free", "queue", "unaware", "aware", "contention-free", "link-queue", NULL};
 enum { FIRST_OLD_MODEL = 5 };
-/* With --columns, more ranks have no use of links: that needs every rank to be run. */
+/* With --columns, more ranks have no use of links, which would need all ranks simulated.
+ */
 enum { MOST_HEAT_RANKS = 1024 };
 static const halley_network_model models_of_words[] = {
     HALLEY_NETWORK_FLOW,  HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE,
     HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS};
 static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 
-/* Files, none by default: one that is read, one that is written. */
+/* Options for files, none by default: one that is read, one that is written. */
 #define INPUT(key, member, meta, text, example_)                                         \
     {                                                                                    \
         .name = key, .kind = REQUEST_TEXT, .metavar = meta,                              \
@@ -315,7 +316,7 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
     return status;
 }
 
-/* A set written as roles, by its index. */
+/* Simulate a set that is stored as roles, by its index. */
 static halley_status simulate_roles(request_call *call, const halley_cluster *cluster,
                                     const char *path, halley_error *err)
 {
@@ -328,8 +329,8 @@ static halley_status simulate_roles(request_call *call, const halley_cluster *cl
     return status;
 }
 
-/* The traces: the argument, or ASTRA-sim's option. Where nothing but a run under the
- * model flow looks at them, ranks that are alike need not be whole. */
+/* Load the traces: the argument, or ASTRA-sim's option. If only a run under the model
+ * flow reads them, equivalent ranks need not be loaded completely. */
 static halley_status load_traces(halley_trace_set **out, const request_call *call,
                                  const halley_cluster *cluster, halley_error *err)
 {
@@ -377,7 +378,7 @@ static halley_status load_sim_cluster(halley_cluster **out, request_call *call,
     return status;
 }
 
-/* Without traces the cluster that was written is all there is to tell. */
+/* Without traces, report only the cluster that was written. */
 static halley_status write_cluster_json(const request_call *call,
                                         const halley_cluster *cluster, halley_error *err)
 {
@@ -391,7 +392,7 @@ static halley_status write_cluster_json(const request_call *call,
     return request_json_end(&j, call, err);
 }
 
-/* What the options change of the cluster. */
+/* Apply the options that change the cluster. */
 static halley_status set_up_cluster(request_call *call, halley_cluster *cluster,
                                     halley_error *err)
 {
@@ -450,7 +451,7 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     return status;
 }
 
-/* On the machine that the traces were recorded on. */
+/* Replay on the machine that the traces were recorded on. */
 static halley_status replay_set(request_call *call, halley_error *err)
 {
     halley_trace_set *traces;
@@ -467,7 +468,7 @@ static halley_status replay_set(request_call *call, halley_error *err)
     return status;
 }
 
-/* A model and a plan in place of traces. */
+/* Simulate a model and a plan instead of traces. */
 static halley_status simulate_plan(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;

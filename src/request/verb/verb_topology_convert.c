@@ -78,7 +78,7 @@ static const char *choose_format(const convert_options *o)
     return "node-link";
 }
 
-/* What was written where, for programs. */
+/* Report what was written where, as JSON. */
 static halley_status write_written(const request_call *call, const char *format,
                                    const char *path, halley_error *err)
 {

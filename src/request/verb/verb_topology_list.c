@@ -1,4 +1,4 @@
-/* halley topology list - the networks that halley builds, and what each takes. */
+/* halley topology list - the networks that halley generates, and their parameters. */
 #include "base/error.h"
 #include "base/number/number.h"
 #include "request/topology.h"

@@ -151,7 +151,7 @@ static halley_status count_network(const request_call *call, report_form form,
     return request_table_write(call, t, "networks", form, err);
 }
 
-/* The value of an option is at fault, not the network. */
+/* Report that the value of an option is at fault, not the network. */
 static halley_status refuse_option(request_call *call, const char *option,
                                    halley_error *err)
 {

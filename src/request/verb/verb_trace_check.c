@@ -1,4 +1,4 @@
-/* halley trace check - find what is wrong with traces, and drop what cannot be met. */
+/* halley trace check - finds errors in traces, and repairs them. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
@@ -66,7 +66,7 @@ static bool is_mended(const checked *c, const char *code)
                                  (c->o->self && strcmp(code, "self-dep") == 0));
 }
 
-/* Errors that are still there. */
+/* The number of errors that remain. */
 static uint64_t errors_left(const checked *c)
 {
     uint64_t n = c->report->n[HALLEY_ERROR];
@@ -92,7 +92,7 @@ static void write_finding(FILE *to, const halley_finding *f)
     fputc('\n', to);
 }
 
-/* Behind the last listed finding of a code, how many there are beyond it. */
+/* After the last listed finding of a code, write how many more there are. */
 static void write_more_of_code(FILE *to, const halley_check_report *r, size_t i)
 {
     for (size_t j = i + 1; j < r->n_findings; j++)
@@ -259,7 +259,7 @@ static halley_status write_check_report(const checked *c, report_form form,
     return HALLEY_OK;
 }
 
-/* In the form that the file `path` has, under the name `to`. */
+/* Save in the form of the file `path`, under the name `to`. */
 static halley_status save_form(const halley_trace *fixed, const halley_trace *was,
                                const char *path, const char *to, halley_error *err)
 {
@@ -294,8 +294,8 @@ static halley_status save_back(file_set *files, const halley_trace *fixed,
     return status;
 }
 
-/* traces[rank]: mended where there was something to mend, else NULL. Equal ranks are
- * mended once and counted each. */
+/* traces[rank]: the repaired trace, or NULL if there was nothing to repair. Equal ranks
+ * are repaired once and each is counted. */
 static halley_status mend_set(mended *m, halley_trace **traces,
                               const halley_trace_set *set, bool self, halley_error *err)
 {
@@ -402,7 +402,7 @@ static halley_status check_set(request_call *call, report_form form,
     return status;
 }
 
-/* What cannot be read is a finding like others. */
+/* A file that cannot be read is a finding like others. */
 static halley_status report_unreadable(request_call *call, report_form form,
                                        const halley_error *why, halley_error *err)
 {
@@ -413,7 +413,7 @@ static halley_status report_unreadable(request_call *call, report_form form,
     uint32_t n = 0;
     bool again = call->n_args > 1 || !traces_is_file(call); /* several files */
     for (size_t i = 0; i < call->n_args; i++)
-        again &= strcmp(call->args[i], "-") != 0; /* what was read from it is gone */
+        again &= strcmp(call->args[i], "-") != 0; /* stdin is read only once */
     if (again)
         TRY(halley_trace_set_errors(&each, &n, call->args, call->n_args, NULL, err));
     halley_status status =

@@ -1,4 +1,4 @@
-/* halley trace compare - how similar traces are to others, and what they leak. */
+/* halley trace compare - how similar traces are to others, and how much they leak. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
@@ -165,7 +165,7 @@ static halley_status read_scores(halley_auc *out, const char *path, halley_error
     return status;
 }
 
-/* What is left out here was said when the folders were loaded. */
+/* Traces that are omitted here were reported when the folders were loaded. */
 static halley_status attack_model(request_call *call,
                                   halley_auc out[HALLEY_N_LIKELIHOODS], halley_error *err)
 {

@@ -71,7 +71,7 @@ static const request_option options[] = {
     {0},
 };
 
-/* An execution trace, alone or as Chakra's trace_link writes it. */
+/* Load an execution trace, alone or as Chakra's trace_link writes it. */
 static halley_status load_recording(halley_trace_set **out, const char *path,
                                     halley_error *err)
 {
@@ -83,7 +83,7 @@ static halley_status load_recording(halley_trace_set **out, const char *path,
     return status;
 }
 
-/* Other programs' descriptions of what to run, which become one trace a rank. */
+/* Load other programs' descriptions of what to run, which become one trace per rank. */
 static halley_status load_foreign(halley_trace_set **out, bool *found, request_call *call,
                                   halley_error *err)
 {
@@ -120,7 +120,7 @@ static halley_status copy_group_file(const void *from, const char *path,
     return status;
 }
 
-/* A trace per role and the index. */
+/* Write a trace per role and the index. */
 static halley_status write_roles(request_call *call, const halley_trace_set *set,
                                  bool declared, halley_error *err)
 {

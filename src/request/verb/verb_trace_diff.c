@@ -77,7 +77,7 @@ static void write_difference(FILE *to, const halley_difference *d, bool ranks)
     fprintf(to, "%s\n", d->sentence);
 }
 
-/* Behind the last listed difference of a kind, how many there are beyond it. */
+/* After the last listed difference of a kind, write how many more there are. */
 static void write_more_of_kind(FILE *to, const halley_diff_report *r, size_t i)
 {
     const halley_diff_kind kind = r->list[i].kind;
@@ -209,7 +209,8 @@ static halley_status compare_sets(request_call *call, report_form form,
     return status;
 }
 
-/* Recordings: nobody compares ids of two runs; what got slower is asked. */
+/* For recordings, ids of two runs are not comparable; the useful answer is what became
+ * slower. */
 static halley_status compare_recordings(request_call *call, report_form form,
                                         const halley_trace_set *const sets[2],
                                         halley_error *err)

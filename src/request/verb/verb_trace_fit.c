@@ -1,4 +1,4 @@
-/* halley trace fit - the model and the plan that a recording shows. */
+/* halley trace fit - finds the model and the plan of a recording. */
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/number/number.h"
@@ -47,7 +47,7 @@ static const request_option options[] = {
     {0},
 };
 
-/* What was found, in the order in which it is shown. */
+/* A result, in the order in which results are shown. */
 typedef struct fit_row {
     const char *shown, *key;
     uint64_t value;
@@ -99,7 +99,7 @@ static void write_fit_parts(report_json *j, const fit_stack *s)
     report_json_end(j);
 }
 
-/* How well `trace gen` reproduces the step; null where nothing can be compared. */
+/* Write how well `trace gen` reproduces the step; null if nothing can be compared. */
 static void write_reproduced_json(report_json *j, const fit_stack *s)
 {
     if (!s->is_fitted) {
@@ -326,7 +326,7 @@ static halley_status write_fit_files(const request_call *call,
     return status;
 }
 
-/* What was found, in the form asked for. */
+/* Write the results in the requested form. */
 static halley_status write_found_plan(const request_call *call,
                                       const halley_recorded_model *f, const fit_stack *s,
                                       report_form form, halley_error *err)
@@ -340,7 +340,7 @@ static halley_status write_found_plan(const request_call *call,
     return HALLEY_OK;
 }
 
-/* Why no model file can be written is why no stack can be fitted, too. */
+/* The reason why no model file can be written is also why no stack can be fitted. */
 static halley_status fit_constants_of(fit_stack *out, const fit_options *o,
                                       const halley_recorded_model *f, const strbuf *model,
                                       const halley_trace *trace, halley_error *err)
@@ -376,8 +376,8 @@ static halley_status show_fit(request_call *call, const halley_trace_set *set,
     return status;
 }
 
-/* A machine that is named must be known; how many accelerators there were, the recording
- * says. */
+/* Check that a named machine is known. The number of accelerators comes from the
+ * recording. */
 static halley_status check_fit_cluster(request_call *call, const char *name,
                                        halley_error *err)
 {

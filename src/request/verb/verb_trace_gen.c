@@ -1,7 +1,7 @@
 /*
- * halley trace gen - make traces from a pattern, or from a model and a plan. The
- * parameters of the generators are options of the same name; their text goes to the
- * library, which knows units and ranges. Some of them are keys of a plan, too.
+ * halley trace gen - makes traces from a pattern, or from a model and a plan. The
+ * parameters of the generators are options of the same name. Their texts go to the
+ * library, which checks units and ranges. Some of them are also keys of a plan.
  */
 #include "base/error.h"
 #include "base/file/file.h"
@@ -25,7 +25,7 @@ typedef struct gen_options {
     const char *micro_batches, *backward, *layers, *gradient;
     const char *messages, *seed, *nodes, *degree;
     const char *comp_weight, *coll_weight, *p2p_weight, *mem_weight;
-    design_options design; /* its tp, pp, dp and zero serve patterns, too */
+    design_options design; /* its tp, pp, dp and zero are also used for patterns */
 } gen_options;
 
 #define PARAM(name_, member_, metavar_, doc_, example_)                                  \
@@ -138,7 +138,8 @@ static const report_column columns[] = {
     {"Groups", "groups", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-/* Files of an earlier, larger set would be taken for part of this one. */
+/* Warn about files of an earlier, larger set, which would be taken for part of this one.
+ */
 static void note_leftovers(const request_call *call, const char *prefix,
                            const halley_gen_summary *sum)
 {
@@ -189,7 +190,7 @@ static halley_status write_pattern(request_call *call, const char *pattern,
     return HALLEY_OK;
 }
 
-/* One trace per role and the index. */
+/* Save one trace per role and the index. */
 static halley_status save_roles(const char *prefix, const halley_model *model,
                                 const halley_plan *plan, const halley_cluster *cluster,
                                 const halley_stack *stack, halley_gen_summary *sum,
@@ -220,7 +221,7 @@ static void note_full_nodes(const request_call *call, const halley_plan *plan,
             npus, npus);
 }
 
-/* A step of a model under a plan, as the estimator sees it. */
+/* Write a step of a model under a plan, as the estimator models it. */
 static halley_status write_model(request_call *call, const char *prefix, report_table *t,
                                  halley_error *err)
 {
@@ -247,7 +248,8 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     return HALLEY_OK;
 }
 
-/* All of Chakra's cases, each under its own name, in the folder or with the prefix. */
+/* Write all of Chakra's cases, each under its own name, in the folder or with the prefix.
+ */
 static halley_status write_chakra(request_call *call, report_table *t, halley_error *err)
 {
     const gen_options *o = call->options;
@@ -322,7 +324,7 @@ static halley_status list_choices(request_call *call, report_form form, halley_e
                                err);
 }
 
-/* What a pattern and what a model cannot be told. */
+/* Refuse options that do not apply to a pattern, or to a model. */
 static halley_status check_gen_options(request_call *call, halley_error *err)
 {
     const gen_options *o = call->options;

@@ -66,7 +66,7 @@ static const request_option options[] = {
 
 enum { ROWS_SHOWN = 20, HEAVIEST_SHOWN = 5, PROBLEMS_SHOWN = 5 };
 
-/* What there is to say. */
+/* Everything that the command reports. */
 typedef struct info {
     const info_options *o;
     const request_call *call;
@@ -82,7 +82,7 @@ static const halley_trace *critical_trace(const info *x)
     return halley_trace_set_get(x->set, x->stats->total->critical_rank);
 }
 
-/* The few longest nodes of the path; of equal ones the earlier. */
+/* Find the few longest nodes of the path; the earlier one comes first among equals. */
 static halley_status find_heaviest(info *x, halley_error *err)
 {
     const halley_trace_stats *t = x->stats->total;
@@ -123,7 +123,7 @@ typedef struct amount {
     const char *word;
 } amount;
 
-/* The amounts that are not zero; the label stands before the first. */
+/* Write the amounts that are not zero; the label precedes the first. */
 static void line_amounts(FILE *to, const char *label, const amount *amounts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -336,7 +336,7 @@ static report_table *make_nodes(const halley_trace *trace, const uint32_t *nodes
     return table;
 }
 
-/* Write a table for people, and how many rows there are beyond those shown. */
+/* Write a table for people, and how many rows are not shown. */
 static halley_status write_shown_table(FILE *to, report_table *table, uint32_t n_shown,
                                        uint32_t n, halley_error *err)
 {
@@ -568,7 +568,7 @@ static halley_status write_kernels(const request_call *call, const halley_kernel
     report_json j;
     request_json_begin(&j, call);
     report_kernels_json(&j, k, opts);
-    if (k->n_warnings == 0) { /* programs find the key whether there are any or not */
+    if (k->n_warnings == 0) { /* programs always find the key, even if there are none */
         report_json_flat_array(&j, "warnings");
         report_json_end(&j);
     }

@@ -1,4 +1,4 @@
-/* halley trace link - real recordings as runnable traces. */
+/* halley trace link - turns recordings into traces that can be simulated. */
 #include "base/error.h"
 #include "base/number/number.h"
 #include "base/number/whole.h"
@@ -88,7 +88,7 @@ static const request_option options[] = {
     {0},
 };
 
-/* The report as rows; a row without a count in any rank is left out for people. */
+/* The report as rows; tables omit a row that is 0 in every rank. */
 static const struct {
     const char *what, *key;
     size_t offset;
@@ -183,7 +183,7 @@ static uint64_t count_at(const halley_link_report *report, size_t row)
     return count;
 }
 
-/* Times are in seconds for programs: "recorded_ns" is recorded_s. */
+/* JSON has times in seconds: "recorded_ns" becomes recorded_s. */
 static void write_count(report_json *j, const halley_link_report *report, size_t row)
 {
     char key[64];
@@ -237,7 +237,7 @@ static const report_column one_columns[] = {
     {.title = "Value", .key = "value", .kind = REPORT_WORDS},
 };
 
-/* All there is to say about one rank. */
+/* Write the whole report on one rank. */
 static halley_status write_one(FILE *to, const halley_link_report *report,
                                halley_error *err)
 {
@@ -312,8 +312,9 @@ static halley_status write_many(FILE *to, const halley_link_report *reports, uin
     return status;
 }
 
-/* What deserves a word beyond the table. */
-/* What of the device's work is missing in the result, and how far its replay is off. */
+/* Warnings in addition to the table. */
+/* Warn about work of the device that is missing in the result, and about the error of its
+ * replay. */
 static void warn_of_losses(const request_call *call, const halley_link_report *r,
                            uint32_t rank)
 {
@@ -372,8 +373,7 @@ static halley_status write_report(const request_call *call,
                   : write_many(call->out, reports, n, err);
 }
 
-/* Read and link the recordings that the command names; into `sink`, if that is possible.
- */
+/* Read and link the recordings that the command names; into `sink`, if possible. */
 static halley_status link_recordings(halley_trace_set **set, halley_link_report **reports,
                                      request_call *call, traces_sink *sink,
                                      halley_error *err)
@@ -403,7 +403,7 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
     return status;
 }
 
-/* Link and write: at once, or first all and then all. */
+/* Link and write: either rank by rank, or first link all and then write all. */
 static halley_status link_and_save(halley_trace_set **set, halley_link_report **reports,
                                    request_call *call, halley_error *err)
 {

@@ -51,7 +51,7 @@ static void free_traces(trace_array *traces)
     array_fini(traces);
 }
 
-/* A set that takes over the traces. */
+/* Make a set that takes ownership of the traces. */
 static halley_status into_set(halley_trace_set **out, trace_array *traces,
                               halley_error *err)
 {
@@ -169,7 +169,7 @@ static halley_status load_sets(set_array *sets, request_call *call, halley_error
     return HALLEY_OK;
 }
 
-/* Whether the rank has the same parts as the one before. */
+/* True if the rank has the same parts as the previous one. */
 static bool like_before(const set_array *sets, uint32_t rank)
 {
     for (size_t i = 0; i < sets->n; i++)

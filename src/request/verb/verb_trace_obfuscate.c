@@ -1,4 +1,5 @@
-/* halley trace obfuscate - hide what a trace gives away, and say what it still does. */
+/* halley trace obfuscate - removes what a trace leaks, and reports what it still leaks.
+ */
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/number/number.h"
@@ -107,7 +108,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* 32 hexadecimal digits are the key; any other bytes are folded into one. */
+/* 32 hexadecimal digits are the key itself; any other bytes are hashed into a key. */
 static void key_from(uint8_t key[16], str text)
 {
     const str digits = str_trim(text);
@@ -150,7 +151,7 @@ static halley_status read_key_file(uint8_t key[16], request_call *call, const ch
     return HALLEY_OK;
 }
 
-/* For its owner only. */
+/* Save the key, readable by its owner only. */
 static halley_status save_key(const void *context, const char *path, halley_error *err)
 {
     const uint8_t *const key = context;
@@ -358,7 +359,7 @@ static bool has_attribute(const halley_trace *trace, const char *name)
     return false;
 }
 
-/* What was to pass and is not there is likely a slip. */
+/* Warn about names to keep that do not occur, which is probably a mistake. */
 static void look_for_kept(request_call *call, const halley_trace_set *set)
 {
     const obfuscate_options *o = call->options;
@@ -379,7 +380,7 @@ static halley_status hide_set(request_call *call, const halley_trace_set *set,
     const obfuscate_options *o = call->options;
     halley_obfuscation *result;
     halley_status status = halley_trace_obfuscate(&result, set, opts, err);
-    if (status == HALLEY_EINVAL) /* what is wrong, in terms of the input */
+    if (status == HALLEY_EINVAL) /* report the problem in terms of the input */
         TRY(share_check(set, call->args[0], opts->groups_path, err));
     TRY(status);
     const traces_extra key = {o->save_key, save_key, opts->key};

@@ -1,4 +1,4 @@
-/* halley trace scale - what if the traces were of something else? */
+/* halley trace scale - changes layers, replicas, batch or types of traces. */
 #include "base/error.h"
 #include "halley/scale.h"
 #include "request/files.h"
@@ -148,7 +148,7 @@ static halley_status parse_layers(halley_scale_opts *to, request_call *call,
     return HALLEY_OK;
 }
 
-/* Bytes of a number; 0: unknown. */
+/* Bytes of a number type; 0: unknown. */
 static double number_bytes(str name)
 {
     static const struct {

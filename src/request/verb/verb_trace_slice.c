@@ -130,7 +130,7 @@ static halley_status parse_slice_types(uint32_t *bits, request_call *call,
     return HALLEY_OK;
 }
 
-/* What the options point to. */
+/* The parsed options. */
 typedef struct parsed {
     halley_slice_opts slice;
     uint32_t *ranks;
@@ -274,7 +274,7 @@ static halley_status write_slice_row(const request_call *call,
     return request_table_write(call, t, "slice", form, err);
 }
 
-/* For traces_save: the groups next to the set, of the ranks that are kept. */
+/* For traces_save: the groups of the ranks that are kept, next to the set. */
 typedef struct slice_groups {
     const parsed *p;
     const halley_trace_set *set;

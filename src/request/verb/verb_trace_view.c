@@ -144,7 +144,7 @@ static halley_status parse_view_types(uint32_t *out, request_call *call,
     return HALLEY_OK;
 }
 
-/* *ids is the caller's to free. */
+/* The caller frees *ids. */
 static halley_status parse_ids(uint64_t **ids, request_call *call,
                                const request_texts *texts, halley_error *err)
 {
@@ -225,7 +225,7 @@ static halley_status write_summary_json(const request_call *call, const char *pa
     return request_json_end(&j, call, err);
 }
 
-/* A picture on standard output is all there is. */
+/* A picture on standard output is the only output. */
 static halley_status report_picture(const request_call *call, const char *path,
                                     const halley_view_summary *sum, halley_error *err)
 {
@@ -260,7 +260,8 @@ static halley_status draw_trace(request_call *call, const halley_trace *trace,
     return report_picture(call, path, &sum, err);
 }
 
-/* A recording as its call tree, unless a part of its graph is asked for. */
+/* True if a recording is drawn as its call tree: the output is HTML and no option of the
+ * graph was given. */
 static bool wants_tree(const request_call *call, const halley_trace *trace,
                        const char *path)
 {
@@ -361,7 +362,7 @@ static halley_status write_timeline(request_call *call, const char *path,
     return status;
 }
 
-/* One file of a large set is read alone. */
+/* A single file of a large set is read alone. */
 static halley_status trace_view_run(request_call *call, halley_error *err)
 {
     const view_options *o = call->options;

@@ -1,7 +1,8 @@
 /*
- * sim/astra/grisu.c - Grisu2: scale the number and its two neighbours' midpoints by a
- * cached power of ten, so that the digits are those of a fixed-point number of 64 bits,
- * and stop as soon as what was written lies between the midpoints.
+ * sim/astra/grisu.c - the Grisu2 algorithm. The number and the midpoints to its two
+ * neighbours are scaled by a cached power of ten. Their digits are then those of a
+ * fixed-point number of 64 bits. Writing stops as soon as the digits written are between
+ * the midpoints.
  */
 #include "sim/astra/grisu.h"
 
@@ -38,7 +39,7 @@ __extension__ typedef unsigned __int128 grisu_product;
 typedef struct digits {
     char at[20];
     int n;
-    int exponent; /* of ten, of the last digit */
+    int exponent; /* power of ten of the last digit */
 } digits;
 
 static wide multiply_wide(wide x, wide y)
@@ -61,7 +62,7 @@ static int choose_power(int e)
     return (-FIRST_POWER + k + POWER_STEP - 1) / POWER_STEP;
 }
 
-/* Lower the last digit while that comes nearer to the number. */
+/* Lower the last digit while that brings the text nearer to the number. */
 static void round_last(digits *d, uint64_t distance, uint64_t delta, uint64_t rest,
                        uint64_t unit)
 {
@@ -88,7 +89,7 @@ static void write_fraction(digits *d, uint64_t rest, uint64_t delta, uint64_t di
     round_last(d, distance, delta, rest, one);
 }
 
-/* Digits of `high` until the rest is below high - low. */
+/* Write digits of `high` until the rest is below high - low. */
 static void write_digits(digits *d, wide low, wide w, wide high)
 {
     const int shift = -high.e;

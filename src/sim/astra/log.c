@@ -1,7 +1,8 @@
 /*
- * sim/astra/log.c - lines, dates and files of a log in ASTRA-sim's form. It logs with
- * spdlog's default pattern, [date time.milliseconds] [logger] [level] text, in local
- * time, to the console and to two files of at most 10 MiB that are kept ten times.
+ * sim/astra/log.c - lines, dates and files of a log in ASTRA-sim's form. ASTRA-sim logs
+ * with spdlog's default pattern, [date time.milliseconds] [logger] [level] text, in local
+ * time. It writes to the console and to two files of at most 10 MiB; ten old ones of each
+ * are kept.
  */
 #include "sim/astra/log.h"
 
@@ -77,7 +78,7 @@ halley_status astra_log_open(astra_log *log, FILE *to, const char *folder,
     return status;
 }
 
-/* The file is full: NAME.log becomes NAME.1.log, that NAME.2.log ... */
+/* The file is full: rename NAME.log to NAME.1.log, that to NAME.2.log, and so on. */
 static bool rotate_files(astra_file *f)
 {
     bool room = fclose(f->to) == 0;

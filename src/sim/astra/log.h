@@ -1,7 +1,7 @@
 /*
  * sim/astra/log.h - a log as ASTRA-sim writes it: every line has a date, the name of the
- * logger and a level. Lines from INFO on go to a stream; with a folder, lines from DEBUG
- * on go to log.log there, and errors to err.log, too.
+ * logger and a level. Lines from INFO on go to a stream. With a folder, lines from DEBUG
+ * on also go to log.log there, and errors to err.log.
  */
 #ifndef SIM_ASTRA_LOG_H
 #define SIM_ASTRA_LOG_H
@@ -21,7 +21,7 @@ typedef enum astra_level {
     ASTRA_CRITICAL,
 } astra_level;
 
-/* A file that is appended to; beyond 10 MB it becomes NAME.1.log, and so on to 10. */
+/* A file that is appended to. Beyond 10 MiB it becomes NAME.1.log, and so on to 10. */
 typedef struct astra_file {
     char *base; /* the path without ".log"; owned */
     FILE *to;   /* NULL = there is none */
@@ -37,17 +37,17 @@ typedef struct astra_log {
     bool failed; /* a file could not be written */
 } astra_log;
 
-/* folder: NULL = no files; else it is made if it is not there (its parent must be). */
+/* folder: NULL = no files; else it is created if missing (its parent must exist). */
 halley_status astra_log_open(astra_log *log, FILE *to, const char *folder,
                              halley_error *err);
-/* Does anything take lines below INFO? */
+/* True if lines below INFO are written anywhere. */
 static inline bool astra_log_has_files(const astra_log *log)
 {
     return log->all.to != NULL;
 }
 void astra_log_write(astra_log *log, astra_level level, const char *logger,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Frees what it has, whatever it returns. */
+/* Frees the log, whatever it returns. */
 halley_status astra_log_close(astra_log *log, halley_error *err);
 
 #endif

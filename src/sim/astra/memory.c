@@ -1,7 +1,6 @@
 /*
- * sim/astra/memory.c - following tensors through the nodes of a rank. Attributes "inputs"
- * and "outputs" are lists of name, size, name, size …; a tensor of 0 bytes does not
- * count.
+ * sim/astra/memory.c - tracks tensors through the nodes of a rank. Attributes "inputs"
+ * and "outputs" are lists of name, size, name, size …; tensors of 0 bytes are ignored.
  */
 #include "sim/astra/memory.h"
 
@@ -60,7 +59,7 @@ static halley_status refuse_use(const astra_memory *m, uint32_t node, halley_err
     return status;
 }
 
-/* A size as std::stoull reads it: the digits at the front. */
+/* Read a size as std::stoull does: the digits at the front. */
 static bool read_size(uint64_t *out, str text)
 {
     size_t n = 0;
@@ -69,7 +68,7 @@ static bool read_size(uint64_t *out, str text)
     return n > 0 && str_to_u64((str){text.at, n}, out);
 }
 
-/* The tensor of a name; *fresh: it was not known. */
+/* Find or add the tensor of a name; *fresh: it was added. */
 static halley_status find_tensor(uint32_t *out, bool *fresh, astra_memory *m, str name,
                                  uint64_t size, halley_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * sim/astra/memory.h - what ASTRA-sim's track-local-mem notes of one rank: which tensors
- * lie in the NPU's memory and when nodes read and write them.
+ * sim/astra/memory.h - what ASTRA-sim's track-local-mem records of one rank: which
+ * tensors are in the NPU's memory, and when nodes read and write them.
  */
 #ifndef SIM_ASTRA_MEMORY_H
 #define SIM_ASTRA_MEMORY_H
@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "halley/trace.h"
 
-/* A node uses a tensor. ASTRA-sim writes a tensor that is read first from 0 to 10 ns, by
- * a node "UNDEFINED" (node = ASTRA_UNDEFINED). */
+/* One use of a tensor by a node. If a tensor is read before it is written, ASTRA-sim adds
+ * a write from 0 to 10 ns by a node "UNDEFINED" (node = ASTRA_UNDEFINED). */
 #define ASTRA_UNDEFINED UINT32_MAX
 typedef struct astra_use {
     uint64_t begin, end;
@@ -41,7 +41,7 @@ halley_status astra_memory_end(astra_memory *m, uint32_t node, uint64_t at,
                                halley_error *err);
 void astra_memory_fini(astra_memory *m);
 
-/* Write PREFIX.RANK.json, and say how full the memory was at most. */
+/* Write PREFIX.RANK.json; *peak_bytes is the highest memory use. */
 halley_status astra_memory_save(uint64_t *peak_bytes, const astra_memory *m,
                                 const char *prefix, halley_error *err);
 

@@ -1,8 +1,8 @@
 /*
- * sim/astra/memory_save.c - PREFIX.RANK.json, a timeline for Perfetto, byte by byte as
- * ASTRA-sim writes it: reads and writes of every tensor, its life, how full the memory
- * is, and a drawing of lives by length. Its order is that of walks over GNU's hash tables
- * and of its sort; so those are followed here.
+ * sim/astra/memory_save.c - writes PREFIX.RANK.json, a timeline for Perfetto, byte by
+ * byte as ASTRA-sim does. It has the reads and writes of every tensor, its lifetime, the
+ * memory use, and a drawing of lifetimes by length. ASTRA-sim's order follows from
+ * iterating over GNU's hash tables and from std::sort, so both are reproduced here.
  */
 #include "base/file/file.h"
 #include "sim/astra/grisu.h"
@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Tensors in the order of a walk over a hash table. */
+/* Tensors in the iteration order of a hash table. */
 typedef struct walk {
     uint64_t *hashes;
     uint32_t *next;
@@ -98,7 +98,7 @@ static const char *text_us(number_text *room, uint64_t ns)
     return room->at;
 }
 
-/* JSON as nlohmann's library writes it: only what must be is escaped. */
+/* Write JSON as nlohmann's library does: only mandatory escapes. */
 static void add_quoted(strbuf *to, str text)
 {
     static const char escapes[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
@@ -131,7 +131,7 @@ static void end_event(saver *s)
     strbuf_add(&s->out, STR("\n    }"));
 }
 
-/* "cat", "name", "ph", "pid", "tid", "ts", which most events end with. */
+/* Write "cat", "name", "ph", "pid", "tid", "ts", with which most events end. */
 static void add_tail(saver *s, uint32_t tensor, const char *cat, char phase,
                      uint64_t first_pid, uint64_t at)
 {
@@ -201,7 +201,7 @@ static void add_level(saver *s, uint64_t at, uint64_t bytes)
     s->peak = bytes > s->peak ? bytes : s->peak;
 }
 
-/* At every instant at which a tensor comes or goes: what is there after it. */
+/* Write the memory use after every instant at which a tensor appears or disappears. */
 static void add_levels(saver *s, level *changes, size_t n)
 {
     int64_t bytes = 0;
@@ -243,7 +243,7 @@ static uint64_t get_life_end(const saver *s, uint32_t tensor)
     return t->n_reads > 0 ? t->last_read_end : s->last;
 }
 
-/* "name (1.234 MB)", of at most 20 characters of the name. */
+/* Write "name (1.234 MB)", with at most 20 characters of the name. */
 static void add_shown_name(saver *s, uint32_t tensor)
 {
     const str name = get_name(s, tensor);
@@ -317,7 +317,7 @@ static void add_remark(saver *s, size_t n)
     end_event(s);
 }
 
-/* All tensors, the longest life first. */
+/* Draw all tensors, the longest lifetime first. */
 static bool add_heat_map(saver *s)
 {
     const size_t n = s->m->tensors.n;

@@ -1,8 +1,9 @@
 /*
- * sim/astra/run_log.c - the lines of a run. Before it, ASTRA-sim tells of the logical
- * rings of NPU 0, one per collective and dimension; in it, of the ring of a group when a
- * member first uses it, and of every NPU that finishes, with its statistics; after it,
- * that it exits. With log files it also writes, for debugging, what nodes do.
+ * sim/astra/run_log.c - the log lines of a run. Before the run, ASTRA-sim reports the
+ * logical rings of NPU 0, one per collective and dimension. During the run it reports the
+ * ring of a group when a member first uses it, and every NPU that finishes, with its
+ * statistics. After the run it reports that it exits. With log files it also writes what
+ * nodes do, at level DEBUG.
  */
 #include "base/error.h"
 #include "base/number/number.h"
@@ -18,8 +19,8 @@
 #define RING_LOGGER "system::topology::RingTopology"
 
 /* The nodes of a rank as ASTRA-sim's statistics hold them: in a hash table by id. Its
- * order decides which of two lines comes first, so ranks that write only one need none.
- * Where the journal leaves issues out, each node has a bucket of its own, and the one
+ * order determines which of two lines comes first, so ranks that write only one line need
+ * no table. If the journal omits issues, each node has its own bucket, and the node
  * issued last is the first of the table. */
 typedef struct node_table {
     bool is_kept;
@@ -37,7 +38,7 @@ typedef struct run_log {
     node_table *tables; /* by rank */
     uint64_t ticks_per_ns;
     map64 rings;            /* rank, group, collective that have used a ring */
-    astra_memory *memories; /* by rank; NULL = memory is not followed */
+    astra_memory *memories; /* by rank; NULL = memory is not tracked */
     halley_error *err;
 } run_log;
 
@@ -66,7 +67,7 @@ static void tell_rings(run_log *w, cluster_coll coll)
     }
 }
 
-/* The ring of a group, the first time that a member uses it for a collective. */
+/* Report the ring of a group when a member first uses it for a collective. */
 static bool tell_group_ring(run_log *w, const halley_journal_entry *e)
 {
     const cluster_group *g = &w->cluster->groups[e->group - 1];
@@ -107,7 +108,8 @@ static bool note_issue(run_log *w, const halley_journal_entry *e)
     return stdset_add(&t->set, (uint32_t)t->ids.n - 1);
 }
 
-/* Statistics come by kind of node; the first of the table is of the first kind. */
+/* Statistics are listed by type of node; the first node of the table has the first type.
+ */
 static bool is_compute_first(const run_log *w, uint32_t rank, uint32_t last_issued)
 {
     const halley_trace *const trace = halley_trace_set_get(w->traces, rank);
@@ -214,7 +216,7 @@ static void tell_statistics(run_log *w, uint32_t k, uint32_t last_issued,
                     k, number_fixed(r->intensity, 3).at);
 }
 
-/* 1024 B are a KB there, and a count of bytes is a float. */
+/* ASTRA-sim counts 1024 B as a KB, and a count of bytes is a float. */
 static void tell_peak(run_log *w, uint32_t k, uint64_t bytes)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
@@ -249,7 +251,7 @@ static halley_status tell_finish(run_log *w, uint32_t k, uint32_t last_issued)
     astra_log_write(&w->log, ASTRA_INFO, "statistics",
                     "sys[%u]. Post statistics processing start.", k);
     if (r.has_cpu || r.has_memory || r.has_other) {
-        /* its statistics cannot take these, and the report ends here */
+        /* ASTRA-sim's statistics cannot handle these; its report ends here */
         astra_log_write(&w->log, ASTRA_CRITICAL, "system",
                         "warning! a callable is removed before call Only GPU and COMM "
                         "types are supported for overlap extraction");

@@ -1,7 +1,7 @@
 /*
- * sim/astra/stdsort.c - introsort as GNU's library has it: quicksort with the median of
- * three down to pieces of 16, heapsort for pieces that were cut too often, and one
- * insertion sort over all.
+ * sim/astra/stdsort.c - introsort as in GNU's library. It is quicksort with the median of
+ * three down to pieces of 16, heapsort for pieces that were split too often, and one
+ * final insertion sort over everything.
  */
 #include "sim/astra/stdsort.h"
 

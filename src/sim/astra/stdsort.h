@@ -1,6 +1,7 @@
 /*
- * sim/astra/stdsort.h - sort in the order that GNU's std::sort leaves, which for equal
- * elements is neither that of the input nor chance. ASTRA-sim's memory traces show it.
+ * sim/astra/stdsort.h - sorts as GNU's std::sort does, including its order of equal
+ * elements, which is deterministic but not stable. ASTRA-sim's memory traces depend on
+ * it.
  */
 #ifndef SIM_ASTRA_STDSORT_H
 #define SIM_ASTRA_STDSORT_H

@@ -1,25 +1,28 @@
 /*
- * sim/coll/bundle.c - a collective as one flow with many links: when the last member has
- * come to it, the network carries it as the communication library would; when it is over,
- * all members go on. The first member keeps the count of those that have come.
+ * sim/coll/bundle.c - a collective as one flow over many links. When its last member has
+ * arrived, the network carries it as the communication library would. When it is over,
+ * all members continue. The first member's state counts the members that have arrived.
  *
- * Members that come apart. In a direct collective (all-to-all, gather, scatter) those
- * that are there exchange their messages while others are still to come. Whoever comes
- * within 5 % of the time that the collective takes alone belongs together: when that time
- * has passed since the first of them came and somebody is missing, a part of the
- * collective starts (net_start_part): the messages between members that are there and of
- * which one is new. The last part starts as soon as all are there, and all members go on
- * when every part is over. Rings and trees gain nothing: a late member holds everybody
- * up. A folded run has no members one by one: it is given up, and all ranks are run.
+ * Members may arrive at different times. In a direct collective (all-to-all, gather,
+ * scatter), members that have arrived exchange their messages while others are still
+ * missing. Members that arrive within 5 % of the collective's undisturbed time count as
+ * simultaneous. If a member is missing when that time has passed since the first of them
+ * arrived, a part of the collective starts (net_start_part). The part has the messages
+ * between present members of which at least one is new. The last part starts as soon as
+ * all members are present. All members continue when every part is over.
+ *
+ * Rings and trees have no parts, because a late member delays all others. A folded run
+ * does not have individual members: it is abandoned, and all ranks are simulated.
  */
 #include "sim/coll/phases.h"
 #include "sim/interfere.h"
 
 #include <math.h>
 
-/* More members than that wait for each other: a part looks at every pair of nodes. */
+/* In larger collectives all members wait for the last one, because a part examines every
+ * pair of nodes. */
 enum { MOST_APART_MEMBERS = 1024 };
-static const double most_apart = 0.05; /* of the time alone: NETWORK.md 6.3 */
+static const double most_apart = 0.05; /* of the undisturbed time: NETWORK.md 6.3 */
 
 static coll_kind find_kind(cluster_coll coll, coll_rooted root)
 {
@@ -34,7 +37,8 @@ static coll_kind find_kind(cluster_coll coll, coll_rooted root)
     return root != COLL_ROOTED_NONE ? rooted[root] : kinds[coll];
 }
 
-/* The library cuts it; an all-gather's node has one member's part. */
+/* The collective is not split here. The node of an all-gather states one member's bytes.
+ */
 void sim_bundle_describe(net_bundle *b, uint32_t coll_type, uint64_t amount)
 {
     cluster_coll coll;
@@ -66,14 +70,14 @@ static uint32_t *get_n_come(const sim *s, uint32_t op)
     return sim_member_inbox(sim_member_get(s, op, 0), s->streams.ops.at[op].plan);
 }
 
-/* Whether a member's messages are in a part that has started: its first bit. The first
- * member has the record of its op above it. */
+/* The marks of a member. Bit 0: its messages are in a part that has started. In the first
+ * member's marks, the bits above it are the index + 1 of the op's sim_apart. */
 static uint64_t *get_marks(const sim *s, uint32_t op, uint32_t member)
 {
     return sim_member_early(sim_member_get(s, op, member), s->streams.ops.at[op].plan);
 }
 
-/* NULL: nobody has come apart. */
+/* NULL: the op has no parts and no timer. */
 static sim_apart *find_apart(const sim *s, uint32_t op)
 {
     const uint64_t id = *get_marks(s, op, 0) >> 1;
@@ -81,7 +85,7 @@ static sim_apart *find_apart(const sim *s, uint32_t op)
     return id == 0 ? NULL : &s->streams.aparts.at[id - 1];
 }
 
-/* The record of an op; NULL: the run has failed. */
+/* Create the record of an op. NULL: the run has failed. */
 static sim_apart *make_apart(sim *s, uint32_t op)
 {
     sim_streams *t = &s->streams;
@@ -132,8 +136,8 @@ static uint64_t compute_patience(sim *s, const net_bundle *b)
     return des_queue_ticks(&s->queue, floor(alone * most_apart));
 }
 
-/* Those who come within this many ticks come together; 0: all wait for the last. Found
- * once for each plan. */
+/* Members that arrive within this many ticks count as simultaneous; 0: all wait for the
+ * last. Computed once per plan. */
 static uint64_t find_patience(sim *s, uint32_t op)
 {
     sim_streams *t = &s->streams;
@@ -155,7 +159,8 @@ static uint64_t find_patience(sim *s, uint32_t op)
     return t->patience.at[id];
 }
 
-/* The members that are there and new to it; false: they have nobody to talk to yet. */
+/* Set each member's state: 0 absent, 1 in an earlier part, 2 new. False: they have no
+ * partner yet. */
 static bool mark_states(uint8_t *states, const sim *s, uint32_t op, const net_bundle *b)
 {
     uint32_t n_present = 0;
@@ -185,7 +190,7 @@ static void start_part(sim *s, uint32_t op)
     sim_interfere_add_call(s, op, net_start_part(s->net, &b), b.event);
 }
 
-/* All are there. */
+/* All members are present. */
 static void start_rest(sim *s, uint32_t op)
 {
     sim_apart *a = find_apart(s, op);
@@ -202,7 +207,7 @@ static void start_rest(sim *s, uint32_t op)
     sim_interfere_add_call(s, op, net_start_bundle(s->net, &b), b.event);
 }
 
-/* The first, or the first after a part. */
+/* Start the timer for the first member, or for the first one after a part. */
 static void wait_for_others(sim *s, uint32_t op)
 {
     sim_apart *a = find_apart(s, op);
@@ -229,7 +234,7 @@ static void start_bundle(sim *s, uint32_t op, uint32_t member)
         wait_for_others(s, op);
 }
 
-/* Whoever is there has waited long enough. */
+/* The timer has expired: start a part with the members that are present. */
 static void end_patience(sim *s, uint32_t op, uint32_t member)
 {
     sim_apart *a = find_apart(s, op);

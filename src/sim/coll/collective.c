@@ -1,8 +1,8 @@
 /*
- * sim/coll/collective.c - from a collective node to chunks: who takes part, which
- * algorithm crosses which dimension, which queue, how many pieces.
+ * sim/coll/collective.c - turns a collective node into chunks: who takes part, which
+ * algorithm is used in which dimension, which queue, how many chunks.
  *
- * Groups: ASTRA-sim gives a group smaller than the world one logical dimension. Under
+ * ASTRA-sim gives a group that is smaller than the world one logical dimension. Under
  * native rules a group that is a box of the network uses the network's dimensions.
  */
 #include "base/hash.h"
@@ -127,8 +127,8 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
     return &t->plans.at[t->plans.n - 1];
 }
 
-/* Queues, and with them directions and trees, for one chunk. A custom collective and a
- * bundle have one phase, whose queue is known. */
+/* Choose the queues of one chunk, and with them directions and trees. A custom collective
+ * or a bundle has one phase, whose queue is fixed. */
 static void choose_queues(sim *s, sim_job *j, uint32_t stream)
 {
     j->request.directions = j->request.trees = 0;
@@ -142,8 +142,8 @@ uint32_t sim_group_stream_next(sim *s, const sim_job *j)
     return s->streams.group_streams[j->group - 1][j->place]++;
 }
 
-/* What a collective is made of: which of the four has its sizes, and whose algorithms it
- * uses. A barrier is an all-reduce of a byte. */
+/* How a collective maps to the four basic ones: which one has its sizes, and whose
+ * algorithms it uses. A barrier is an all-reduce of one byte. */
 static const struct {
     cluster_coll coll;
     bool silent;
@@ -169,14 +169,15 @@ void sim_coll_describe(cluster_coll *coll, coll_rooted *rooted, uint32_t coll_ty
     *rooted = kinds[coll_type].rooted;
 }
 
-/* Members of the job's collective, also those that others represent. */
+/* The number of members of the job's collective, including those that others represent.
+ */
 static uint32_t count_job_members(const sim *s, const sim_job *j)
 {
     assert(j->group <= s->n_groups);
     return j->group == 0 ? s->n_npus : s->groups[j->group - 1].n_members;
 }
 
-/* The member that is the root; the first when the node names none. */
+/* Read the root as a member; the first member if the node names none. */
 static bool read_root(sim *s, sim_job *j)
 {
     const sim_rank *rank = &s->ranks[j->rank];
@@ -190,12 +191,12 @@ static bool read_root(sim *s, sim_job *j)
     if (r->root == SIM_NONE)
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "the attribute root does not name a member of the collective");
-    else if (j->group != 0 && !j->local) /* all ranks: members go by rank */
+    else if (j->group != 0 && !j->local) /* all ranks: members are numbered by rank */
         r->root = s->groups[j->group - 1].ranks[r->root];
     return r->root != SIM_NONE;
 }
 
-/* A group's members and what that means for the plan. */
+/* Read the group's members, and what follows from them for the plan. */
 static bool read_job_group(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
@@ -217,7 +218,8 @@ static bool read_job_group(sim *s, sim_job *j)
     return true;
 }
 
-/* Does the network carry it as a whole? Not what only a part of the dimensions does. */
+/* True if the network carries it as a whole. A collective over some of the dimensions is
+ * simulated in phases. */
 static bool is_bundle(const sim *s, const sim_job *j)
 {
     const uint32_t all = (UINT32_C(1) << s->cluster->n_dims) - 1;
@@ -256,7 +258,7 @@ static bool read_job(sim *s, sim_job *j)
     if (!read_root(s, j))
         return false;
     j->uneven = n->flags & SIM_NODE_UNEVEN;
-    if (!j->uneven && s->custom != NULL) /* ids are far away in memory */
+    if (!j->uneven && s->custom != NULL) /* reading the id costs a cache miss */
         j->custom =
             sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
     j->bundle = is_bundle(s, j);
@@ -294,7 +296,7 @@ static bool choose_impls(sim *s, sim_job *j)
                          : "a collective with a root cannot use the rendezvous protocol");
         return false;
     }
-    if (j->uneven) { /* everyone to everyone, whatever the dimensions */
+    if (j->uneven) { /* every member sends to every other, whatever the dimensions */
         j->impls[0] = (cluster_impl){.algo = CLUSTER_ALGO_DIRECT};
         r->impls = j->impls;
         r->n_impls = 1;
@@ -312,7 +314,7 @@ static bool choose_impls(sim *s, sim_job *j)
     return true;
 }
 
-/* Which algorithm in which dimension. */
+/* Choose the algorithm of each dimension. */
 static bool read_algorithms(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
@@ -337,11 +339,11 @@ static bool read_algorithms(sim *s, sim_job *j)
     return s->rules->check_phases(s, j);
 }
 
-/* Cut the data: every chunk has the size of the first, the last one too. */
+/* Cut the data into chunks. All chunks have the size of the first, even the last one. */
 static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
 {
     uint64_t bytes = s->ranks[j->rank].program->nodes[j->node].amount;
-    if (j->uneven) { /* members differ in bytes, and must meet in one plan */
+    if (j->uneven) { /* members differ in bytes, but need one plan */
         j->request.bytes = 0;
         *n_chunks = 1;
         return true;
@@ -369,7 +371,7 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
     return true;
 }
 
-/* What an uneven all-to-all sends to every member; NULL: the run has failed. */
+/* The bytes that an uneven all-to-all sends to every member. NULL: the run has failed. */
 static uint64_t *read_uneven_sizes(sim *s, const sim_job *j)
 {
     const sim_program *p = s->ranks[j->rank].program;
@@ -425,8 +427,9 @@ static uint32_t new_dataset(sim *s, const sim_job *j, uint32_t n_chunks)
 
 /*
  * Themis: a chunk's reduction crosses the dimension with the least load first, then the
- * next, and gathers in reverse; loads are the times that the chunks before it take. All
- * members see the same loads, for they begin anew with every collective.
+ * next, and gathers in reverse order. The load of a dimension is the time that the
+ * previous chunks take in it. All members see the same loads, because every collective
+ * starts at 0.
  */
 static void choose_order(sim *s, sim_job *j, double *loads)
 {
@@ -437,7 +440,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
         r->rooted != COLL_ROOTED_NONE || r->n_impls != s->cluster->n_dims ||
         j->custom != NULL)
         return;
-    for (uint32_t i = 0; i < r->n_impls; i++) { /* insertion: stable, and dims are few */
+    for (uint32_t i = 0; i < r->n_impls; i++) { /* insertion sort: stable, few dims */
         uint32_t k = i;
         for (; k > 0 && loads[order[k - 1]] > loads[i]; k--)
             order[k] = order[k - 1];
@@ -454,7 +457,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
     j->n_phases = coll_outline_get(j->outlines, r);
 }
 
-/* One chunk: its plan, its stream. */
+/* Start one chunk: find its plan and join its stream. */
 static bool start_chunk(sim *s, sim_job *j, uint32_t dataset)
 {
     assert(j->n_phases > 0 && j->n_phases <= COLL_MAX_PHASES);
@@ -472,7 +475,7 @@ void sim_collective_start(sim *s, uint32_t rank, uint32_t node)
     uint64_t n_chunks;
     if (!read_job(s, &j) || !read_algorithms(s, &j) || !read_chunks(s, &j, &n_chunks))
         return;
-    if (j.n_phases == 0) { /* alone: nothing to send */
+    if (j.n_phases == 0) { /* one member: nothing to send */
         sim_call_after(s, rank, 0, sim_event_node(rank, node));
         return;
     }

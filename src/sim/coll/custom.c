@@ -1,9 +1,11 @@
 /*
- * sim/coll/custom.c - collectives whose algorithm is a trace: sends, receives and compute
- * nodes of every member, played whenever the collective comes up. Nodes have no slots to
- * wait for; ready ones are issued in the order of GNU's unordered_set, as in ASTRA-sim
- * (stdset.h). Sizes and tags are the trace's own. In a group, member files go by sorted
- * rank while the ranks inside them go by the group's own order, again as there.
+ * sim/coll/custom.c - collectives whose algorithm is a trace. The trace has the sends,
+ * receives and compute nodes of every member, and is executed for each such collective.
+ *
+ * Nodes do not wait for slots. Ready nodes are issued in the iteration order of GNU's
+ * unordered_set, as in ASTRA-sim (stdset.h). Sizes and tags come from the trace. In a
+ * group, the file of a member is chosen by its position among the sorted ranks, while the
+ * ranks inside the files follow the group's own order. This also matches ASTRA-sim.
  */
 #include "base/hash.h"
 #include "sim/coll/phases.h"
@@ -19,11 +21,11 @@ typedef struct algorithm {
     halley_trace *trace;
     sim_program program; /* children in the order in which they become ready */
     uint64_t *ids;       /* by node */
-    uint32_t *roots;     /* nodes that depend on nothing, in their order */
+    uint32_t *roots;     /* nodes without dependencies, in their order */
     uint32_t n_roots;
 } algorithm;
 
-/* One member playing it. */
+/* One member's execution of the algorithm. */
 typedef struct play {
     const algorithm *algorithm;
     uint32_t op, member;
@@ -38,7 +40,7 @@ struct sim_custom {
     ARRAY(algorithm *) algorithms;
     ARRAY(play) plays;
     uint32_t free_play;
-    map64 choices; /* group, collective, rank -> what was chosen first, + 1; 0 = none */
+    map64 choices; /* group, collective, rank -> algorithm chosen first, + 1; 0 = none */
 };
 
 static bool has_custom_collectives(const cluster_system *system)
@@ -89,7 +91,7 @@ void sim_custom_fini(sim *s)
     s->custom = NULL;
 }
 
-/* The index of the node's own algorithm, or SIM_NONE. */
+/* The index of the algorithm that is set for this node, or SIM_NONE. */
 static uint32_t find_node_impl(const cluster_system *system, uint64_t node_id)
 {
     for (uint32_t i = 0; i < system->n_node_impls; i++)
@@ -106,7 +108,7 @@ const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
     const char *general = system->colls[coll].custom;
     uint32_t own = find_node_impl(system, node_id);
     if (group != 0 && system->n_node_impls > 0) {
-        /* A group keeps what its first collective of a kind chose. */
+        /* A group keeps the algorithm that its first collective of a kind chose. */
         const uint64_t key = ((uint64_t)group * CLUSTER_N_COLLS + coll) << 20 | rank;
         uint32_t first = own == SIM_NONE ? 0 : own + 1;
         bool fresh;
@@ -116,7 +118,7 @@ const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
     return own == SIM_NONE ? general : system->node_impls[own].custom;
 }
 
-/* Walk the set into `to`; returns how many. */
+/* List the set's members in `to`, in iteration order; returns their number. */
 static uint32_t list_set(uint32_t *to, const stdset *set)
 {
     uint32_t n = 0;
@@ -133,7 +135,7 @@ static int compare_indexes(const void *a, const void *b, void *nodes)
     return x < y ? -1 : x > y;
 }
 
-/* Children in the order of a set into which the file's order put them. */
+/* Order children as a set would iterate over them after inserting them in file order. */
 static bool order_children(algorithm *a, uint32_t *next)
 {
     sim_program *p = &a->program;
@@ -153,7 +155,7 @@ static bool order_children(algorithm *a, uint32_t *next)
     return ok;
 }
 
-/* Roots in the order of a map of all nodes, put into a set. */
+/* List the roots in the iteration order of a map of all nodes, added in file order. */
 static bool order_roots(algorithm *a, uint32_t *next, uint32_t *order)
 {
     const sim_program *p = &a->program;
@@ -222,7 +224,7 @@ static const algorithm *find_algorithm(sim *s, const char *prefix, uint32_t plac
     return a;
 }
 
-/* Which file is a member's: the rank, or its place among the group's sorted ranks. */
+/* The index of a member's file: the rank, or its place among the group's sorted ranks. */
 static uint32_t get_file_place(const sim *s, const sim_op *o, uint32_t rank)
 {
     if (o->group == 0)
@@ -266,8 +268,8 @@ static uint32_t new_play(sim *s, const algorithm *a, uint32_t op, uint32_t membe
     return id;
 }
 
-/* An all-gather's data is what one member puts in; its chunks are of all that comes out.
- */
+/* The data of an all-gather is one member's input, but its chunks are parts of the
+ * output. */
 static uint64_t find_message_bytes(const sim_op *o, const sim_node *n)
 {
     if (!(n->flags & SIM_NODE_CHUNKS))
@@ -375,6 +377,6 @@ void sim_custom_ended(sim *s, uint64_t event)
     sim_phase_ended(s, op, member);
 }
 
-/* Its messages go by match.c, its nodes end by an event of their own. */
+/* match.c handles its messages. Its nodes end with their own event. */
 const sim_phase_ops sim_custom_ops = {.start = start_custom,
                                       .is_called = sim_early_never};

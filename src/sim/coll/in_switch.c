@@ -1,7 +1,8 @@
 /*
- * sim/coll/in_switch.c - a reduction or broadcast in a dimension's switch: every member
- * sends its data up; when those of all members are there, the switch needs its time and
- * answers everyone. The first member of the dimension's group keeps the switch's count.
+ * sim/coll/in_switch.c - a reduction or broadcast in the switch of a dimension. Every
+ * member sends its data up. When the data of all members have arrived, the switch takes
+ * its processing time and then answers every member. The first member of the dimension's
+ * group counts the arrivals for the switch.
  */
 #include "des/ticks.h"
 #include "sim/coll/phases.h"
@@ -42,7 +43,8 @@ static void send_to_switch(sim *s, uint32_t op, uint32_t member, sim_member *m)
                     sim_event_arrival(op, member, p->first_step + COLL_SWITCH_CAME));
         return;
     }
-    /* The others only await the switch's answer, which may have come before them. */
+    /* The other members only wait for the switch's answer, which may have come already.
+     */
     if (sim_early_take(m, plan, p->first_step + COLL_SWITCH_ANSWER))
         des_queue_push(&s->queue, s->queue.now, sim_event_received(op, member));
 }
@@ -58,7 +60,7 @@ static void fire_switch(sim *s, uint32_t op, uint32_t member)
         sim_phase_ended(s, op, member);
 }
 
-/* A member's data have come to the switch; with the last of them it begins its work. */
+/* A member's data have reached the switch. The last arrival starts its processing. */
 static void gather_in_switch(sim *s, uint32_t op, uint32_t first, uint32_t phase)
 {
     const sim_op *o = &s->streams.ops.at[op];
@@ -109,6 +111,7 @@ static void arrive_at_switch(sim *s, uint32_t op, uint32_t member, uint32_t phas
     }
 }
 
-/* The switch answers only those who have sent: no message calls a waiting member. */
+/* The switch answers only members that have sent, so no message arrives at a waiting
+ * member. */
 const sim_phase_ops sim_switch_ops = {start_switch, fire_switch, sim_window_new_packet,
                                       arrive_at_switch, sim_early_never};

@@ -1,12 +1,12 @@
 /*
  * sim/coll/match.c - messages between two ranks. The k-th send of a key (tag, sender,
- * receiver, bytes) meets the k-th receive of the same key; messages of one key never
- * overtake each other, so counting is enough. On arrival the sender is told, then the
- * receiver if its receive is posted; a receive posted after the arrival completes by an
- * event of that same instant.
+ * receiver, bytes) matches the k-th receive of the same key. Messages of one key never
+ * overtake each other, so counting is enough. On arrival the sender's event is
+ * dispatched, then the receiver's if the receive was issued before. A receive that is
+ * issued after the arrival completes by an event of the same instant.
  *
- * Rendezvous: a send waits for a small control message from its receiver, and a receive
- * is posted when that control message has arrived.
+ * Rendezvous: a send waits for a small control message from its receiver. A receive takes
+ * effect when that control message has arrived.
  */
 #include "base/hash.h"
 #include "sim/rules.h"
@@ -18,7 +18,7 @@ static uint64_t hash_key(uint32_t from, uint32_t to, uint32_t tag, uint64_t byte
     return hash_u64(hash_u64((uint64_t)from << 32 | to) + hash_u64(bytes) * 3 + tag);
 }
 
-/* The channel of a key, made when there is none; SIM_NONE: no memory. */
+/* Find or make the channel of a key. SIM_NONE: no memory. */
 static uint32_t get_channel(sim *s, uint32_t from, uint32_t to, uint32_t tag,
                             uint64_t bytes)
 {
@@ -50,7 +50,7 @@ static uint32_t get_channel(sim *s, uint32_t from, uint32_t to, uint32_t tag,
     return id;
 }
 
-/* Give a channel back when nothing depends on it. */
+/* Free a channel that no message or receive uses any more. */
 static void drop_channel(sim_match *m, uint32_t id)
 {
     sim_channel *c = &m->channels.at[id];
@@ -94,7 +94,8 @@ static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
     if (channel == SIM_NONE)
         return;
     sim_channel *c = &m->channels.at[channel];
-    assert(c->n_early == 0 || c->head == SIM_NONE); /* nobody waits for what is there */
+    /* No receive waits while an early message is available. */
+    assert(c->n_early == 0 || c->head == SIM_NONE);
     if (c->n_early > 0) {
         c->n_early--;
         drop_channel(m, channel);
@@ -119,7 +120,7 @@ static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
     c->tail = id;
 }
 
-/* The receive is linked to its sender's node. */
+/* Link the receive to its sender's node. */
 static void record_message(sim *s, uint64_t sent, uint64_t received)
 {
     const sim_node_event from = sim_event_read_node(sent);

@@ -1,4 +1,4 @@
-/* sim/coll/phases.c - the table of a run's algorithms, and what all of them share. */
+/* sim/coll/phases.c - the table of a run's algorithms, and code that they share. */
 #include "sim/coll/phases.h"
 
 #include "des/ticks.h"
@@ -33,17 +33,17 @@ void sim_phases_init(sim *s, bool by_key)
         s->phases[CLUSTER_ALGO_RING] = sim_ring_fixed_ops;
 }
 
-/* Two reads and a write, each cut to whole ticks. */
+/* Two reads and a write, each truncated to whole ticks. */
 static uint64_t get_reduction_ticks(sim *s, uint64_t bytes)
 {
     const double ticks =
         (double)bytes / s->system->mem_Bps * (1e9 * (double)s->ticks_per_ns);
-    if (!(s->system->mem_Bps > 0)) /* no bandwidth given: nothing is counted */
+    if (!(s->system->mem_Bps > 0)) /* without a bandwidth, reductions take no time */
         return 3 * ticks_from(ticks);
     return 3 * des_queue_ticks(&s->queue, ticks);
 }
 
-/* Packets of a phase mostly have one size: the division is made once for it. */
+/* Most packets of a phase have the same size, so the last result is kept. */
 uint64_t sim_reduction(sim *s, uint64_t bytes)
 {
     sim_reduced *last = &s->reduced;
@@ -94,7 +94,7 @@ void sim_phase_start(sim *s, uint32_t op, uint32_t member)
     s->phases[p->algo].start(s, op, member);
 }
 
-/* The events of phases; every field of theirs is checked here. */
+/* The events of phases; every field of them is checked here. */
 static const coll_phase *check_packet(const sim *s, const sim_packet_event *e)
 {
     assert(e->op < s->streams.ops.n && s->streams.ops.at[e->op].plan != NULL);

@@ -1,35 +1,35 @@
 /*
- * sim/coll/phases.h - what a member of a chunk does in a phase, by the algorithm of the
- * phase (coll/algo.h). The table of a run is put together once, at set-up: the network's
- * capabilities and the way in which messages find their receivers choose the rows.
+ * sim/coll/phases.h - what a member of a chunk does in a phase, per algorithm of the
+ * phase (coll/algo.h). The table of a run is built once, at set-up. Its rows depend on
+ * the network's capabilities and on how messages find their receivers.
  *
- *   window.c     ring, direct, halving-doubling: packets, `window` of them at the start
- *   tree.c       double binary tree
- *   rooted.c     broadcast, reduce, gather, scatter
- *   in_switch.c  reduction in a switch
- *   custom.c     the algorithm is a trace
- *   bundle.c     all of it as one flow
+ *     window.c     ring, direct, halving-doubling: packets, `window` of them at the start
+ *     tree.c       double binary tree
+ *     rooted.c     broadcast, reduce, gather, scatter
+ *     in_switch.c  reduction in a switch
+ *     custom.c     the algorithm is a trace
+ *     bundle.c     the whole collective as one flow
  */
 #ifndef SIM_PHASES_H
 #define SIM_PHASES_H
 
 #include "sim/rules.h"
 
-/* Receivers count messages, or go by their step in the plan. */
+/* Receivers count messages, or use their step in the plan. */
 extern const sim_phase_ops sim_ring_fixed_ops; /* the network fixes delays */
 extern const sim_phase_ops sim_ring_ops;
 extern const sim_phase_ops sim_steps_ops; /* direct, halving-doubling */
 extern const sim_phase_ops sim_tree_ops;
-/* By the general rule of match.c. */
+/* Messages are matched by key (match.c). */
 extern const sim_phase_ops sim_window_by_key_ops;
 extern const sim_phase_ops sim_tree_by_key_ops;
-/* Whichever way. */
+/* These are the same for both kinds of matching. */
 extern const sim_phase_ops sim_rooted_ops;
 extern const sim_phase_ops sim_switch_ops;
 extern const sim_phase_ops sim_custom_ops;
 extern const sim_phase_ops sim_bundle_ops;
 
-/* A packet of a member begins its way through the endpoint: the member's next. */
+/* The next packet of a member enters the endpoint. */
 void sim_window_new_packet(sim *s, uint32_t op, uint32_t member);
 
 static inline const coll_phase *sim_phase_get(const sim *s, uint32_t op,
@@ -40,13 +40,13 @@ static inline const coll_phase *sim_phase_get(const sim *s, uint32_t op,
     return &plan->phases[m->phase];
 }
 
-/* Is the member in this phase, and has it started? */
+/* True if the member is in this phase and has started it. */
 static inline bool sim_phase_runs(const sim_member *m, uint32_t phase)
 {
     return m->phase == phase && m->running;
 }
 
-/* Under native rules a message starts the phase that its receiver waits to begin. */
+/* Under native rules a message starts the phase that its receiver has queued. */
 static inline void sim_phase_wake(sim *s, uint32_t op, uint32_t member,
                                   const sim_member *m, uint32_t phase)
 {
@@ -69,9 +69,9 @@ static inline bool sim_early_take(sim_member *m, const coll_plan *plan, uint32_t
     *word &= ~bit;
     return early;
 }
-/* Has a message of the member's phase come already? */
+/* True if a message of the member's phase has already arrived. */
 bool sim_early_any(const sim *s, uint32_t op, uint32_t member);
-/* No message of a phase can come before its receiver has started it. */
+/* For phases in which no message can arrive before its receiver has started. */
 bool sim_early_never(const sim *s, uint32_t op, uint32_t member);
 
 #endif

@@ -2,14 +2,14 @@
  * sim/coll/rooted.c - broadcast, reduce, gather and scatter over the trees of
  * coll/rooted.h.
  *
- * Down: a member waits for its parent's message (the root has it), then sends to its
- * children one after the other, each when the one before has left. Up: it waits for all
- * its children's, reduces each as it comes, then sends to its parent. Before every
- * message it sends and after every one it gets stands the endpoint's delay. It is done
- * when its last message has left.
+ * Down: a member waits for its parent's message (the root has the data), then sends to
+ * its children one after the other. Each message starts when the previous one has left.
+ * Up: a member waits for the messages of all its children, reduces each on arrival, then
+ * sends to its parent. The endpoint's delay precedes every message that it sends, and
+ * follows every one that it receives. The member is done when its last message has left.
  *
- * A member's `created` counts the messages that came, `ready` those it is through with,
- * `sent` those it sent.
+ * A member's `created` counts the messages that have arrived, `ready` those that it has
+ * processed, and `sent` those that it has sent.
  */
 #include "coll/rooted.h"
 
@@ -20,7 +20,7 @@ static bool goes_up(const coll_phase *p)
     return p->rooted == COLL_ROOTED_REDUCE || p->rooted == COLL_ROOTED_GATHER;
 }
 
-/* Messages that a member waits for. */
+/* The number of messages that a member waits for. */
 static uint32_t count_awaited(const coll_phase *p, const coll_rooted_place *at)
 {
     return goes_up(p) ? at->n_children : at->parent != COLL_NONE;
@@ -31,7 +31,7 @@ static uint32_t count_to_send(const coll_phase *p, const coll_rooted_place *at)
     return goes_up(p) ? at->parent != COLL_NONE : at->n_children;
 }
 
-/* The endpoint is passed, with a reduction of what came behind it. */
+/* Pass the endpoint; then reduce what has arrived, if asked to. */
 static void pass_endpoint(sim *s, uint32_t op, uint32_t member, bool reduces)
 {
     const bool local = s->streams.ops.at[op].plan->local;
@@ -40,7 +40,8 @@ static void pass_endpoint(sim *s, uint32_t op, uint32_t member, bool reduces)
         reduces ? sim_event_reduction(op, member, 0) : sim_event_token(op, member));
 }
 
-/* Send the k-th message; the member is free again when it has left. */
+/* Send the k-th message; the member can send again when it has left. That time is
+ * computed as if there were no other traffic. */
 static void send_rooted_message(sim *s, uint32_t op, uint32_t member,
                                 const coll_rooted_place *at, uint32_t k)
 {
@@ -59,7 +60,7 @@ static void send_rooted_message(sim *s, uint32_t op, uint32_t member,
     sim_call_after(s, m->npu, leaves, sim_event_token(op, member));
 }
 
-/* A message of the running phase has come. */
+/* A message of the running phase has arrived. */
 static void receive_rooted(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);

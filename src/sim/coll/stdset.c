@@ -1,8 +1,8 @@
 /*
- * sim/coll/stdset.c - one list through all things; a bucket knows the thing before its
- * first. A new thing goes to the front of its bucket, or to the front of the list when
+ * sim/coll/stdset.c - one linked list holds all items; a bucket points to the item before
+ * its first. A new item goes to the front of its bucket, or to the front of the list if
  * the bucket is empty. The number of buckets is a prime that about doubles when there are
- * more things than buckets.
+ * more items than buckets.
  */
 #include "sim/coll/stdset.h"
 
@@ -11,7 +11,7 @@
 #include <assert.h>
 
 #define NOBODY UINT32_MAX      /* the bucket is empty */
-#define FRONT (UINT32_MAX - 1) /* the thing before the first is the list's head */
+#define FRONT (UINT32_MAX - 1) /* the item before the first is the list's head */
 
 static const uint32_t primes[] = {
     13,    29,    59,    127,    257,    541,    1109,    2357,    5087,    10273,

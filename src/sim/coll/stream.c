@@ -1,11 +1,13 @@
 /*
- * sim/coll/stream.c - collectives: a node's data are cut into chunks; each chunk is a
- * stream that crosses the phases of its plan, waiting in a queue of the NPU before each.
+ * sim/coll/stream.c - chunks of collectives in progress. A node's data are cut into
+ * chunks. Each chunk is a stream that crosses the phases of its plan. Before each phase
+ * it waits in a queue of the NPU.
  *
- * A stream is known by its group and number; the members that come to the same name share
- * one sim_op, whichever comes first. World numbers count every chunk an NPU begins, also
- * those of groups, as in ASTRA-sim, so ranks that have begun different numbers of chunks
- * do not meet (its bug A1, which ends here in a deadlock report instead of in silence).
+ * A stream is identified by its group and number. Members that join the same stream share
+ * one sim_op, which the first of them creates. As in ASTRA-sim, world numbers count every
+ * chunk that an NPU begins, including those of groups. Ranks that have begun different
+ * numbers of chunks therefore do not meet. This is ASTRA-sim's bug A1; here it ends in a
+ * deadlock report instead of in silence.
  */
 #include "base/hash.h"
 #include "sim/rules.h"
@@ -95,7 +97,7 @@ uint32_t sim_op_tag(const sim *s, const sim_op *o)
     return (uint32_t)((base + o->stream) % 500000000 + 500000000);
 }
 
-/* Blocks for the members of an op, all zero; NULL when memory ran out. */
+/* Zeroed blocks for the members of an op; NULL if memory ran out. */
 static uint8_t *take_block(sim_streams *t, uint32_t pool)
 {
     assert(pool < t->pools.n);
@@ -172,7 +174,7 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t
     while ((id = table_next(&t->ops_by_name, hash_stream_name(j->group, stream),
                             &slot)) != TABLE_NONE) {
         const sim_op *o = &t->ops.at[id];
-        assert(id < t->ops.n && o->plan != NULL); /* names are of ops in use */
+        assert(id < t->ops.n && o->plan != NULL); /* names belong to ops in use */
         if (o->group != j->group || o->stream != stream)
             continue;
         if (o->plan == plan->plan)
@@ -207,7 +209,7 @@ static sim_queue *get_queue(sim *s, sim_member *m)
                 .queues[s->streams.first_queue[m->npu] + sim_member_queues(m)[m->phase]];
 }
 
-/* Bytes of a member's phase, the larger of before and after. */
+/* Bytes of a member's phase: the larger of its input and output. */
 static uint64_t get_phase_bytes(const sim *s, uint32_t op, uint32_t member)
 {
     const coll_phase *p =
@@ -216,7 +218,7 @@ static uint64_t get_phase_bytes(const sim *s, uint32_t op, uint32_t member)
     return p->data_bytes > p->out_bytes ? p->data_bytes : p->out_bytes;
 }
 
-/* Put a member into the queue behind another (SIM_NONE: in front). */
+/* Put a member into the queue after another (SIM_NONE: at the head). */
 static void insert_after(sim *s, sim_queue *q, uint32_t op, uint32_t member,
                          uint32_t before_op, uint32_t before_member)
 {
@@ -240,7 +242,7 @@ static void insert_after(sim *s, sim_queue *q, uint32_t op, uint32_t member,
     }
 }
 
-/* First come first served; under Themis smaller phases go first. */
+/* First come, first served; under Themis smaller phases go first. */
 void sim_queue_wait(sim *s, sim_queue *q, uint32_t op, uint32_t member)
 {
     uint32_t before_op = SIM_NONE, before_member = SIM_NONE;
@@ -284,10 +286,10 @@ void sim_queue_start(sim *s, uint32_t queue)
 }
 
 /*
- * Members may queue their chunks in different orders, when events of one instant come to
- * them in different orders or some are late. If each insisted on its own order they would
- * wait for each other for ever; so a message for a waiting phase starts it, beyond the
- * number of chunks at a time.
+ * Members may queue their chunks in different orders, because events of one instant reach
+ * them in different orders or some are late. If each kept to its own order, they would
+ * wait for each other for ever. So a message for a waiting phase starts it, even if the
+ * queue already runs its maximum number of chunks.
  */
 void sim_phase_called(sim *s, uint32_t op, uint32_t member)
 {
@@ -357,8 +359,8 @@ static void end_chunk(sim *s, uint32_t dataset)
 }
 
 /*
- * In the reference's order: the collective is told first (and may begin the next one at
- * once), then the old queue starts what waits in it, then the new one.
+ * The order is ASTRA-sim's. The collective is notified first, and may begin the next one
+ * at once. Then the old queue starts what waits in it, then the new one.
  */
 void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
 {

@@ -1,19 +1,20 @@
 /*
- * sim/coll/tree.c - the double binary tree: data go up to the root, being reduced, and
- * down again. A leaf sends up and waits; a place between waits for both children, sends
- * up, waits, sends to both; the root waits for its child and sends back.
+ * sim/coll/tree.c - the double binary tree: data go up to the root, reduced on the way,
+ * and down again. A leaf sends up and waits. An inner member waits for both children,
+ * sends up, waits for its parent, and sends to both children. The root waits for its
+ * child and sends back.
  *
- * A member's `sent` holds, bit by bit, which messages it awaits, `created` how far it is
- * and `ready` the reductions done. Steps name who a message comes from: 0 the left child,
- * 1 the right one, 2 the parent.
+ * A member's `sent` is a bit set of the messages that it awaits, `created` its progress,
+ * and `ready` the number of reductions done. A message's step identifies its sender: 0
+ * the left child, 1 the right child, 2 the parent.
  */
 #include "sim/coll/phases.h"
 
 enum { FROM_LEFT, FROM_RIGHT, FROM_PARENT };
 enum { BEGIN, WAIT_TWO, WAIT_ONE, SEND_UP, WAIT_PARENT, SEND_DOWN, END };
 
-/* `by_key` is known where these are inlined: messages go by the rule of match.c, or by
- * their step. */
+/* `by_key` is a constant where these are inlined: messages are matched by key (match.c),
+ * or by their step. */
 #define SPECIALIZED static inline __attribute__((always_inline))
 
 SPECIALIZED void await_tree_message(sim *s, uint32_t op, uint32_t member, uint32_t from,
@@ -127,7 +128,7 @@ SPECIALIZED void fire_tree(sim *s, uint32_t op, uint32_t member, const bool by_k
     assert(m->created == SEND_UP || m->created == SEND_DOWN || m->created == WAIT_ONE ||
            m->created == END);
     const bool between = !is_leaf(&at) && !is_root(&at);
-    if (between && m->ready == 0) { /* one child's data are in; the other's will follow */
+    if (between && m->ready == 0) { /* the other child's data are missing */
         m->ready = 1;
         return;
     }

@@ -1,20 +1,23 @@
 /*
- * sim/coll/window.c - ring, direct and halving-doubling, packet by packet; the form they
- * share is described in coll/plan.h.
+ * sim/coll/window.c - ring, direct and halving-doubling, packet by packet. coll/plan.h
+ * describes the form that they share.
  *
- * A member awaits the answer to packet k from the moment it sends packet k. So whether an
- * arriving message is awaited follows from how many packets have been sent: a ring's
- * messages come in order and are counted, the others carry their step and leave a bit
- * when they come too early. No table of keys is needed, and ASTRA-sim's rule (k-th send
- * of a key meets the k-th receive of it) is kept, because within a phase a key's sends
- * and receives come in the order of the steps. Rendezvous, and the cases in which two
- * members do not agree on who meets whom, go by the general rule of match.c instead.
+ * A member awaits the answer to packet k from the moment it sends packet k. The number of
+ * packets sent therefore determines whether an arriving message is awaited. A ring's
+ * messages arrive in order and are counted. Other messages carry their step, and set a
+ * bit if they come too early.
+ *
+ * So no table of keys is needed. ASTRA-sim's rule still holds: the k-th send of a key
+ * meets the k-th receive of it. The reason is that within a phase the sends and receives
+ * of a key come in the order of the steps. Rendezvous, and the cases in which two members
+ * disagree on who meets whom, use the general matching of match.c instead.
  */
 #include "sim/coll/phases.h"
 #include "sim/fold.h"
 
-/* Sends packet k, and notes its answer if that has come before. One of the functions
- * below; known where it is inlined, so that no message pays for the choice. */
+/* Sends packet k, and notes its answer if that has come before. It is one of the
+ * functions below, and a constant where it is inlined, so that messages need no indirect
+ * call. */
 typedef void packet_sender(sim *s, uint32_t op, uint32_t member, sim_member *m,
                            const coll_plan *plan, uint32_t k);
 #define SPECIALIZED static inline __attribute__((always_inline))
@@ -34,7 +37,7 @@ static void start_window_packet(sim *s, uint32_t op, uint32_t member, sim_member
                          (p->coll == CLUSTER_REDUCE_SCATTER ||
                           (p->coll == CLUSTER_ALL_REDUCE && m->loud_cycle));
     const uint32_t sized = p->bytes == NULL ? 0 : k; /* all packets are of one size */
-    if (s->bus == NULL) { /* the same as below, without what only the bus asks for */
+    if (s->bus == NULL) { /* as below, without what only the bus needs */
         const bool local = s->streams.ops.at[op].plan->local;
         sim_call_after(s, m->npu, local ? s->group_endpoint : s->endpoint,
                        reduces ? sim_event_reduction(op, member, sized)
@@ -69,7 +72,7 @@ static void start_ring(sim *s, uint32_t op, uint32_t member)
     start_window(s, op, member);
 }
 
-/* All messages of the phase take the same time, and are counted at once. */
+/* All messages of the phase take the same time and are counted at once. */
 static void start_fixed_ring(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
@@ -82,7 +85,7 @@ static void start_fixed_ring(sim *s, uint32_t op, uint32_t member)
     start_window(s, op, member);
 }
 
-/* To whom a message is handed: folded, to the member that represents all. */
+/* The member that gets a message; in a folded run, the one that represents all. */
 static uint32_t get_receiver(const sim *s, uint32_t member, uint32_t to)
 {
     return s->fold == NULL ? to : member;
@@ -117,7 +120,7 @@ SPECIALIZED void send_ring_packet(sim *s, uint32_t op, uint32_t member, sim_memb
         push_received(s, op, member);
 }
 
-/* Bytes of packet k; an uneven all-to-all has its own for every member. */
+/* Bytes of packet k; an uneven all-to-all has a size for every member. */
 static uint64_t get_packet_bytes(const sim *s, const sim_member *m, const coll_phase *p,
                                  uint32_t k, uint32_t to)
 {
@@ -131,7 +134,8 @@ SPECIALIZED void send_step_packet(sim *s, uint32_t op, uint32_t member, sim_memb
 {
     const coll_phase *p = &plan->phases[m->phase];
     const uint32_t to = coll_packet_to(p, member, k), step = p->first_step + k;
-    /* Halving-doubling on odd sizes: some partners look elsewhere. */
+    /* Halving-doubling on sizes that are no power of two: some partners expect other
+     * members. */
     if (!p->lopsided || coll_packet_from(p, to, k) == member)
         net_send(s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
                  get_packet_bytes(s, m, p, k, to),
@@ -140,7 +144,7 @@ SPECIALIZED void send_step_packet(sim *s, uint32_t op, uint32_t member, sim_memb
         push_received(s, op, member);
 }
 
-/* Every member has its own directions, which need not be those of its plan. */
+/* Every member has its own directions, which may differ from those of its plan. */
 SPECIALIZED void send_packet_by_key(sim *s, uint32_t op, uint32_t member, sim_member *m,
                                     const coll_plan *plan, uint32_t k)
 {
@@ -186,8 +190,8 @@ SPECIALIZED void fire_ring_packet(sim *s, uint32_t op, uint32_t member,
         sim_phase_ended(s, op, member);
 }
 
-/* The packets of a direct all-reduce that gather wait until everything has been reduced.
- */
+/* In a direct all-reduce, the packets of the gather wait until everything has been
+ * reduced. */
 SPECIALIZED void fire_window_packet(sim *s, uint32_t op, uint32_t member,
                                     packet_sender *send)
 {
@@ -266,6 +270,6 @@ const sim_phase_ops sim_ring_ops = {start_ring, fire_ring, sim_window_new_packet
                                     arrive_in_ring, has_ring_message};
 const sim_phase_ops sim_steps_ops = {start_window, fire_steps, sim_window_new_packet,
                                      arrive_at_step, sim_early_any};
-/* Messages come by match.c: nothing arrives at a step. */
+/* match.c handles the messages: none arrives at a step. */
 const sim_phase_ops sim_window_by_key_ops = {
     start_window, fire_window_by_key, sim_window_new_packet, NULL, sim_early_never};

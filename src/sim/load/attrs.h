@@ -1,4 +1,4 @@
-/* sim/load/attrs.h - the attributes that a run looks at, by number. */
+/* sim/load/attrs.h - the attributes that a run reads, by number. */
 #ifndef SIM_ATTRS_H
 #define SIM_ATTRS_H
 

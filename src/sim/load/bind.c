@@ -1,4 +1,4 @@
-/* sim/load/bind.c - every rank is run: what its names are bound to. */
+/* sim/load/bind.c - binds the names of all ranks when every rank is simulated. */
 #include "sim/engine.h"
 
 static halley_status bind_groups(sim *s)

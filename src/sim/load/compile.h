@@ -1,13 +1,13 @@
 /*
- * sim/load/compile.h - the parts of the compiler from traces to programs: what they share
- * and how they call each other.
+ * sim/load/compile.h - the parts of the compiler from traces to programs: what they
+ * share, and how they call each other.
  *
- *   program.c           nodes in their order, and what kind of node each is.
- *   compile_attrs.c     numbers and durations in the attributes of a node.
- *   compile_compute.c   how long a compute node takes.
- *   compile_comm.c      messages and collectives, and what they name.
- *   compile_lanes.c     what a node occupies under the native rules.
- *   compile_children.c  who waits for whom.
+ *     program.c           orders the nodes and determines the type of each
+ *     compile_attrs.c     numbers and durations in the attributes of a node
+ *     compile_compute.c   how long a compute node takes
+ *     compile_comm.c      messages and collectives, and the objects they name
+ *     compile_lanes.c     the lane that a node occupies under the native rules
+ *     compile_children.c  dependencies between nodes
  */
 #ifndef SIM_COMPILE_H
 #define SIM_COMPILE_H
@@ -30,14 +30,14 @@ typedef struct sim_compiler {
     map64 names;        /* kind and value -> place among the names */
     map64 tags;         /* peer's name and tag -> place among the tags */
     uint32_t *mark;     /* trace index -> the last node that named it a dependency */
-    cost_retime retime; /* when the program is re-timed */
+    cost_retime retime; /* set when the program is re-timed */
 } sim_compiler;
 
-/* A sentence about a node of the trace; returns `code`. */
+/* Write an error about a node of the trace; returns `code`. */
 halley_status sim_compile_error(const sim_compiler *c, uint32_t index, halley_status code,
                                 const char *sentence);
 
-/* compile_attrs.c: the names of what sim_attr numbers. */
+/* compile_attrs.c: the names of the attributes, by sim_attr. */
 extern const char *const sim_attr_names[SIM_N_ATTRS];
 static inline bool sim_compile_find_attr(halley_attr *out, const sim_compiler *c,
                                          uint32_t index, sim_attr name)
@@ -45,25 +45,25 @@ static inline bool sim_compile_find_attr(halley_attr *out, const sim_compiler *c
     assert(index < c->p->n && name < SIM_N_ATTRS);
     return trace_slots_find(out, &c->slots, index, name);
 }
-/* A whole number attribute; `found` says whether the node has it. */
+/* Read a whole-number attribute; `found` is false if the node does not have it. */
 halley_status sim_compile_read_number(uint64_t *out, bool *found, const sim_compiler *c,
                                       uint32_t index, sim_attr name);
 halley_status sim_compile_read_needed(uint64_t *out, const sim_compiler *c,
                                       uint32_t index, sim_attr name);
-/* The node's recorded time, if an attribute gives it in nanoseconds. */
+/* Read the node's recorded time, if an attribute gives it in nanoseconds. */
 bool sim_compile_read_ns(double *ns, const sim_compiler *c, uint32_t index);
-/* Its recorded time, or that which the rules give to a node without one. */
+/* Its recorded time, or the rules' default for a node without one. */
 uint64_t sim_compile_read_ticks(const sim_compiler *c, uint32_t index);
-/* As a whole number; notes when the clock does not hold it. */
+/* Convert to a whole number; notes if the clock cannot hold it. */
 uint64_t sim_compile_convert_ticks(const sim_compiler *c, double ticks);
 
 halley_status sim_compile_compute(sim_node *n, const sim_compiler *c, uint32_t index);
 halley_status sim_compile_message(sim_node *n, sim_compiler *c, uint32_t index);
 halley_status sim_compile_coll(sim_node *n, sim_compiler *c, uint32_t index);
-/* Native rules: the lanes that every program has; the lane of a node. */
+/* Native rules: create the lanes that every program has; choose the lane of a node. */
 halley_status sim_compile_init_lanes(sim_compiler *c);
 halley_status sim_compile_choose_lane(sim_node *n, sim_compiler *c);
-/* The children of every node; all nodes are compiled. */
+/* Build the children of every node, once all nodes are compiled. */
 halley_status sim_compile_link_children(const sim_compiler *c);
 
 #endif

@@ -41,7 +41,7 @@ halley_status sim_compile_error(const sim_compiler *c, uint32_t index, halley_st
     return code;
 }
 
-/* Native rules also take a whole number that is written as 524288.0, also as text. */
+/* Native rules also accept a whole number written as 524288.0, even as text. */
 static bool read_written_number(uint64_t *out, const halley_attr *attr)
 {
     double value;
@@ -54,7 +54,7 @@ static bool read_written_number(uint64_t *out, const halley_attr *attr)
     return true;
 }
 
-/* Not inlined: the text would give its caller a frame that is checked for overflow. */
+/* Not inlined: the text buffer would force a stack-overflow check on its caller. */
 static __attribute__((noinline, format(printf, 4, 0))) halley_status
 refuse_attr(const sim_compiler *c, uint32_t index, sim_attr name, const char *format)
 {
@@ -93,7 +93,7 @@ halley_status sim_compile_read_needed(uint64_t *out, const sim_compiler *c,
                        "the node has no attribute %s, which its type needs");
 }
 
-/* Nanoseconds in an attribute of our own go before the schema's microseconds. */
+/* Our own attribute in nanoseconds overrides the schema's microseconds. */
 bool sim_compile_read_ns(double *ns, const sim_compiler *c, uint32_t index)
 {
     halley_attr attr;

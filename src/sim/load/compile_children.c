@@ -1,4 +1,4 @@
-/* sim/load/compile_children.c - who waits for whom, as a compressed table. */
+/* sim/load/compile_children.c - the children of every node, in compressed sparse rows. */
 #include "base/array.h"
 #include "sim/load/compile.h"
 
@@ -9,7 +9,8 @@ static halley_dep get_dependency(const halley_trace *t, uint32_t index, uint32_t
                       : halley_node_ctrl(t, index, k - n_data);
 }
 
-/* A dependency named twice, as data and control or within one, counts once. */
+/* A dependency that is listed twice, as data and control or within one list, counts once.
+ */
 static bool mark_dependency(const sim_compiler *c, uint32_t index, uint32_t dep)
 {
     assert(dep < c->p->n && index < c->p->n);
@@ -38,7 +39,7 @@ halley_status sim_compile_link_children(const sim_compiler *c)
             if (dep.index == HALLEY_NO_NODE && c->rules->refuses_dangling != NULL)
                 return sim_compile_error(c, index, HALLEY_EINVAL,
                                          c->rules->refuses_dangling);
-            if (dep.index == HALLEY_NO_NODE) { /* Chakra's converter leaves such ones */
+            if (dep.index == HALLEY_NO_NODE) { /* Chakra's converter writes these */
                 p->dangling = true;
                 continue;
             }
@@ -58,7 +59,8 @@ halley_status sim_compile_link_children(const sim_compiler *c)
         return error_nomem(c->err);
     for (uint32_t i = 0; i < p->n; i++)
         c->mark[i] = HALLEY_NO_NODE;
-    for (uint32_t i = p->n; i-- > 0;) { /* backwards, so that children come ascending */
+    /* Backwards, so that children are in ascending order. */
+    for (uint32_t i = p->n; i-- > 0;) {
         const uint32_t index = p->nodes[i].trace_index;
         const uint32_t n_deps = count_dependencies(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {
@@ -67,7 +69,7 @@ halley_status sim_compile_link_children(const sim_compiler *c)
                 p->children[--p->nodes[c->place[dep.index] + 1].first_child] = i;
         }
     }
-    /* Each end has moved down to its start: shift them back by one. */
+    /* Each end has moved down to its start: shift all by one. */
     for (uint32_t i = 0; i < p->n; i++)
         p->nodes[i].first_child = p->nodes[i + 1].first_child;
     assert(p->n == 0 || p->nodes[0].first_child == 0);

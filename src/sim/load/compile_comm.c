@@ -1,12 +1,12 @@
-/* sim/load/compile_comm.c - messages and collectives, and what they name. */
+/* sim/load/compile_comm.c - messages and collectives, and the objects they name. */
 #include "base/str.h"
 #include "sim/load/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The message of an algorithm may say which chunks of the collective's data it moves;
- * -1 (older converters) means that it does not. */
+/* A message of an algorithm may state which chunks of the collective's data it moves. The
+ * value -1 (older converters) means that it does not. */
 static bool find_chunks(uint64_t *amount, const sim_compiler *c, uint32_t index)
 {
     static const sim_attr names[] = {SIM_ATTR_MSG_CHUNK_CNT, SIM_ATTR_MSG_CHUNK_IDX,
@@ -24,7 +24,7 @@ static bool find_chunks(uint64_t *amount, const sim_compiler *c, uint32_t index)
     return values[0] > 0 && values[2] > 0;
 }
 
-/* Room for one element more in arrays that grow by doubling. */
+/* Make room for one more element in arrays that grow by doubling. */
 static bool grow_names(void *array, uint32_t n, size_t size)
 {
     void **at = array;
@@ -37,7 +37,7 @@ static bool grow_names(void *array, uint32_t n, size_t size)
     return true;
 }
 
-/* The place of a name, made when there is none yet. `of`: the group of a root. */
+/* Find or add a name; *out is its index. `of`: the group of a root. */
 static halley_status find_name(uint32_t *out, sim_compiler *c, sim_name name,
                                uint32_t value)
 {
@@ -63,7 +63,7 @@ static halley_status find_name(uint32_t *out, sim_compiler *c, sim_name name,
     return HALLEY_OK;
 }
 
-/* The place of a tag among those that go with a peer. */
+/* Find or add a tag of a peer; *out is its index. */
 static halley_status find_tag(uint32_t *out, sim_compiler *c, uint32_t peer, uint32_t tag)
 {
     sim_program *p = c->p;
@@ -150,7 +150,7 @@ static bool is_rooted(uint64_t coll)
            coll == HALLEY_COLL_SCATTER || coll == HALLEY_COLL_BROADCAST;
 }
 
-/* The attribute "root" names a rank; without one the root is the first member. */
+/* The attribute "root" names a rank. Without it, the root is the first member. */
 static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
 {
     assert(n->a == SIM_NO_NAME || c->p->names[n->a].kind == SIM_NAME_GROUP);
@@ -160,11 +160,11 @@ static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
         !halley_node_find_attr(&attr, c->trace, index, "root"))
         return HALLEY_OK;
     if (!halley_attr_to_u64(&attr, &rank) || rank >= c->opts->cluster->n_npus)
-        rank = UINT32_MAX; /* nobody */
+        rank = UINT32_MAX; /* no root */
     return find_name(&n->self, c, (sim_name){SIM_NAME_ROOT, n->a}, (uint32_t)rank);
 }
 
-/* Logical dimensions of a collective: the number of entries that ASTRA-sim looks at. */
+/* Logical dimensions of a collective: the number of entries that ASTRA-sim reads. */
 static uint32_t count_logical_dims(const sim_compiler *c, uint64_t type)
 {
     static const cluster_coll colls[HALLEY_N_COLL_TYPES] = {
@@ -186,7 +186,7 @@ static halley_status compile_involved(sim_node *n, const sim_compiler *c, uint32
     uint32_t d = 0;
     n->b = UINT32_MAX;
     if (n->a != SIM_NO_NAME)
-        return HALLEY_OK; /* a group's plan does not ask */
+        return HALLEY_OK; /* plans of groups do not use it */
     const uint32_t n_dims = count_logical_dims(c, n->coll);
     if (!sim_compile_find_attr(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
         if (n_dims > c->rules->n_default_involved)

@@ -1,14 +1,16 @@
 /*
  * sim/load/compile_compute.c - how long a compute node takes.
  *
- * That is its recorded duration, the roofline's operations / min(peak, memory bandwidth *
- * operations / bytes), or the time of the NPU's model (work.c). A node without a duration
- * takes 1 ns by ASTRA-sim's rules, and the model's time by the native ones.
+ * The time comes from its recorded duration, from the roofline, operations / min(peak,
+ * memory bandwidth * operations / bytes), or from the NPU's model (work.c). A node
+ * without a duration takes 1 ns under ASTRA-sim's rules, and the model's time under the
+ * native ones.
  */
 #include "sim/load/compile.h"
 #include "sim/work.h"
 
-/* Kernels of recordings whose operators have no shapes: their recorded time stays. */
+/* True for kernels of recordings whose operators have no shapes: they keep their recorded
+ * time. */
 static bool is_uncounted(const sim_compiler *c, uint32_t index)
 {
     halley_attr attr;
@@ -58,7 +60,7 @@ static halley_status compile_roofline(sim_node *n, const sim_compiler *c, uint32
     return HALLEY_OK;
 }
 
-/* Native rules: is the node's time the model's business? */
+/* Native rules: true if the model gives the node's time. */
 static bool is_modelled(const sim_compiler *c, uint32_t index)
 {
     double ns;

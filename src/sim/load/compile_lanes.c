@@ -1,5 +1,5 @@
-/* sim/load/compile_lanes.c - what a node occupies while it runs, under the native rules.
- */
+/* sim/load/compile_lanes.c - the lane that a node occupies while it runs, under the
+ * native rules. */
 #include "base/array.h"
 #include "sim/load/compile.h"
 
@@ -7,7 +7,7 @@
 
 enum { MOST_LANES = 60000 };
 
-/* The lane of a key, made when there is none yet. */
+/* Find or add the lane of a key. */
 static halley_status find_lane(uint16_t *out, sim_compiler *c, uint64_t key, bool group)
 {
     sim_program *p = c->p;
@@ -33,9 +33,10 @@ static halley_status find_lane(uint16_t *out, sim_compiler *c, uint64_t key, boo
 }
 
 /*
- * Recordings say which host thread and which stream a node ran on: each is a lane; what
- * has its order in its dependencies alone (lags, overlapping kernels) takes none. But
- * kernels whose time is computed share one device, however many streams they had.
+ * A recording states the host thread and the stream on which a node ran; each has a lane.
+ * Nodes that are ordered by dependencies alone (lags, overlapping kernels) have none.
+ * Kernels whose time is computed share one device, however many streams they were
+ * recorded on.
  */
 static halley_status choose_recorded_lane(sim_node *n, sim_compiler *c)
 {
@@ -58,7 +59,8 @@ static halley_status choose_recorded_lane(sim_node *n, sim_compiler *c)
                      false);
 }
 
-/* Native rules: every group and every peer has a lane of its own, memory another. */
+/* Native rules: every group and every peer that is sent to has its own lane. With
+ * one_channel they all share one. Memory has another lane. */
 halley_status sim_compile_choose_lane(sim_node *n, sim_compiler *c)
 {
     const bool one = c->opts->cluster->system.one_channel;

@@ -16,7 +16,8 @@ typedef struct maker {
     halley_error *err;
 } maker;
 
-/* What times the compute nodes of a rank: its kind of NPU. */
+/* The options by which the compute nodes of a rank are timed: those of its kind of NPU.
+ */
 static sim_program_opts choose_kind(const maker *m, uint32_t kind)
 {
     const halley_cluster *c = m->o->cluster;
@@ -82,7 +83,7 @@ static bool is_same_names(const sim_program *a, const sim_program *b)
     return true;
 }
 
-/* Are two programs equal in everything but what their names mean? */
+/* True if two programs are equal in everything except what their names refer to. */
 static bool is_same_program(const sim_program *a, const sim_program *b)
 {
     return a->n == b->n && a->n_lanes == b->n_lanes && a->n_sets == b->n_sets &&
@@ -99,7 +100,7 @@ static bool is_same_program(const sim_program *a, const sim_program *b)
            is_same_tensors(&a->tensors, &b->tensors, a->n);
 }
 
-/* Lists of sizes are read from the trace while the node runs. */
+/* True if a node has a list of sizes, which is read from the trace while it runs. */
 static bool has_lists(const sim_program *p)
 {
     for (uint32_t i = 0; i < p->n; i++)
@@ -108,7 +109,7 @@ static bool has_lists(const sim_program *p)
     return false;
 }
 
-/* A program like this one, or UINT32_MAX. */
+/* Find an equal program, or UINT32_MAX. */
 static uint32_t find_program(const maker *m, const sim_program *p, uint64_t hash)
 {
     uint32_t slot = TABLE_NONE, id;
@@ -119,7 +120,7 @@ static uint32_t find_program(const maker *m, const sim_program *p, uint64_t hash
     return UINT32_MAX;
 }
 
-/* Keep what the names of a trace are, but not its program. */
+/* Keep what the names of a trace refer to, but not its program. */
 static halley_status keep_names(maker *m, uint32_t rank, sim_program *p)
 {
     assert(rank < m->to->n && m->to->program_of[rank] < m->to->programs.n);
@@ -215,7 +216,8 @@ static halley_status add_rank(maker *m, uint32_t rank)
     return HALLEY_OK;
 }
 
-/* The program of a trace that others are like; compiled for `rank` if it is not yet. */
+/* Find the program of a trace that others are differences of. If it is not compiled yet,
+ * compile it for `rank`. */
 static halley_status get_alike(uint32_t *out, maker *m, uint32_t rank, uint32_t kind,
                                const trace_holes *holes)
 {
@@ -243,7 +245,7 @@ static halley_status get_alike(uint32_t *out, maker *m, uint32_t rank, uint32_t 
     return error_nomem(m->err);
 }
 
-/* The whole trace of a rank of which differences are kept. */
+/* Build the whole trace of a rank of which only differences are kept. */
 static halley_status make_trace(maker *m, uint32_t rank, const trace_alike_rank *of,
                                 const char *path)
 {
@@ -277,8 +279,8 @@ static halley_status add_alike_rank(maker *m, uint32_t rank, const trace_alike_r
     return compile_rank(m, rank, kind);
 }
 
-/* Which files are differences of others depends on threads; which error is reported must
- * not: that of the lowest rank. */
+/* Report the error of the lowest rank. Which files are stored as differences of others
+ * depends on threads, but the reported error must not. */
 static halley_status find_first_error(maker *m, const halley_trace_set *set,
                                       halley_status status)
 {
@@ -341,7 +343,7 @@ halley_status sim_instance_compile(sim_instance *in, uint32_t rank, uint32_t kin
     return status;
 }
 
-/* Whole traces first: those of other ranks may be like them. */
+/* Whole traces come first, because other ranks may be differences of them. */
 static halley_status add_ranks(maker *m, const halley_trace_set *set)
 {
     trace_alike_rank of;

@@ -1,9 +1,10 @@
 /*
- * sim/load/instance_alike.c - the names of ranks from the differences of their files.
+ * sim/load/instance_alike.c - derives the names of ranks from the differences between
+ * their files.
  *
- * A program numbers its names by first use. Another trace has the same program when equal
- * names have become equal ones and different names different ones; so all holes that say
- * a name must have changed together, to a value that no other name of its sort has.
+ * A program numbers its names by first use. Another trace has the same program if equal
+ * names stay equal and different names stay different. So all holes that contain a name
+ * must have changed together, to a value that no other name of its sort has.
  */
 #include "sim/load/instance_alike.h"
 
@@ -11,8 +12,8 @@
 
 enum { UNKNOWN, FIRST_USE, MOST_NAMES = 64, LAST_TAG = 500000000 };
 
-/* What a hole of a node says: a name, or a tag after the names; UNKNOWN: it may not
- * change. */
+/* What a hole of a node contains: a name, or a tag (numbered after the names). UNKNOWN:
+ * it must not change. */
 static uint32_t find_use(const sim_program *p, const sim_node *n, const trace_hole *hole)
 {
     uint32_t name = SIM_NO_NAME;
@@ -34,7 +35,7 @@ static uint32_t find_use(const sim_program *p, const sim_node *n, const trace_ho
     return name == SIM_NO_NAME ? UNKNOWN : FIRST_USE + name;
 }
 
-/* The holes of a node follow each other; the first of a role counts, others may not
+/* The holes of a node are consecutive. The first of a role counts; others must not
  * change. */
 static void find_node_uses(sim_alike *a, const sim_node *n, uint32_t first)
 {
@@ -49,8 +50,8 @@ static void find_node_uses(sim_alike *a, const sim_node *n, uint32_t first)
     }
 }
 
-/* A name that something else than a hole says, too, may not change: no number of holes
- * is enough. */
+/* A name that also occurs outside of holes must not change: its count is set to
+ * UINT32_MAX, which no number of changed holes reaches. */
 static void fix_names(sim_alike *a, uint32_t *totals)
 {
     const sim_program *p = a->program;
@@ -122,7 +123,7 @@ void sim_alike_fini(sim_alike *a)
     *a = (sim_alike){0};
 }
 
-/* The number of a group, as programs have it; false: it is none, or all ranks. */
+/* The index of a group, as in programs; false: there is none, or it is all ranks. */
 static bool read_group(uint32_t *out, const halley_cluster *c, str name)
 {
     int64_t id;
@@ -154,7 +155,7 @@ typedef struct alike_names {
     uint32_t *values, *tags; /* copies, made when something changes */
 } alike_names;
 
-/* Take one difference over; the same name must become the same value everywhere. */
+/* Apply one difference. The same name must get the same value everywhere. */
 static bool take_difference(alike_names *to, const sim_alike *a, uint32_t use,
                             uint32_t value)
 {
@@ -173,7 +174,8 @@ static bool is_same_sort(const sim_name *a, const sim_name *b)
     return a->kind == b->kind && a->of == b->of;
 }
 
-/* All holes of a name have changed, or none; no two names of a sort are the same. */
+/* True if for every name all holes have changed or none, and no two names of a sort are
+ * equal. */
 static bool is_one_to_one(const alike_names *to, const sim_alike *a)
 {
     const sim_program *p = a->program;
@@ -220,7 +222,7 @@ static bool take_differences(alike_names *to, const sim_alike *a,
         const trace_difference *one = &d->at[i];
         const uint32_t use = a->uses[one->hole];
         const bool again = i > 0 && use == last_use && one->bits == one[-1].bits &&
-                           one->n == one[-1].n; /* most are as the one before */
+                           one->n == one[-1].n; /* most are like the previous one */
         if (use == UNKNOWN || (!again && !read_value(&value, a, d, one, cluster)) ||
             !take_difference(to, a, use - FIRST_USE, value))
             return false;

@@ -1,12 +1,12 @@
 /*
- * sim/load/instance_roles.c - programs and names of the ranks of a set that is written as
- * roles (trace/core/template.h): one program for each role and kind of NPU, and for every
- * rank the groups and peers that the rules give it. No rank's trace is made, but one for
- * each role.
+ * sim/load/instance_roles.c - programs and names of the ranks of a set that is stored as
+ * roles (trace/core/template.h). There is one program per role and kind of NPU. Each rank
+ * gets the groups and peers that the rules assign to it. Only the trace of the first rank
+ * of each role is expanded, and those of the exceptions below.
  *
- * The program of a role is that of its first rank. Rules that lead this rank to one peer
- * share a name; a rank whom they lead apart, or the other way round, has another program,
- * and is compiled on its own.
+ * The program of a role is that of its first rank. Rules that give this rank the same
+ * peer share a name. If the rules give another rank different peers there, or the
+ * reverse, that rank has another program and is compiled on its own.
  */
 #include "sim/load/instance.h"
 #include "sim/rules.h"
@@ -51,7 +51,7 @@ static str get_text(const halley_attr *a)
     return (str){a->bytes.at, a->bytes.n};
 }
 
-/* The rules that a role's trace names. */
+/* List the rules that a role's trace names. */
 static bool find_rules(role_program *r, const trace_template *t)
 {
     static const char *const names[] = {HALLEY_ATTR_NAME_PG_NAME,
@@ -78,7 +78,7 @@ static bool find_rules(role_program *r, const trace_template *t)
     return room;
 }
 
-/* What a rule gives a rank; UINT32_MAX: nothing. */
+/* The group or peer that a rule assigns to a rank; UINT32_MAX: none. */
 static uint32_t follow_rule(const role_maker *m, const role_rule *r, uint32_t rank)
 {
     if (r->kind != SIM_NAME_GROUP)
@@ -102,7 +102,7 @@ static uint32_t find_name(const sim_program *p, sim_name_kind kind, uint32_t val
     return SIM_NO_NAME;
 }
 
-/* Keep a trace that was made for a program. */
+/* Expand the trace of a rank, keep it, and compile it. */
 static halley_status compile_trace(role_maker *m, uint32_t rank, uint32_t kind,
                                    uint32_t *program)
 {
@@ -136,7 +136,7 @@ static halley_status new_role(role_maker *m, uint32_t role, uint32_t kind, uint3
     return status;
 }
 
-/* The names of a rank by the rules; false: they make another program. */
+/* Set the names of a rank by the rules; false: the rank has another program. */
 static bool fill_values(uint32_t *values, const role_maker *m, const role_program *r,
                         uint32_t rank)
 {
@@ -192,7 +192,7 @@ static halley_status bind_role_rank(role_maker *m, uint32_t rank)
     return HALLEY_OK;
 }
 
-/* Groups of a rule mostly have indexes in a row. */
+/* The groups of a rule mostly have consecutive indexes. */
 static halley_status find_first_groups(role_maker *m)
 {
     m->first_group = mem_array(m->t->groups.n, sizeof *m->first_group);
@@ -213,7 +213,7 @@ static halley_status find_first_groups(role_maker *m)
     return HALLEY_OK;
 }
 
-/* By rank and name: the place in the group. */
+/* By rank and name: the rank's place in the group. */
 static halley_status find_name_places(sim_instance *to, halley_error *err)
 {
     to->places_of = mem_array(to->n, sizeof *to->places_of);

@@ -1,8 +1,8 @@
 /*
- * sim/load/jobs.c - several jobs on one cluster. The traces of all jobs become one set,
- * with a rank for each NPU (jobs_trace.c); NPUs without a job do nothing. Every job is
- * run alone on its NPUs, then all of them at once. Links that two jobs use are known from
- * the runs alone; how busy they are, from the run together.
+ * sim/load/jobs.c - several jobs on one cluster. The traces of all jobs become one set
+ * with one rank per NPU (jobs_trace.c); NPUs without a job do nothing. Every job is
+ * simulated alone on its NPUs, then all jobs are simulated together. The runs alone show
+ * which links two jobs share. The run together shows how busy these links are.
  */
 #include "sim/load/jobs.h"
 
@@ -47,7 +47,7 @@ static halley_status check_jobs(const halley_cluster *c, halley_error *err)
     return HALLEY_OK;
 }
 
-/* A copy that keeps what jobs share: stragglers of NPUs. */
+/* Copy a cluster and keep what jobs share: its slow NPUs. */
 static halley_cluster *copy_shared_cluster(const halley_cluster *c)
 {
     halley_cluster *copy = hw_cluster_copy(c);
@@ -70,7 +70,7 @@ static halley_status read_job_groups(job_state *s, const halley_sim_job *job,
     return HALLEY_OK;
 }
 
-/* Which job each NPU has. */
+/* Record which job each NPU has. */
 static halley_status take_npus(halley_jobs_result *r, uint32_t j, halley_error *err)
 {
     assert(j < r->n_jobs);
@@ -117,7 +117,7 @@ static halley_status open_jobs(halley_jobs_result *r, const halley_sim_job *jobs
     return HALLEY_OK;
 }
 
-/* One group of the cluster: ranks of a job (NULL: all of them) as NPUs. */
+/* Add a group to the cluster: ranks of a job (NULL: all of them) as NPUs. */
 static halley_status add_job_group(halley_cluster *c, int64_t id, const sim_job_map *m,
                                    const cluster_group *g, uint32_t *room,
                                    halley_error *err)
@@ -145,7 +145,7 @@ static halley_status add_groups(halley_jobs_result *r, uint32_t *room, halley_er
     return hw_groups_end(r->cluster, err);
 }
 
-/* Ranks of a job that have the same trace have the same one here, too. */
+/* Ranks of a job that share a trace also share the rewritten one. */
 static halley_status rewrite_traces(halley_jobs_result *r, uint32_t j,
                                     const halley_trace_set *set, halley_error *err)
 {
@@ -171,7 +171,7 @@ static halley_status rewrite_traces(halley_jobs_result *r, uint32_t j,
     return status;
 }
 
-/* The traces of one job (UINT32_MAX: of all), idle ones elsewhere. */
+/* Collect the traces of one job (UINT32_MAX: of all jobs); other NPUs get idle traces. */
 static halley_status gather_traces(halley_trace_set **out, const halley_jobs_result *r,
                                    uint32_t job, halley_error *err)
 {
@@ -198,7 +198,7 @@ static halley_status run_jobs(halley_result **out, const halley_jobs_result *r,
 {
     halley_trace_set *set = NULL;
     halley_sim_opts own = opts == NULL ? (halley_sim_opts){0} : *opts;
-    own.all_links = true; /* which jobs share is told by their names */
+    own.all_links = true; /* shared links are found by name */
     if (job != UINT32_MAX)
         own.record = own.heat = false;
     own.no_fold = true; /* links are compared one by one */
@@ -224,7 +224,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of the links that a job uses, in order; the caller frees. */
+/* Sorted names of the links that a job uses; the caller frees them. */
 static const char **list_used_links(uint32_t *n, const halley_result *result)
 {
     *n = halley_result_links(result);
@@ -236,8 +236,8 @@ static const char **list_used_links(uint32_t *n, const halley_result *result)
     return names;
 }
 
-/* Links are listed by use in the run of all: the first of a job's that another uses, too,
- * is the busiest. */
+/* The run of all jobs lists links by use. So the first link of a job that another job
+ * also uses is its busiest shared link. */
 static halley_status find_shared_links(halley_jobs_result *r, halley_error *err)
 {
     const char ***names = mem_array_zero(r->n_jobs, sizeof *names);

@@ -17,7 +17,7 @@ typedef struct sim_job_map {
     const cluster_group *groups; /* of its ranks, as its file has them */
 } sim_job_map;
 
-/* A rank's trace in the words of the cluster; *out is the caller's. */
+/* Rewrite a rank's trace with the numbers of the cluster; the caller owns *out. */
 halley_status sim_job_trace(halley_trace **out, const halley_trace *trace,
                             const sim_job_map *map, halley_error *err);
 /* The trace of an NPU without a job. */

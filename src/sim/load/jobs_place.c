@@ -1,6 +1,6 @@
 /*
- * sim/load/jobs_place.c - where the ranks of jobs go. Jobs get whole nodes (what is
- * bought as one); where the whole cluster is one node, NPUs.
+ * sim/load/jobs_place.c - places the ranks of jobs on NPUs. Jobs get whole nodes (the
+ * unit that is purchased). If the whole cluster is one node, they get single NPUs.
  */
 #include "base/array.h"
 #include "base/rng.h"
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 typedef struct placer {
-    uint32_t unit;    /* NPUs that are given together */
+    uint32_t unit;    /* NPUs that are assigned together */
     uint32_t n_units; /* of the cluster */
     uint32_t block;   /* units in a block of the network's lowest level */
-    uint32_t *order;  /* units in the order in which they are given */
+    uint32_t *order;  /* units in the order in which they are assigned */
     bool *taken;      /* by unit */
 } placer;
 
@@ -24,7 +24,7 @@ static uint32_t count_units(const placer *p, uint32_t n_ranks)
     return (n_ranks - 1) / p->unit + 1;
 }
 
-/* The lowest level that joins several units. */
+/* The units in a block of the lowest level that joins several units. */
 static uint32_t find_block(const halley_cluster *c, uint32_t unit)
 {
     for (uint32_t i = 0; i < c->n_outer; i++)
@@ -57,7 +57,7 @@ static void shuffle_units(placer *p, uint64_t seed)
     }
 }
 
-/* The first free unit of a block, or of the blocks after it. */
+/* Take the first free unit of a block, or of the blocks after it. */
 static uint32_t take_unit_of_block(placer *p, uint32_t block)
 {
     const uint32_t first = block * p->block % p->n_units;
@@ -69,7 +69,8 @@ static uint32_t take_unit_of_block(placer *p, uint32_t block)
     return at;
 }
 
-/* Piece k of every job, then piece k + 1; `units` has the pieces of all jobs in order. */
+/* Assign unit k of every job, then unit k + 1. `units` has the units of all jobs in
+ * order. */
 static void spread_units(placer *p, uint32_t *units, const uint32_t *n_ranks,
                          uint32_t n_jobs)
 {
@@ -130,7 +131,7 @@ static halley_status place_jobs(uint32_t **npus, placer *p, const uint32_t *n_ra
     if (units == NULL || *npus == NULL) {
         free(units);
         free(*npus);
-        *npus = NULL; /* who frees it whatever happened finds nothing */
+        *npus = NULL; /* the caller may free it in any case */
         return error_nomem(err);
     }
     if (spread)

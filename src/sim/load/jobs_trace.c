@@ -1,7 +1,7 @@
 /*
- * sim/load/jobs_trace.c - a rank's trace as the whole cluster sees it: peers and roots
- * are NPUs, groups have the numbers that they have among those of all jobs, and
- * collectives of all ranks are those of the job's group.
+ * sim/load/jobs_trace.c - a rank's trace as the whole cluster sees it. Peers and roots
+ * become NPUs. Groups get the numbers that they have among the groups of all jobs.
+ * Collectives of all ranks become collectives of the job's group.
  */
 #include "base/str.h"
 #include "sim/load/jobs.h"
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The group of a node among those of all jobs; 0: the job has no such group. */
+/* The number of a node's group among those of all jobs; 0: the job has no such group. */
 static int64_t find_job_group(const sim_job_map *m, const halley_attr *attr)
 {
     const str name = {attr->bytes.at, attr->bytes.n};
@@ -45,7 +45,7 @@ static halley_status put_group(halley_builder *b, int64_t id)
                                     (halley_bytes){text, (size_t)n});
 }
 
-/* The attributes of a collective; those of its ranks and group change. */
+/* Copy the attributes of a collective; those with its ranks and group change. */
 static halley_status copy_coll_attrs(halley_builder *b, const halley_trace *t,
                                      uint32_t node, const sim_job_map *m,
                                      halley_error *err)

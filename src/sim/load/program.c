@@ -1,6 +1,6 @@
 /*
- * sim/load/program.c - a trace becomes a program: its nodes by ascending id, each with
- * what the engine needs of it.
+ * sim/load/program.c - compiles a trace into a program: its nodes by ascending id, each
+ * with the numbers that the engine needs.
  */
 #include "sim/load/program.h"
 
@@ -100,7 +100,7 @@ static int compare_ids(const void *a, const void *b, void *trace)
     return x < y ? -1 : x > y;
 }
 
-/* Trace indexes by ascending id. Most traces are in order already. */
+/* Sort trace indexes by ascending id. Most traces are sorted already. */
 static halley_status order_nodes(uint32_t *order, const sim_compiler *c)
 {
     const uint32_t n = halley_trace_count(c->trace);

@@ -1,7 +1,7 @@
 /*
- * sim/load/program.h - a trace made ready to run: the few numbers the engine needs of
- * every node, in the order in which nodes are looked at (ascending id), and who waits for
- * whom. Ranks with the same trace share one program.
+ * sim/load/program.h - a trace prepared for a run. It has the numbers that the engine
+ * needs of every node, in the order in which nodes are examined (ascending id), and the
+ * dependencies. Ranks with the same trace share one program.
  */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
@@ -12,7 +12,7 @@
 #include "sim/retime.h"
 #include "sim/tensors.h"
 
-/* What a node occupies while it runs: at most one node of a kind, but for FREE. */
+/* The slot that a node occupies while it runs. Each except FREE holds at most one. */
 typedef enum sim_slot {
     SIM_SLOT_CPU,
     SIM_SLOT_COMP,
@@ -33,20 +33,20 @@ typedef struct sim_node {
     uint64_t amount;      /* ticks of a timed node; bytes of the others */
     uint32_t trace_index; /* its index in the trace */
     uint32_t first_child; /* in children; the next node's first_child ends them */
-    /* What the node names, as places among the program's names (sim_name): a message its
-     * peer, a collective its group (SIM_NO_NAME = all ranks). Nodes of a custom algorithm
-     * hold the peer itself. */
+    /* The object that the node names, as an index into the program's names (sim_name):
+     * the peer of a message, the group of a collective (SIM_NO_NAME = all ranks). Nodes
+     * of a custom algorithm hold the peer itself. */
     uint32_t a;
-    uint32_t b; /* message: place among the tags; collective: involved dimensions */
-    /* message: the rank that the node says it belongs to; collective: its root; a name,
-     * or SIM_NO_NAME */
+    uint32_t b; /* message: index of its tag; collective: involved dimensions */
+    /* message: the rank that the node claims to belong to; collective: its root. A name,
+     * or SIM_NO_NAME. */
     uint32_t self;
     uint8_t type : 4, coll : 4; /* halley_node_type, halley_coll_type */
     uint8_t flags;
-    uint16_t slot; /* what it occupies: a sim_slot, or a lane of the native rules */
+    uint16_t slot; /* the sim_slot that it occupies, or a lane of the native rules */
 } sim_node;
 
-/* Chunks that a message of an algorithm moves: how many, from which on, of how many. */
+/* The chunks that a message of an algorithm moves, packed: count, first chunk, total. */
 enum { SIM_MAX_CHUNKS = (1 << 21) - 1 };
 static inline uint64_t sim_chunks_pack(uint32_t n, uint32_t first, uint32_t total)
 {
@@ -62,25 +62,26 @@ static inline uint64_t sim_chunks_bytes(uint64_t chunks, uint64_t bytes)
 }
 
 /*
- * Native rules: a lane is what a node occupies. The first four are those of sim_slot
- * (COMM being remote memory); then one for every group and every peer the rank talks to.
+ * Native rules: a node occupies a lane. The first four lanes are those of sim_slot (COMM
+ * is remote memory). Then come those of groups and of peers that are sent to, and of
+ * recorded host threads and streams.
  */
 typedef struct sim_lane {
-    uint32_t capacity; /* nodes at a time */
+    uint32_t capacity; /* nodes that may run at the same time */
     uint32_t set;      /* a group's lane: number of its set of queues; else 0 */
 } sim_lane;
 
 /*
- * Programs of ranks that do the same differ only in what they name: groups, peers, tags,
- * roots. A program numbers its names by first use; each rank binds them (sim_bind).
+ * Programs of ranks that do the same differ only in what they name: groups, peers, tags
+ * and roots. A program numbers its names by first use; each rank binds them (sim_bind).
  */
 #define SIM_NO_NAME UINT32_MAX
 typedef enum sim_name_kind {
     SIM_NAME_GROUP,
-    SIM_NAME_OUT,  /* to whom messages go */
-    SIM_NAME_IN,   /* from whom messages come */
+    SIM_NAME_OUT,  /* receiver of messages */
+    SIM_NAME_IN,   /* sender of messages */
     SIM_NAME_ROOT, /* of a rooted collective */
-    SIM_NAME_SELF, /* the rank that a message says it belongs to */
+    SIM_NAME_SELF, /* the rank that a message claims to belong to */
 } sim_name_kind;
 
 typedef struct sim_name {
@@ -88,7 +89,7 @@ typedef struct sim_name {
     uint32_t of; /* root: the name of its group, or SIM_NO_NAME */
 } sim_name;
 
-/* What the names of one trace are. */
+/* What the names of one trace refer to. */
 typedef struct sim_names {
     uint32_t *values; /* by name: index of the group; rank */
     uint32_t *tags;   /* by place */
@@ -98,10 +99,10 @@ struct sim_program {
     const halley_trace *trace;
     uint32_t n;
     sim_name *names;
-    uint32_t *tag_names; /* by place of a tag: the peer it goes with */
+    uint32_t *tag_names; /* by index of a tag: the peer it belongs to */
     uint32_t n_names, n_tags;
     sim_names own;      /* of `trace` */
-    sim_node *nodes;    /* n + 1: the last only ends the children */
+    sim_node *nodes;    /* n + 1: the last only ends the children of the one before */
     uint32_t *children; /* by place in `nodes` */
     sim_lane *lanes;    /* native rules; else NULL */
     uint32_t n_lanes, n_sets;
@@ -109,22 +110,22 @@ struct sim_program {
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
     bool wrapped;                              /* a time is longer than TICKS_LONGEST */
-    bool dangling; /* native rules: dependencies lead nowhere, and were left out */
-    bool has_unknown_types;  /* nodes of types that the schema does not have */
-    bool has_uncounted;      /* native roofline: some nodes keep their recorded time */
+    bool dangling;          /* native rules: dependencies on missing nodes were ignored */
+    bool has_unknown_types; /* nodes have types that the schema does not define */
+    bool has_uncounted;     /* native roofline: some nodes keep their recorded time */
     sim_retime_state retime; /* native rules: recorded kernels on another device */
     sim_tensors tensors;     /* in the NPU's own memory; native rules, or when tracked */
 };
 
-/* What the nodes' times and groups are read by. */
+/* The options by which nodes are timed and groups are found. */
 typedef struct sim_program_opts {
     const halley_cluster *cluster;
-    const halley_npu *npu;      /* of the rank: its kind */
-    double peak_flops, mem_Bps; /* of that, for the roofline */
+    const halley_npu *npu;      /* the rank's kind of NPU */
+    double peak_flops, mem_Bps; /* of that NPU, for the roofline */
     double ticks_per_s;
     bool custom;     /* the trace is a collective's algorithm: no groups, no roofline */
-    bool times_only; /* what lies in the NPU's memory is not followed */
-    const char *recorded_on; /* the device of recordings; NULL = what they say */
+    bool times_only; /* do not track the tensors in the NPU's memory */
+    const char *recorded_on; /* the device of recordings; NULL = as they state */
 } sim_program_opts;
 
 halley_status sim_program_init(sim_program *out, const halley_trace *trace,

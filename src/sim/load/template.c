@@ -1,6 +1,6 @@
 /*
- * sim/load/template.c - runs of sets that are written as roles: the groups of the rules
- * become those of the cluster.
+ * sim/load/template.c - runs of sets that are stored as roles: the groups of the rules
+ * become groups of the cluster.
  */
 #include "trace/core/template.h"
 
@@ -31,7 +31,7 @@ static halley_status add_groups(halley_cluster *c, const trace_template *t,
     size_t n = 0;
     for (size_t i = 0; i < t->groups.n; i++)
         n += t->groups.at[i].n_keys;
-    c->n_groups = 0; /* those of a file are not what the rules number */
+    c->n_groups = 0; /* groups from a file are not those that the rules number */
     uint32_t *members = mem_array(t->n_ranks, sizeof *members);
     halley_status status =
         members != NULL ? hw_groups_begin(c, n, err) : error_nomem(err);
@@ -48,7 +48,7 @@ halley_status halley_sim_run_template(halley_result **out, const halley_template
     halley_cluster *c = hw_cluster_copy(cluster);
     halley_status status = c != NULL ? add_groups(c, roles, err) : error_nomem(err);
     if (status == HALLEY_OK) {
-        c->system.slow = cluster->system.slow; /* lent; the copy leaves them out */
+        c->system.slow = cluster->system.slow; /* lent; the copy omits them */
         c->system.late_s = cluster->system.late_s;
         status = sim_run_roles(out, roles, c, opts, err);
         c->system.slow = c->system.late_s = NULL;

@@ -1,7 +1,7 @@
-/* sim/symmetry/calls.c - what programs ask of the network, and the calls of a carrier. */
+/* sim/symmetry/calls.c - the network calls of programs and of carriers. */
 #include "sim/symmetry/objects.h"
 
-/* What a program asks of the network. */
+/* The network call (collective or message) of a node. */
 static sim_call_kind describe_call(const sim_program *p, const sim_node *n)
 {
     const bool is_coll = n->type == HALLEY_NODE_COLL;
@@ -18,7 +18,7 @@ static bool is_same_call(const sim_call_kind *a, const sim_call_kind *b)
            a->amount == b->amount;
 }
 
-/* Different calls of a program, in the order of their first use. */
+/* List the distinct calls of a program, in the order of their first use. */
 static bool find_calls(sim_program_calls *out, const sim_program *p)
 {
     map64 seen = {0};
@@ -46,7 +46,7 @@ static bool find_calls(sim_program_calls *out, const sim_program *p)
     return room;
 }
 
-/* Calls by name, stable: count, sum up, fill. */
+/* Sort calls by name, stably: count, sum up, fill. */
 static bool sort_calls(sim_program_calls *c, uint32_t n_names)
 {
     sim_call_kind *sorted = mem_array(c->calls.n, sizeof *sorted);
@@ -115,7 +115,7 @@ net_bundle sim_symmetry_bundle(const sim *s, const sim_symmetry *y, uint32_t car
     const uint32_t group = y->groups.at[carrier];
     assert(group <= s->instance.n_groups && first->rank < g->n_ranks);
     const cluster_group *of = group == 0 ? NULL : &s->instance.groups[group - 1];
-    /* A group of all ranks counts as all ranks, as in the engine. */
+    /* A group of all ranks is treated as "all ranks", as in the engine. */
     const bool grouped = of != NULL && of->n < s->n_npus;
     net_bundle b = {.ranks = grouped ? of->ranks : NULL,
                     .n = sim_symmetry_group_size(s, y, carrier),

@@ -1,7 +1,7 @@
 /*
- * sim/symmetry/check.c - every object against the first of its class, exactly: what
- * refinement found by hashes must hold. And what classes of carriers put on classes of
- * links.
+ * sim/symmetry/check.c - compares every object exactly with the first of its class,
+ * because refinement compared only hashes. It also sums up the load that classes of
+ * carriers put on classes of links.
  */
 #include "base/hash.h"
 #include "sim/symmetry/graph.h"
@@ -15,7 +15,7 @@ typedef ARRAY(uint64_t) pair_array;
 typedef struct checker {
     const symmetry_graph *g;
     const symmetry_partition *p;
-    uint32_t *carriers; /* by class of carriers, ascending inside */
+    uint32_t *carriers; /* sorted by class of carriers, ascending within a class */
     uint32_t *classes_at;
     uint32_t *marks; /* by class of ranks or links */
     uint32_t mark;
@@ -75,7 +75,7 @@ static void sort_unique(pair_array *a)
     a->n = n;
 }
 
-/* Labels and classes of a carrier's members, each pair once. */
+/* Collect labels and classes of a carrier's members, each pair once. */
 static bool collect_members(pair_array *out, checker *c, uint32_t carrier)
 {
     const symmetry_graph *g = c->g;
@@ -97,7 +97,7 @@ static bool collect_members(pair_array *out, checker *c, uint32_t carrier)
     return true;
 }
 
-/* Shapes and classes of links that a carrier uses. */
+/* Collect shapes and classes of the links that a carrier uses. */
 static bool collect_links(pair_array *out, checker *c, uint32_t carrier)
 {
     const symmetry_graph *g = c->g;
@@ -146,7 +146,7 @@ static halley_status check_carrier_class(checker *c, uint32_t class_id,
     return HALLEY_OK;
 }
 
-/* What all carriers of a class put on each link by one shape. */
+/* Sum up what all carriers of a class put on each link with one shape. */
 static halley_status sum_shape(checker *c, uint32_t class_id, uint32_t shape)
 {
     const symmetry_graph *g = c->g;
@@ -168,7 +168,8 @@ static halley_status sum_shape(checker *c, uint32_t class_id, uint32_t shape)
     return HALLEY_OK;
 }
 
-/* The sums are equal in every class of links; they become the class's load. */
+/* Check that the sums are equal within every class of links; they become the class's
+ * load. */
 static halley_status take_shape(symmetry_loads *out, checker *c)
 {
     const symmetry_classes *links = &c->p->links;
@@ -228,7 +229,7 @@ static halley_status check_shapes(symmetry_loads *out, checker *c, uint32_t clas
     return HALLEY_OK;
 }
 
-/* Carriers by class: count, sum up, fill. */
+/* Sort carriers by class: count, sum up, fill. */
 static bool sort_carriers(checker *c)
 {
     const symmetry_classes *k = &c->p->carriers;

@@ -1,8 +1,9 @@
-/* sim/symmetry/colours.c - the initial colours of ranks and carriers: what they are,
- * apart from whom they act on. */
+/* sim/symmetry/colours.c - the initial colours of ranks and carriers: their own
+ * properties, without those of their neighbours. */
 #include "sim/symmetry/objects.h"
 
-/* Program, speed, and where the rank is a root: its own name. */
+/* A rank's colour: its program, speed and start, and which of its names (roots, owners of
+ * messages, peers) refer to itself. */
 static uint64_t colour_rank(const sim *s, uint32_t rank)
 {
     const sim_instance *in = &s->instance;
@@ -28,7 +29,8 @@ static bool is_rooted_call(const sim_call_kind *c)
            c->coll == HALLEY_COLL_SCATTER || c->coll == HALLEY_COLL_BROADCAST;
 }
 
-/* Without a name the root is the first member: its place matters. */
+/* If a call names no root, the root is the first member of the group. Then it matters
+ * whether the rank is that member. */
 static uint64_t colour_first_members(uint64_t h, const sim_symmetry *y, const sim *s,
                                      uint32_t rank)
 {
@@ -53,14 +55,14 @@ halley_status sim_symmetry_colour_ranks(sim_symmetry *y, const sim *s)
         return error_nomem(s->err);
     for (uint32_t r = 0; r < g->n_ranks; r++) {
         uint64_t h = colour_first_members(colour_rank(s, r), y, s, r);
-        if (g->slots[g->slots_at[r + 1] - 1] != SYMMETRY_NONE) /* ties go by the place */
+        if (g->slots[g->slots_at[r + 1] - 1] != SYMMETRY_NONE) /* ties go by place */
             h = symmetry_mix(h, r % s->memory.npus_per_server);
         g->rank_colours[r] = h;
     }
     return HALLEY_OK;
 }
 
-/* Tags of a channel: the receiver's place of each of the sender's. */
+/* Tags of a channel: for each tag of the sender, its place at the receiver. */
 typedef struct tag_maps {
     map64 seen; /* both ends' names -> index */
     ARRAY(uint64_t) hashes;
@@ -89,7 +91,7 @@ static uint64_t hash_tags(const sim *s, const symmetry_member *from,
     return h;
 }
 
-/* The same for ranks with the same programs and tags. */
+/* The hash of a channel's tags, computed once per pair of programs and lists of tags. */
 static bool colour_tags(uint64_t *out, tag_maps *maps, const sim *s,
                         const symmetry_member *from, const symmetry_member *to)
 {
@@ -121,7 +123,7 @@ halley_status sim_symmetry_colour_carriers(sim_symmetry *y, const sim *s)
         g->carrier_colours[c] =
             symmetry_mix(2 + (y->groups.at[c] == 0), sim_symmetry_group_size(s, y, c));
     for (uint32_t c = y->first_server; c < g->n_carriers; c++)
-        g->carrier_colours[c] = symmetry_mix(9, 0); /* they have one rate */
+        g->carrier_colours[c] = symmetry_mix(9, 0); /* all have the same rate */
     for (uint32_t c = y->n_groups; room && c < y->first_server; c++) {
         const symmetry_member *m = &g->members[g->members_at[c]];
         const bool both = g->members_at[c + 1] - g->members_at[c] == 2;

@@ -1,4 +1,4 @@
-/* sim/symmetry/explain.c - why a class of ranks is apart from another. */
+/* sim/symmetry/explain.c - why a class of ranks differs from another. */
 #include "sim/symmetry/symmetry.h"
 
 static const sim_program *get_program(const sim *s, uint32_t rank)
@@ -6,7 +6,7 @@ static const sim_program *get_program(const sim *s, uint32_t rank)
     return s->instance.programs.at[s->instance.program_of[rank]];
 }
 
-/* Ranks of other colours from the start: what they are themselves. */
+/* For ranks whose initial colours differ: the property in which they differ. */
 static const char *explain_colour(arena *memory, const sim *s, uint32_t a, uint32_t b)
 {
     const double *slow = s->system->slow;
@@ -40,7 +40,7 @@ static const char *name_carrier(arena *memory, const sim *s, const sim_symmetry 
                         (long long)s->instance.groups[group - 1].id);
 }
 
-/* The first of its groups and channels that is of another class. */
+/* The first of a rank's groups and channels that belongs to another class. */
 static const char *explain_carrier(arena *memory, const sim *s, const sim_symmetry *y,
                                    uint32_t a, uint32_t b)
 {

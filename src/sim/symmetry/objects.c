@@ -1,9 +1,11 @@
 /*
- * sim/symmetry/objects.c - ranks, groups, channels and links of a run as a graph.
+ * sim/symmetry/objects.c - builds the graph of ranks, groups, channels and links of a
+ * run.
  *
- * A channel is a pair of sender and receiver. Its colour has the places of its tags on
- * both sides, so that tags may have any numbers. A carrier's shapes are the different
- * sets of links that its collectives use; its colour has the time of every collective.
+ * A channel is a pair of sender and receiver. Its colour contains the places of its tags
+ * on both sides, so that the numbers of tags do not matter. A carrier's shapes are the
+ * distinct sets of links that its collectives use. Its colour contains the time of every
+ * collective.
  */
 #include "sim/symmetry/objects.h"
 
@@ -15,7 +17,7 @@ static bool uses_world(const sim_symmetry *y, const sim *s, uint32_t rank)
     return y->programs[p].sums[s->instance.programs.at[p]->n_names] != 0;
 }
 
-/* Carriers: groups that ranks name, all ranks, channels. */
+/* List the carriers: groups that ranks name, all ranks, channels. */
 static halley_status list_groups(sim_symmetry *y, const sim *s)
 {
     const sim_instance *in = &s->instance;
@@ -48,7 +50,7 @@ static halley_status list_groups(sim_symmetry *y, const sim *s)
     return HALLEY_OK;
 }
 
-/* The carrier of a pair, made when there is none; SYMMETRY_NONE: no memory. */
+/* Find or make the carrier of a pair. SYMMETRY_NONE: no memory. */
 static uint32_t get_channel(sim_symmetry *y, uint32_t from, uint32_t to)
 {
     assert(from < y->graph.n_ranks && to < y->graph.n_ranks);
@@ -92,7 +94,7 @@ static bool uses_memory(const sim_program *p)
     return false;
 }
 
-/* Memories that ranks share, as the last carriers; the last slot of a rank is its own. */
+/* List shared memories as the last carriers. The last slot of a rank is its memory. */
 static halley_status list_servers(sim_symmetry *y, const sim *s)
 {
     symmetry_graph *g = &y->graph;
@@ -154,7 +156,8 @@ static halley_status list_slots(sim_symmetry *y, const sim *s)
     return list_servers(y, s);
 }
 
-/* Every member of a group in its place; the sender of a channel, then the receiver. */
+/* List every member of a group in its place; for a channel the sender, then the receiver.
+ */
 static halley_status list_members(sim_symmetry *y, const sim *s)
 {
     symmetry_graph *g = &y->graph;
@@ -179,7 +182,7 @@ static halley_status list_members(sim_symmetry *y, const sim *s)
     return HALLEY_OK;
 }
 
-/* Put a rank among the members of the carrier of one of its names. */
+/* Put a rank into the members of the carrier that one of its names refers to. */
 static bool place_member(sim_symmetry *y, const sim *s, uint32_t rank, uint32_t name)
 {
     symmetry_graph *g = &y->graph;
@@ -211,8 +214,8 @@ static uint64_t get_call_sum(const sim *s, const sim_symmetry *y,
     return y->programs[s->instance.program_of[m->rank]].sums[m->label];
 }
 
-/* All members of a group call the same collectives; else the run will say who does not,
- * and is not folded. */
+/* Check that all members of a group call the same collectives. If not, the run is not
+ * folded, and will report who does not. */
 static bool check_group_calls(sim_symmetry *y, const sim *s, uint32_t carrier)
 {
     const symmetry_graph *g = &y->graph;
@@ -229,8 +232,7 @@ static bool check_group_calls(sim_symmetry *y, const sim *s, uint32_t carrier)
     return true;
 }
 
-/* Channels of which one side is missing keep the other one only; memories, who uses them.
- */
+/* Remove unused places: of channels with one side missing, and of memories. */
 static void close_gaps(sim_symmetry *y)
 {
     symmetry_graph *g = &y->graph;

@@ -1,12 +1,12 @@
 /*
- * sim/symmetry/objects.h - how the objects of a run are found, step by step; for
- * objects.c and the files that it calls.
+ * sim/symmetry/objects.h - the steps that find the objects of a run; for objects.c and
+ * the files that it calls.
  *
- *   possible.c  whether the run can be folded.
- *   calls.c     what programs ask of the network.
- *   objects.c   groups, channels and memories, and who is a member of them.
- *   colours.c   what ranks, carriers and links are, apart from whom they act on.
- *   shapes.c    which links carriers use.
+ *     possible.c  whether the run can be folded
+ *     calls.c     the network calls of programs
+ *     objects.c   groups, channels and memories, and their members
+ *     colours.c   own properties of ranks, carriers and links
+ *     shapes.c    the links that carriers use
  */
 #ifndef SIM_SYMMETRY_OBJECTS_H
 #define SIM_SYMMETRY_OBJECTS_H
@@ -52,13 +52,13 @@ static inline uint32_t sim_symmetry_group_size(const sim *s, const sim_symmetry 
     return group == 0 ? s->n_npus : s->instance.groups[group - 1].n;
 }
 
-/* calls.c: different calls of every program. */
+/* calls.c: find the distinct calls of every program. */
 halley_status sim_symmetry_read_calls(sim_symmetry *y, const sim *s);
-/* colours.c: initial colours; members are known. */
+/* colours.c: set the initial colours. The members must be set. */
 halley_status sim_symmetry_colour_ranks(sim_symmetry *y, const sim *s);
 halley_status sim_symmetry_colour_carriers(sim_symmetry *y, const sim *s);
-/* shapes.c: the links that carriers use, with their colours; those of carriers get the
- * times of all calls. */
+/* shapes.c: find the links that carriers use, and their colours. Carriers' colours also
+ * get the times of all their calls. */
 halley_status sim_symmetry_add_shapes(sim_symmetry *y, sim *s);
 
 #endif

@@ -1,10 +1,10 @@
-/* sim/symmetry/possible.c - may the run be folded, as far as options, rules and programs
- * say? */
+/* sim/symmetry/possible.c - whether options, rules and programs allow the run to be
+ * folded. */
 #include "sim/symmetry/objects.h"
 
 #include <stdio.h>
 
-/* What a program has that cannot be folded; NULL: nothing. */
+/* The property of a program that prevents folding; NULL: none. */
 static const char *find_obstacle(const sim *s, const sim_program *p)
 {
     const uint32_t all = (UINT32_C(1) << s->cluster->n_dims) - 1;

@@ -1,11 +1,11 @@
 /*
- * sim/symmetry/quotient.c - the run of one rank of each class: an ordinary run, whose
+ * sim/symmetry/quotient.c - the run of one rank per class. It is an ordinary run whose
  * ranks, groups and channels are the classes.
  *
- * A group of the run stands for the groups of its class. Its members are the different
- * pairs of a class of ranks and the name under which that knows the group: where one rank
- * of the class comes, all of them come. A channel of the run is the first of its class,
- * whoever sends on it, so messages find their receives by its two ends.
+ * A group of the run represents all groups of its class. Its members are the distinct
+ * pairs of a class of ranks and the name under which that class knows the group. When one
+ * rank of the class arrives, all of them arrive. A channel of the run is the first of its
+ * class, whoever sends on it, so its two ends are enough to match messages with receives.
  */
 #include "sim/symmetry/symmetry.h"
 
@@ -39,7 +39,7 @@ static uint64_t key_member(const binder *b, const symmetry_member *m)
     return (uint64_t)m->label << 32 | get_class(b, m->rank);
 }
 
-/* Different members of a carrier, in the order of their first: their places. */
+/* Number the distinct members of a carrier in the order of first occurrence. */
 static halley_status number_members(map64 *places, const binder *b, uint32_t carrier)
 {
     const symmetry_graph *g = &b->y->graph;
@@ -77,7 +77,8 @@ static halley_status fill_group(binder *b, sim_group *to, uint32_t carrier,
     return HALLEY_OK;
 }
 
-/* The names under which the members know the group, and its roots, as they see it. */
+/* Bind the names under which the members know the group, and its roots as they see them.
+ */
 static void bind_group(binder *b, uint32_t group, uint32_t carrier, const map64 *places)
 {
     const sim_symmetry *y = b->y;
@@ -170,7 +171,7 @@ static void bind_channels(binder *b)
     }
 }
 
-/* Names that lead to no carrier: roots of all ranks, the rank itself. */
+/* Bind names that refer to no carrier: roots of all ranks, the rank itself. */
 static void bind_others(binder *b, uint32_t class_id, const sim_program *p)
 {
     const uint32_t rank = get_first_rank(b, class_id);
@@ -186,7 +187,7 @@ static void bind_others(binder *b, uint32_t class_id, const sim_program *p)
     }
 }
 
-/* Tags of both ends by the receiver's place of them. */
+/* Identify tags of both ends by their place at the receiver. */
 static halley_status bind_tags(const uint32_t **out, binder *b, uint32_t rank,
                                const sim_program *p)
 {
@@ -211,7 +212,7 @@ static halley_status bind_tags(const uint32_t **out, binder *b, uint32_t rank,
     return HALLEY_OK;
 }
 
-/* The memory that stands for those of its class, or MEM_NONE. */
+/* The memory that represents its class, or MEM_NONE. */
 static uint32_t find_server(const binder *b, uint32_t rank)
 {
     const sim_symmetry *y = b->y;
@@ -223,7 +224,7 @@ static uint32_t find_server(const binder *b, uint32_t rank)
     return y->server_of[c->first[c->of[carrier]] - y->first_server];
 }
 
-/* By memory of the run: how many it represents. */
+/* Count, for each memory of the run, the memories that it represents. */
 static halley_status count_servers(binder *b)
 {
     const sim_symmetry *y = b->y;
@@ -269,7 +270,8 @@ static halley_status make_binds(binder *b)
     return b->binds == NULL ? error_nomem(s->err) : HALLEY_OK;
 }
 
-/* Say what a class of carriers puts on classes of links, shape by shape. */
+/* Pass the network the load of a class of carriers on classes of links, shape by shape.
+ */
 static halley_status set_carrier_hops(binder *b, uint32_t class_id)
 {
     const sim_symmetry *y = b->y;

@@ -1,12 +1,15 @@
 /*
- * sim/symmetry/refine.c - colours are refined until no class splits any more.
+ * sim/symmetry/refine.c - refines colours until no class splits any more.
  *
- * In each round an object's signature is its colour and a hash of what comes along its
- * edges: sums over pseudo-random words of the colours at the other end. A link's sum is
- * scattered while the carriers are walked, so no list from links to carriers is needed;
- * where a condition is a set, a colour counts once for each object. Objects with equal
- * signatures (128 bits) get equal colours, numbered by their first object, so the result
- * does not depend on hashing. check.c compares exactly afterwards.
+ * In each round, the signature of an object is its colour and a hash of its edges. The
+ * hash is a sum of pseudo-random words, which are drawn from the colours at the other
+ * ends. The sums of links are accumulated during the pass over the carriers, so no list
+ * from links to carriers is needed. Where a condition is about a set, each colour counts
+ * once per object.
+ *
+ * Objects with equal signatures (128 bits) get equal colours. Colours are numbered by
+ * their first object, so the result does not depend on hash values. Afterwards check.c
+ * compares exactly.
  */
 #include "base/hash.h"
 #include "sim/symmetry/graph.h"
@@ -23,10 +26,10 @@ typedef struct refiner {
     const symmetry_graph *g;
     symmetry_mutation mutation;
     symmetry_classes *ranks, *carriers, *links;
-    signature *sums;       /* by the object of the sort that is being coloured */
+    signature *sums;       /* by object of the sort that is being recoloured */
     ARRAY(uint32_t) marks; /* by colour of a link or a rank: the last that counted it */
     uint32_t mark;
-    uint32_t *slots; /* of the hash table of a round; SYMMETRY_NONE = free */
+    uint32_t *slots; /* hash table of a round; SYMMETRY_NONE = free */
     size_t n_slots;
     ARRAY(uint32_t) new_first; /* by new colour: first object */
     ARRAY(uint32_t) old_of;    /* by new colour: the old one */
@@ -43,7 +46,7 @@ static uint64_t mix_bits(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* Two pseudo-random words of a colour and a label. */
+/* Two pseudo-random words for a colour and a label. */
 static signature draw_words(uint32_t colour, uint32_t label)
 {
     const uint64_t x = (uint64_t)label << 32 | colour;
@@ -62,7 +65,7 @@ static uint64_t hash_signature(const signature *s, uint32_t colour)
     return mix_bits(s->a ^ mix_bits(s->b + colour));
 }
 
-/* Twice the room in the hash table of new colours. */
+/* Double the hash table of new colours. */
 static bool grow_table(refiner *f)
 {
     const size_t n = f->n_slots * 2;
@@ -83,7 +86,7 @@ static bool grow_table(refiner *f)
     return true;
 }
 
-/* The new colour of an object of an old one; SYMMETRY_NONE: no memory. */
+/* The new colour of an object with colour `old`; SYMMETRY_NONE: no memory. */
 static uint32_t find_colour(refiner *f, uint32_t old, uint32_t i)
 {
     assert((f->n_slots & (f->n_slots - 1)) == 0 && f->new_first.n < f->n_slots);
@@ -104,7 +107,8 @@ static uint32_t find_colour(refiner *f, uint32_t old, uint32_t i)
     return (uint32_t)f->new_first.n - 1;
 }
 
-/* A class that keeps its first object is the old one; the others come from it. */
+/* A class that keeps its first object keeps its identity; the others split off from it.
+ */
 static bool take_colours(refiner *f, symmetry_classes *c)
 {
     const uint32_t n = (uint32_t)f->new_first.n;
@@ -130,7 +134,7 @@ static bool take_colours(refiner *f, symmetry_classes *c)
     return room;
 }
 
-/* Room for the marks of that many colours. */
+/* Make room for the marks of n colours. */
 static bool grow_marks(refiner *f, uint32_t n)
 {
     while (f->marks.n < n)
@@ -139,7 +143,8 @@ static bool grow_marks(refiner *f, uint32_t n)
     return true;
 }
 
-/* New colours from the old ones and f->sums; the same number when nothing splits. */
+/* Compute new colours from the old ones and f->sums. Their number is unchanged if nothing
+ * splits. */
 static void recolour(refiner *f, symmetry_classes *c, uint32_t n)
 {
     memset(f->slots, 0xff, f->n_slots * sizeof *f->slots);
@@ -159,7 +164,7 @@ static void clear_sums(refiner *f, uint32_t n)
     memset(f->sums, 0, (size_t)n * sizeof *f->sums);
 }
 
-/* Loads of carriers on links. */
+/* Recolour links by the loads of carriers on them. */
 static void colour_links(refiner *f)
 {
     const symmetry_graph *g = f->g;
@@ -173,7 +178,7 @@ static void colour_links(refiner *f)
             for (uint32_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
                 signature *to = &f->sums[g->hop_links.at[h]];
                 if (f->mutation == SYMMETRY_SUMS_AS_SETS) {
-                    to->a |= words.a; /* whoever comes often enough counts once */
+                    to->a |= words.a; /* an idempotent sum, for tests */
                     to->b |= words.b;
                 } else {
                     add_words(to, words, g->coefficients.at[g->hop_coefficients.at[h]]);
@@ -189,7 +194,8 @@ static signature draw_member(uint32_t colour, uint32_t label)
     return draw_words(colour, label ^ UINT32_C(0x55555555));
 }
 
-/* Most groups have one name in all of their members: those that have the first's. */
+/* Add the members that have the first member's label. In most groups all members have it.
+ */
 static void add_member_set(refiner *f, signature *to, uint32_t carrier)
 {
     const symmetry_graph *g = f->g;
@@ -212,7 +218,8 @@ static int compare_pairs(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Members with other labels: pairs, sorted, each once. False: no memory. */
+/* Add the members with other labels: sort the pairs, and count each once. False: no
+ * memory. */
 static bool add_rest_set(refiner *f, signature *to, uint32_t carrier)
 {
     const symmetry_graph *g = f->g;
@@ -286,7 +293,7 @@ static void colour_ranks(refiner *f)
     recolour(f, f->ranks, g->n_ranks);
 }
 
-/* One class of everything; then initial colours tell objects apart. */
+/* Put everything into one class, then split it by initial colours. */
 static bool start_classes(refiner *f, symmetry_classes *c, const uint64_t *colours,
                           uint32_t n)
 {
@@ -300,7 +307,7 @@ static bool start_classes(refiner *f, symmetry_classes *c, const uint64_t *colou
         return true;
     for (uint32_t i = 0; i < n; i++) {
         f->sums[i] = (signature){colours[i], 0};
-        if (c == f->links) /* unless it is used */
+        if (c == f->links) /* used links get a class below */
             c->of[i] = SYMMETRY_NONE;
     }
     const symmetry_graph *g = f->g;
@@ -336,7 +343,7 @@ static bool run_rounds(refiner *f)
         f->round++;
         colour_links(f);
         if (f->failed || !colour_carriers(f) || f->failed)
-            return false; /* a colour may be missing that the next step looks up */
+            return false; /* the next step may look up a missing colour */
         colour_ranks(f);
         if (f->failed)
             return false;

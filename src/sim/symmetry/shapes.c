@@ -1,10 +1,10 @@
-/* sim/symmetry/shapes.c - which links the calls of each carrier use, and the colours of
- * these links. */
+/* sim/symmetry/shapes.c - the links that the calls of each carrier use, and the colours
+ * of these links. */
 #include "sim/symmetry/objects.h"
 
 #include <stdio.h>
 
-/* The place of a coefficient among the different ones; SYMMETRY_NONE: no memory. */
+/* The index of a coefficient in the list of distinct ones; SYMMETRY_NONE: no memory. */
 static uint32_t place_coefficient(sim_symmetry *y, uint64_t coefficient)
 {
     uint32_t place = (uint32_t)y->graph.coefficients.n;
@@ -15,7 +15,7 @@ static uint32_t place_coefficient(sim_symmetry *y, uint64_t coefficient)
     return place;
 }
 
-/* The shape of a call among those of its carrier that came before, or a new one. */
+/* Find the shape of a call among the earlier ones of its carrier, or add it. */
 static halley_status add_shape(sim_symmetry *y, sim *s, const net_bundle *b,
                                net_shape *shape, uint32_t *n_shapes)
 {
@@ -58,7 +58,7 @@ typedef struct known_shape {
 typedef ARRAY(known_shape) shape_list;
 typedef ARRAY(uint32_t) hop_ends;
 
-/* Links and times of all calls of a carrier. */
+/* Add links and times of all calls of a carrier. */
 static halley_status add_carrier(sim_symmetry *y, sim *s, uint32_t carrier,
                                  shape_list *known, hop_ends *ends)
 {
@@ -110,7 +110,7 @@ static halley_status find_shapes(sim_symmetry *y, sim *s)
     return status;
 }
 
-/* Links that carriers use are numbered anew, in their order. */
+/* Renumber the links that carriers use, keeping their order. */
 static halley_status number_links(sim_symmetry *y, const sim *s)
 {
     symmetry_graph *g = &y->graph;

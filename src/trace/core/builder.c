@@ -1,4 +1,4 @@
-/* Making a trace node by node. Everything is copied into the trace's own text. */
+/* Make a trace node by node. Everything is copied into the trace's own text. */
 #include "trace/format/et.h"
 
 #include <assert.h>
@@ -15,16 +15,16 @@ struct halley_builder {
     uint32_t meta_state;
     u64_array meta_values;
     uint32_t max_nodes;
-    et_stream *stream;               /* where nodes go instead; NULL = into the trace */
-    size_t n_meta_own, n_meta_longs; /* of the text: the metadata's */
-    const halley_trace *copied;      /* whose attributes were copied last */
-    u32_array states; /* by its shapes: the same sequence here, or a mark below */
+    et_stream *stream;               /* nodes are written there; NULL = into the trace */
+    size_t n_meta_own, n_meta_longs; /* parts of the text that belong to the metadata */
+    const halley_trace *copied;      /* the trace whose attributes were copied last */
+    u32_array states;                /* by its shapes: the state here, or a mark below */
 };
 
-/* Nodes that are written at once. */
+/* Nodes that are written at a time. */
 enum { STREAM_NODES = 1024 };
 
-/* Shapes that have not been met, or whose attributes are copied one by one. */
+/* Marks: the shape has not been met, or its attributes are copied one by one. */
 static const uint32_t not_met = HASH_NONE, one_by_one = HASH_NONE - 1;
 
 halley_status halley_builder_new(halley_builder **out, halley_error *err)
@@ -72,7 +72,7 @@ halley_status halley_builder_version(halley_builder *b, halley_bytes version)
     return b->s.meta.version ? HALLEY_OK : fail_for_memory(b);
 }
 
-/* What belongs to a node needs one. */
+/* Report an error if no node is open. */
 static halley_status need_node(halley_builder *b)
 {
     if (b->failed || b->open)
@@ -81,7 +81,8 @@ static halley_status need_node(halley_builder *b)
                                    "there is no node yet to which this could belong"));
 }
 
-/* Whole fields, none of them one that the message has: what a reader would find. */
+/* Check that unknown fields are complete and that the message does not define them. A
+ * reader would accept only those. */
 static halley_status check_unknown(halley_builder *b, halley_bytes unknown,
                                    uint32_t known)
 {
@@ -109,7 +110,7 @@ halley_status halley_builder_metadata_unknown(halley_builder *b, halley_bytes un
     return b->s.meta.unknown ? HALLEY_OK : fail_for_memory(b);
 }
 
-/* The value as a reader would give it back. */
+/* The value as a reader would return it. */
 static uint64_t tidy_bits(halley_attr_kind kind, uint64_t bits)
 {
     if (kind == HALLEY_ATTR_NONE)
@@ -125,7 +126,7 @@ static uint64_t tidy_bits(halley_attr_kind kind, uint64_t bits)
     }
 }
 
-/* The value of an attribute for the column: a number, or where its text is. */
+/* The value of an attribute for the column: a number, or a reference to its text. */
 static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint64_t *out)
 {
     assert(attr != NULL && out != NULL);
@@ -147,7 +148,8 @@ static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint
     return *out ? HALLEY_OK : fail_for_memory(b);
 }
 
-/* The next state, if the attribute is the one that followed last time; else HASH_NONE. */
+/* The next state, if the attribute is the one that followed last time; otherwise
+ * HASH_NONE. */
 static uint32_t as_predicted(const attr_shapes *s, uint32_t state,
                              const halley_attr *attr)
 {
@@ -203,7 +205,7 @@ static halley_status close_node(halley_builder *b)
     return status ? fail_build(b, status) : HALLEY_OK;
 }
 
-/* Write the closed nodes and forget them. */
+/* Write the closed nodes and drop them. */
 static halley_status flush_nodes(halley_builder *b)
 {
     assert(b->stream != NULL && !b->open);
@@ -219,7 +221,7 @@ static halley_status flush_nodes(halley_builder *b)
 
 halley_status builder_stream_begin(halley_builder *b, const char *path, halley_error *err)
 {
-    if (b->failed) { /* perhaps there is no metadata that the stream would begin with */
+    if (b->failed) { /* the metadata that the stream needs may be missing */
         if (err != NULL)
             *err = b->err;
         return b->failed;
@@ -374,7 +376,7 @@ halley_status halley_builder_attr_text(halley_builder *b, const char *name,
     return halley_builder_attr(b, &attr);
 }
 
-/* More unknown fields for a node that has some. */
+/* Append unknown fields to those that a node already has. */
 static halley_status join_unknown(halley_builder *b, node_extra *extra,
                                   halley_bytes unknown)
 {
@@ -397,7 +399,7 @@ halley_status halley_builder_unknown(halley_builder *b, halley_bytes unknown)
         return HALLEY_OK;
     TRY(check_unknown(b, unknown, 10));
     node_extra *const last = b->s.extras.n ? &b->s.extras.at[b->s.extras.n - 1] : NULL;
-    if (last && last->node == b->s.n) /* a node's type comes when it is closed */
+    if (last && last->node == b->s.n) /* its type is added when it is closed */
         return join_unknown(b, last, unknown);
     const node_extra extra = {copy_bytes(b, unknown), b->s.n, EXTRA_UNKNOWN};
     return extra.value && array_push(&b->s.extras, extra) ? HALLEY_OK
@@ -437,7 +439,7 @@ halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *fr
     return halley_builder_unknown(b, halley_node_unknown(from, node));
 }
 
-/* Numbers, texts and bytes without documents and unknown fields. */
+/* Does the shape have only numbers, texts and bytes, without docs and unknown fields? */
 static bool is_plain(const attr_shapes *s, const attr_shape *shape)
 {
     for (uint32_t i = shape->first; i < shape->first + shape->n; i++) {
@@ -449,7 +451,7 @@ static bool is_plain(const attr_shapes *s, const attr_shape *shape)
     return shape->n > 0;
 }
 
-/* What a shape of another trace is here; HASH_NONE: no memory. */
+/* The state here of a shape of another trace; HASH_NONE: no memory. */
 static uint32_t state_of(halley_builder *b, const halley_trace *from, uint32_t shape)
 {
     assert(shape < from->s.shapes.shapes.n);

@@ -1,4 +1,4 @@
-/* The columns of a trace as they are kept, lent to readers that want arrays. */
+/* The columns of a trace as they are stored, lent to readers that need arrays. */
 #include "base/error.h"
 #include "trace/core/store.h"
 

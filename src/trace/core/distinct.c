@@ -1,5 +1,7 @@
-/* Equal ranks share one trace, so the different traces of a set are its different
- * pointers, numbered by the first rank that has them. */
+/*
+ * Equal ranks share one trace. So the distinct traces of a set are its distinct pointers,
+ * numbered by the first rank that has them.
+ */
 #include "trace/core/distinct.h"
 
 #include "base/array.h"

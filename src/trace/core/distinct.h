@@ -1,5 +1,6 @@
-/* trace/core/distinct.h - the different traces of a set, so that equal ranks cost one
- * analysis.
+/*
+ * trace/core/distinct.h - the distinct traces of a set, so that equal ranks are analysed
+ * once.
  */
 #ifndef TRACE_CORE_DISTINCT_H
 #define TRACE_CORE_DISTINCT_H

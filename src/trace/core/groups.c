@@ -1,4 +1,4 @@
-/* Process groups. Both forms hold small JSON, of which a tree is made. */
+/* Process groups. Both forms contain small JSON, which is parsed into a tree. */
 #include "trace/core/groups.h"
 
 #include "base/conf/conf.h"
@@ -20,7 +20,7 @@ static bool means_all(str name)
     return name.n == 0 || str_eq(name, STR("0"));
 }
 
-/* A whole number below UINT32_MAX, not in quotes. */
+/* Read an integer below UINT32_MAX, not in quotes. */
 static bool read_rank(uint32_t *out, const conf_node *node)
 {
     uint64_t value = 0;
@@ -37,7 +37,7 @@ static bool read_rank(uint32_t *out, const conf_node *node)
     return value < UINT32_MAX;
 }
 
-/* EFORMAT (without a sentence) when an item is no rank. */
+/* EFORMAT (without an error sentence) if an item is not a rank. */
 static halley_status append_group(trace_groups *g, str name, const conf_node *ranks,
                                   halley_error *err)
 {
@@ -94,8 +94,8 @@ halley_status trace_groups_load(trace_groups *g, const char *path, halley_error 
     return status;
 }
 
-/* The JSON array inside the Python list, and the bytes before it and up to its end.
- * `inner->root` is NULL when there is none. */
+/* Find the JSON array inside the Python list, and its position: the bytes before it and
+ * up to its end. `inner->root` is NULL if there is none. */
 static halley_status find_inner(conf_file *inner, size_t *before, size_t *end,
                                 halley_bytes values, halley_error *err)
 {
@@ -114,7 +114,7 @@ static halley_status find_inner(conf_file *inner, size_t *before, size_t *end,
     return HALLEY_OK;
 }
 
-/* The ranks of an item of that array; NULL when it has none. */
+/* The ranks of an item of that array; NULL = none. */
 static const conf_node *find_ranks(const conf_node *item)
 {
     const conf_node *const ranks =
@@ -143,7 +143,7 @@ halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_er
     return status;
 }
 
-/* Ranks under their new numbers, as text; returns how many have one. */
+/* Write the new numbers of ranks as text. Returns the number of ranks that have one. */
 static uint32_t write_ranks(strbuf *to, const conf_node *ranks, const uint32_t *numbers,
                             uint32_t n)
 {
@@ -156,7 +156,7 @@ static uint32_t write_ranks(strbuf *to, const conf_node *ranks, const uint32_t *
     return kept;
 }
 
-/* A group: its ranks get their numbers, and its size is theirs. */
+/* Write a group with the new numbers of its ranks and its new size. */
 static void write_group(strbuf *to, const conf_node *group, const uint32_t *numbers,
                         uint32_t n)
 {
@@ -205,7 +205,7 @@ halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint
     return out->failed ? error_nomem(err) : HALLEY_OK;
 }
 
-/* Ranks under their new numbers; false: none of them has one. */
+/* Renumber the ranks of a group. False: none of them has a new number. */
 static bool renumber_group(trace_group *group, const uint32_t *to, uint32_t n)
 {
     assert(n > 0 && group->n_ranks > 0);

@@ -1,6 +1,6 @@
 /*
- * Process groups of a whole set: collected from the traces that declare them, written as
- * a file for ASTRA-sim.
+ * Process groups of a whole set: collect them from the traces that declare them, and
+ * write them as a file for ASTRA-sim.
  */
 #include "base/error.h"
 #include "base/file/file.h"
@@ -17,7 +17,8 @@ static bool is_known(const trace_groups *groups, size_t n, str name)
     return false;
 }
 
-/* What the metadata nodes of one rank add; of a name the first wins. */
+/* Add the groups that the metadata nodes of one rank declare. The first of a name
+ * wins. */
 static halley_status collect_groups(trace_groups *groups, const halley_trace *trace,
                                     halley_error *err)
 {
@@ -76,7 +77,7 @@ halley_status trace_groups_save(const trace_groups *groups, const char *path, bo
     return file_save(path, &text, err);
 }
 
-/* Simulators know groups by number, and by ranks that are there. */
+/* Simulators identify groups by number, and accept only ranks of the set. */
 static bool is_usable(const trace_group *g, uint32_t n_ranks)
 {
     int64_t id;

@@ -1,13 +1,13 @@
 /*
- * Levels by depth-first search along the dependencies, with a stack of our own: no list
- * of children is needed, and in a file whose nodes come after their dependencies (nearly
- * all) the stack never holds more than one node.
+ * Levels by depth-first search along the dependencies, with an explicit stack. No list of
+ * children is needed. In nearly all files nodes come after their dependencies; then the
+ * stack never holds more than one node.
  *
- * A node is in or after a cycle when one of its dependencies is, or is still on the
- * stack at the time the node is left. That marks all of them: of the nodes of a strongly
- * connected part the first one left has a dependency within the part, which is on the
- * stack; each later one has a dependency within the part that is on the stack or left,
- * and then marked.
+ * A node is marked as in or after a cycle if, when it is left, one of its dependencies is
+ * marked or still on the stack. This marks all such nodes. Take the nodes of a strongly
+ * connected component. The first one left has a dependency within the component, which is
+ * still on the stack. Each later one has a dependency within the component that is on the
+ * stack, or was left before and is marked.
  */
 #include "trace/core/levels.h"
 
@@ -21,7 +21,7 @@ enum { LEVEL_NEW = 0 };
 
 typedef struct frame {
     uint32_t node;
-    uint32_t next; /* dependency to look at */
+    uint32_t next; /* next dependency to visit */
 } frame;
 
 typedef struct search {
@@ -66,7 +66,7 @@ static void leave_node(search *s, uint32_t node)
             add_us_saturated(end_us, halley_node_duration_us(s->trace, node));
 }
 
-/* The next dependency of the frame that nobody has looked at, or HALLEY_NO_NODE. */
+/* The next unvisited dependency of the frame, or HALLEY_NO_NODE. */
 static uint32_t next_new(const search *s, frame *f)
 {
     assert(f->node < s->trace->s.n);
@@ -133,7 +133,7 @@ void trace_levels_fini(trace_levels *levels)
     *levels = (trace_levels){0};
 }
 
-/* The first dependency of the node that is cyclic, too. Every cyclic node has one. */
+/* The first cyclic dependency of the node. Every cyclic node has one. */
 static uint32_t cyclic_dep(const halley_trace *trace, const trace_levels *l,
                            uint32_t node, bool ignore_self)
 {
@@ -148,8 +148,8 @@ static uint32_t cyclic_dep(const halley_trace *trace, const trace_levels *l,
     return HALLEY_NO_NODE;
 }
 
-/* A node that is on a cycle, not merely after one: where a walk along cyclic
- * dependencies comes back to. `seen` is zero, one element a node. */
+/* Find a node that is on a cycle, not merely after one: where a walk along cyclic
+ * dependencies returns to. `seen` is zero, one element per node. */
 static uint32_t node_on_cycle(const halley_trace *trace, const trace_levels *l,
                               bool ignore_self, uint32_t *seen)
 {
@@ -165,9 +165,9 @@ static uint32_t node_on_cycle(const halley_trace *trace, const trace_levels *l,
 }
 
 /*
- * Breadth-first from `start` along cyclic dependencies back to `start`. from[v] is the
- * node that v was first reached from. Writes the nodes in order into `queue` and returns
- * how many.
+ * Breadth-first search from `start` along cyclic dependencies back to `start`. from[v] is
+ * the node from which v was first reached. Writes the nodes in order into `queue` and
+ * returns their number.
  */
 static uint32_t shortest_from(uint32_t *queue, uint32_t *from, const halley_trace *trace,
                               const trace_levels *l, uint32_t start, bool ignore_self)
@@ -190,7 +190,8 @@ static uint32_t shortest_from(uint32_t *queue, uint32_t *from, const halley_trac
         }
     }
 found:;
-    /* Backwards from start, so that the cycle reads along the dependencies. */
+    /* Walk backwards from start, then reverse, so that the cycle follows the
+     * dependencies. */
     uint32_t n = 0, v = start;
     do {
         queue[n++] = v;

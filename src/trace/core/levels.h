@@ -4,18 +4,18 @@
 
 #include "trace/core/store.h"
 
-/* In or after a dependency cycle: such a node can never start. */
+/* Level of a node in or after a dependency cycle: it can never start. */
 #define TRACE_LEVEL_CYCLIC UINT32_MAX
 
 typedef struct trace_levels_opts {
-    bool with_time;   /* end_us, too */
-    bool ignore_self; /* a node's dependency on itself is no cycle */
+    bool with_time;   /* compute end_us too */
+    bool ignore_self; /* a node's dependency on itself is not a cycle */
 } trace_levels_opts;
 
-/* Both arrays have one element a node. Dangling dependencies do not count. */
+/* Both arrays have one element per node. Dangling dependencies do not count. */
 typedef struct trace_levels {
     uint32_t *level;  /* nodes of the longest chain that ends here, from 1 */
-    uint64_t *end_us; /* time of the heaviest such chain (saturates); 0 after cycles */
+    uint64_t *end_us; /* largest time of such a chain (saturates); 0 after cycles */
     uint32_t n_cyclic;
     uint32_t depth; /* the largest level */
 } trace_levels;
@@ -33,7 +33,7 @@ static inline uint32_t trace_deps_count(const halley_trace *trace, uint32_t node
     return (s->data_at.n ? s->data_at.at[node + 1] - s->data_at.at[node] : 0) +
            (s->ctrl_at.n ? s->ctrl_at.at[node + 1] - s->ctrl_at.at[node] : 0);
 }
-/* Index of the i-th, or HALLEY_NO_NODE when no node has that id. */
+/* Index of the i-th dependency, or HALLEY_NO_NODE if no node has that id. */
 static inline uint32_t trace_deps_index(const halley_trace *trace, uint32_t node,
                                         uint32_t i)
 {
@@ -46,9 +46,9 @@ static inline uint32_t trace_deps_index(const halley_trace *trace, uint32_t node
 }
 
 /*
- * One cycle, a shortest one through the first node that surely is on a cycle: (*out)[i]
- * depends on (*out)[i + 1] and the last on the first. *n is 0 when levels->n_cyclic is.
- * On success *out is the caller's, to free().
+ * Find a shortest cycle through a node that is on a cycle. Each entry of *out depends on
+ * the next one, and the last on the first. *n is 0 if levels->n_cyclic is. On success the
+ * caller must free() *out.
  */
 halley_status trace_cycle_find(uint32_t **out, uint32_t *n, const halley_trace *trace,
                                const trace_levels *levels, bool ignore_self,

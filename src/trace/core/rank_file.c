@@ -1,10 +1,14 @@
 /*
- * Files of ranks, scanned and compared. Sets have thousands of small files, or few large
- * ones: the bytes of small files are kept from the scan on, so that each is opened once;
- * large files pass through a small buffer, which costs a third of the time of a block of
- * memory for each (the kernel clears what it hands out), and are compared with the first
- * rank's before any is hashed: mostly all are equal, or differ soon. One whose first
- * bytes no other has is not read to its end.
+ * Scan and compare the files of ranks.
+ *
+ * Sets have thousands of small files or a few large ones. The bytes of small files are
+ * kept from the scan on, so that each is opened once. Large files are read through a
+ * small buffer. That takes a third of the time that a separate block of memory for each
+ * would take, because the kernel clears new memory.
+ *
+ * Large files are compared with the first rank's before any is hashed, because mostly all
+ * are equal or differ early. A file whose first bytes no other file has is not read to
+ * its end.
  */
 #include "trace/core/rank_file.h"
 
@@ -19,7 +23,7 @@
 
 enum { PIECE = 1 << 18, HEAD = 1 << 14 };
 
-/* The same for bytes in memory as for a file in pieces. */
+/* Gives the same hash for bytes in memory as for a file that is read in pieces. */
 static uint64_t hash_in_pieces(const uint8_t *at, size_t n)
 {
     uint64_t h = 1;
@@ -28,7 +32,7 @@ static uint64_t hash_in_pieces(const uint8_t *at, size_t n)
     return h;
 }
 
-/* As many bytes as wanted, or what is left; *n is 0 at the end of the file only. */
+/* Read `wanted` bytes, or what is left. *n is 0 only at the end of the file. */
 static halley_status read_bytes(file_stream *s, uint8_t *to, size_t wanted, size_t *n,
                                 halley_error *err)
 {
@@ -100,7 +104,8 @@ halley_status trace_rank_file_scan(rank_file *f, const char *path, size_t keep_m
     return HALLEY_OK;
 }
 
-/* The next piece of every file that agrees so far, the last one's with all others. */
+/* Read the next piece of the last file and of every file that agrees so far, and compare
+ * them. */
 static halley_status match_piece(bool *same, file_stream *const *files, uint32_t n,
                                  uint8_t *pieces, bool *at_end, halley_error *err)
 {

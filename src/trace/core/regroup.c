@@ -1,5 +1,7 @@
-/* The columns of values and the texts are copied, the others shared: a trace does not
- * change once it is made. */
+/*
+ * The columns of values and the texts are copied. The others are shared, because a trace
+ * does not change after it is made.
+ */
 #include "trace/core/regroup.h"
 
 #include "trace/core/store.h"
@@ -49,7 +51,7 @@ static void rename_value(uint64_t *value, const trace_store *s, renames *r)
     }
 }
 
-/* By shape: the slots of its values that are names of groups. */
+/* Replace the group names among the values, which are found by shape. */
 static void rename_all(trace_store *s, renames *r)
 {
     for (uint32_t shape = 0; shape < s->shapes.shapes.n; shape++) {
@@ -73,7 +75,7 @@ static bool fill_regrouped(trace_store *s, renames *r, const str *to)
     text_ref *const refs = mem_array(r->n, sizeof *refs);
     bool fine = refs != NULL;
     for (uint32_t k = 0; fine && k < r->n; k++) {
-        fine = to[k].n < TEXT_LONG; /* longer ones would go into what is shared */
+        fine = to[k].n < TEXT_LONG; /* longer ones would go into a shared column */
         refs[k] = fine ? trace_text_copy(s, to[k], (str){0}) : 0;
         fine = refs[k] != 0;
     }

@@ -1,7 +1,7 @@
 /*
- * The attributes with a meaning. Real traces carry a dozen attributes a node, most of
- * them without one, so the name is recognised by its length and first letter before it is
- * compared, and all roles of a node are found in one walk.
+ * The attributes with a meaning. Real traces have a dozen attributes per node, most of
+ * them without one. So a name is recognised by its length and first character before it
+ * is compared. All roles of a node are found in one pass.
  */
 #include "trace/core/roles.h"
 

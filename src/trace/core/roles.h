@@ -1,5 +1,5 @@
-/* trace/core/roles.h - the attributes that have a meaning in Chakra, found in one walk.
- */
+/* trace/core/roles.h - the attributes that have a meaning in Chakra, found in one
+ * pass. */
 #ifndef TRACE_CORE_ROLES_H
 #define TRACE_CORE_ROLES_H
 
@@ -24,7 +24,7 @@ typedef enum trace_role {
 /* The first attribute of each role. */
 typedef struct trace_roles {
     uint32_t seen;  /* bit 1 << role */
-    uint32_t twice; /* the same, for roles that came more than once */
+    uint32_t twice; /* the same, for roles that occur more than once */
     halley_attr at[TRACE_N_ROLES];
 } trace_roles;
 
@@ -36,20 +36,21 @@ static inline bool trace_roles_has(const trace_roles *r, trace_role role)
 {
     return (r->seen >> role & 1) != 0;
 }
-/* False when absent, no number, negative, or of a class that is not an integer. */
+/* False if absent, not an integer, or negative. */
 bool trace_roles_u64(const trace_roles *r, trace_role role, uint64_t *out);
 bool trace_roles_i64(const trace_roles *r, trace_role role, int64_t *out);
-/* is_cpu_op as ASTRA-sim takes it: absent or no integer is false. */
+/* is_cpu_op as ASTRA-sim reads it: false if absent or not an integer. */
 bool trace_roles_is_cpu(const trace_roles *r);
-/* The group a communication belongs to: pg_name, or "" when that is absent, no text or
- * "0": all ranks. */
+/* The group of a communication: pg_name, or "" for all ranks if that is absent, not a
+ * text or "0". */
 halley_bytes trace_roles_group(const trace_roles *r);
 
-/* INT32 … SFIXED64, not a list: what a reader may turn into another integer. */
+/* INT32 … SFIXED64, not a list: kinds that a reader may convert to another integer
+ * kind. */
 bool trace_kind_is_integer(halley_attr_kind kind);
 
-/* "LAYER 12 FORWARD" as "LAYER # FORWARD": the numbers in a node's name say which one it
- * is, not what it is. */
+/* Turn "LAYER 12 FORWARD" into "LAYER # FORWARD". Numbers in a node's name identify it,
+ * but do not describe what it does. */
 enum { TRACE_PLAIN_NAME = 256 };
 str trace_plain_name(char to[TRACE_PLAIN_NAME], halley_bytes name);
 

@@ -1,5 +1,5 @@
 /*
- * Sets of ranks: reading the files side by side, holding equal ones once.
+ * Sets of ranks: files are read in parallel, and equal ones are stored once.
  */
 #include "base/file/file.h"
 #include "base/json.h"
@@ -17,10 +17,11 @@ struct halley_trace_set {
     halley_trace **traces; /* by rank; equal ranks point to the same trace */
     char **paths;
     uint32_t n_distinct;
-    trace_alike *alike; /* NULL: every trace is its rank's own */
+    trace_alike *alike; /* NULL: no rank shares a trace with differences */
 };
 
-/* Bytes of small files kept from the search for equal ones until they are decoded. */
+/* Limit of the bytes of small files that are kept from the search for equal files until
+ * they are decoded. */
 enum { KEEP_BYTES = 1 << 26 };
 
 typedef struct set_job {
@@ -30,7 +31,7 @@ typedef struct set_job {
     const halley_load_opts *opts;
 } set_job;
 
-/* Small files that have rank 0's bytes are done with. */
+/* Scan a file. A small file with the same bytes as rank 0's needs no further work. */
 static halley_status scan_rank(void *context, size_t i, uint32_t worker,
                                halley_error *err)
 {
@@ -55,7 +56,7 @@ static halley_status scan_next_rank(void *context, size_t i, uint32_t worker,
     return scan_rank(context, i + 1, worker, err);
 }
 
-/* Large files of ranks [1 + 8 i, 9 + 8 i) that have rank 0's bytes. */
+/* Find the large files of ranks [1 + 8 i, 9 + 8 i) that equal rank 0's. */
 static halley_status match_block(void *context, size_t i, uint32_t worker,
                                  halley_error *err)
 {
@@ -79,7 +80,7 @@ static halley_status match_block(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-/* Large files that begin alike, but not as rank 0's, which has been compared already. */
+/* Find large files that begin alike. Those equal to rank 0's have already been found. */
 static halley_status find_peers(const set_job *j, halley_error *err)
 {
     map64 first = {0};
@@ -146,7 +147,7 @@ static halley_status pair_ranks(const set_job *j, halley_error *err)
     return status;
 }
 
-/* Which ranks have the same bytes. */
+/* Find which ranks have the same bytes. */
 static halley_status find_equal(const set_job *j, uint32_t n_threads, halley_error *err)
 {
     const size_t n = j->files->n;
@@ -187,7 +188,7 @@ static halley_status load_all(halley_trace_set *set, const trace_files *files,
     return status;
 }
 
-/* Of ranks that are alike, keep what is different. */
+/* Load the set and, for ranks that are alike, store only the differences. */
 static halley_status load_alike(halley_trace_set *set, const trace_files *files,
                                 const halley_load_opts *opts, halley_error *err)
 {
@@ -337,7 +338,7 @@ const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank)
     return set->paths[rank] ? set->paths[rank] : "";
 }
 
-/* Does the file start as a list of groups does: {"1": [0, 1], …}? */
+/* Does the file start like a list of groups: {"1": [0, 1], …}? */
 static bool lists_groups(const char *path)
 {
     file_input in;

@@ -1,9 +1,9 @@
 /*
- * trace/core/set_alike.c - each file is read into one buffer and compared with the files
- * that were decoded before; it is decoded when it is like none of them.
+ * trace/core/set_alike.c - read each file into one buffer and compare it with the files
+ * decoded so far. A file that is like none of them is decoded.
  *
- * Threads share what was decoded. Which of several files that are alike is decoded
- * depends on who comes first; the traces do not.
+ * Threads share the decoded files. Which of several similar files is decoded depends on
+ * which thread comes first. The resulting traces do not depend on it.
  */
 #include "trace/core/set_alike.h"
 
@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { MOST_DECODED = 256 }; /* of which others may be differences */
+enum { MOST_DECODED = 256 }; /* maximum of decoded files to compare with */
 
 typedef struct decoded_file {
     halley_trace *trace;
@@ -28,7 +28,7 @@ struct trace_alike {
     decoded_file decoded[MOST_DECODED];
     uint32_t n_decoded;
     uint32_t *decoded_of;            /* by rank; UINT32_MAX = none */
-    trace_differences **differences; /* by rank; NULL = its trace is its own */
+    trace_differences **differences; /* by rank; NULL = none: the trace is complete */
 };
 
 typedef struct alike_job {
@@ -37,8 +37,8 @@ typedef struct alike_job {
     const trace_files *files;
     halley_load_opts opts;
     file_buffer *buffers; /* by worker */
-    uint32_t *recent;     /* by worker: the decoded file that was like the last */
-    pthread_mutex_t lock; /* over `decoded` and its number */
+    uint32_t *recent;     /* by worker: the decoded file that matched last */
+    pthread_mutex_t lock; /* protects `decoded` and its number */
 } alike_job;
 
 static uint32_t count_decoded(alike_job *j)
@@ -49,7 +49,8 @@ static uint32_t count_decoded(alike_job *j)
     return n;
 }
 
-/* Compare with decoded files first ... n - 1, beginning with the recent one. */
+/* Compare with decoded files from_to[0] … from_to[1] - 1, beginning with the recent
+ * one. */
 static halley_status find_alike(uint32_t *out, alike_job *j, size_t i,
                                 const file_input *in, const uint32_t from_to[2],
                                 uint32_t recent, halley_error *err)
@@ -80,8 +81,8 @@ static void take_alike(alike_job *j, size_t i, uint32_t id)
     a->differences[i] = NULL;
 }
 
-/* Decode a file that is like none of the first `n`; others may have been decoded since.
- */
+/* Decode a file that is like none of the first `n`. Others may have been decoded
+ * since. */
 static halley_status decode_file(alike_job *j, size_t i, const file_input *in, uint32_t n,
                                  halley_error *err)
 {
@@ -120,7 +121,7 @@ static halley_status read_alike_rank(void *context, size_t i, uint32_t worker,
     uint32_t id;
     assert(i < j->to->n);
     if (j->traces[i] != NULL)
-        return HALLEY_OK; /* the first one */
+        return HALLEY_OK; /* the first file is already loaded */
     TRY(file_buffer_read(&in, &j->buffers[worker], j->files->at[i].path, err));
     const uint32_t n = count_decoded(j);
     TRY(find_alike(&id, j, i, &in, (uint32_t[2]){0, n}, j->recent[worker], err));
@@ -131,7 +132,7 @@ static halley_status read_alike_rank(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-/* Files that have the same bytes count once. */
+/* Count files with the same bytes once. */
 static halley_status count_distinct(trace_alike *a, halley_error *err)
 {
     map64 seen = {0};
@@ -186,7 +187,7 @@ halley_status trace_alike_load(trace_alike **out, halley_trace **traces,
     a->differences = mem_array_zero(a->n, sizeof *a->differences);
     alike_job j = {.to = a, .traces = traces, .files = files, .opts = *opts};
     j.opts.n_threads = 1;
-    j.opts.frees_bytes = false; /* differences are found in the bytes */
+    j.opts.frees_bytes = false; /* the comparison needs the bytes */
     halley_status status =
         a->decoded_of != NULL && a->differences != NULL ? HALLEY_OK : error_nomem(err);
     for (uint32_t i = 0; status == HALLEY_OK && i < a->n; i++)

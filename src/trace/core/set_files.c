@@ -1,6 +1,6 @@
 /*
- * Names of files as ranks of sets. A folder is read once, whatever is wanted of it: to
- * look for the files of each set in a folder of thousands would take longer than to read
+ * Map file names to ranks of sets. A folder is read once, for all its sets. In a folder
+ * of thousands of sets, searching for the files of each would take longer than reading
  * them.
  */
 #include "trace/core/set_files.h"
@@ -63,7 +63,7 @@ str trace_file_stem(const char *path)
     return stem;
 }
 
-/* A file of a searched folder that is a set of its own. */
+/* Is this file of a searched folder a set of its own? */
 static bool is_whole(const char *name, trace_file *out)
 {
     const str all = str_from(name);
@@ -78,8 +78,8 @@ static bool is_whole(const char *name, trace_file *out)
     return false;
 }
 
-/* What is wanted of a folder: the ranks of sets, of one set (`prefix` not NULL), and, for
- * a search (`folders` not NULL), sets of one file and folders. */
+/* What to list in a folder: the ranks of all sets, or of one set (`prefix` not NULL). A
+ * search (`folders` not NULL) also lists sets of one file, and folders. */
 typedef struct listing {
     const char *folder, *prefix;
     trace_files *files;
@@ -105,7 +105,7 @@ static bool is_folder(const char *path, const struct dirent *entry)
            (entry->d_type == DT_UNKNOWN && lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* Whoever opened a pipe would wait for its writer. */
+/* Skip pipes and devices: opening a pipe would wait for its writer. */
 static bool is_special(const char *path, const struct dirent *entry)
 {
     struct stat st;
@@ -135,7 +135,7 @@ static bool take_file(const listing *l, const struct dirent *entry, char *path)
     return false;
 }
 
-/* One entry of a folder; false: no memory. */
+/* Handle one entry of a folder. False: no memory. */
 static bool take_entry(const listing *l, const struct dirent *entry)
 {
     if (l->folders && entry->d_name[0] == '.')
@@ -178,7 +178,7 @@ static int by_name(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* One set among what a folder or prefix gave: the same prefix and ending for all. */
+/* Check that a folder or prefix gave one set: the same prefix and ending for all. */
 static halley_status one_set(const trace_files *files, const char *path,
                              halley_error *err)
 {
@@ -198,7 +198,7 @@ static halley_status one_set(const trace_files *files, const char *path,
     return HALLEY_OK;
 }
 
-/* Ranks must be 0 … n-1, each once. */
+/* Check that the ranks are 0 … n-1, each once. */
 static halley_status is_whole_set(const trace_file *files, size_t n, halley_error *err)
 {
     assert(n > 0);
@@ -273,7 +273,8 @@ static int by_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Files one by one: their own rank numbers if those are 0 … n-1, else the order given. */
+/* Take files one by one. Their own rank numbers count if those are 0 … n-1; otherwise the
+ * given order counts. */
 static halley_status take_files(trace_files *files, const char *const *paths, size_t n,
                                 halley_error *err)
 {
@@ -326,7 +327,8 @@ void trace_found_fini(trace_found *f)
     arena_fini(&f->memory);
 }
 
-/* All folders below one, which must open; what else does not is counted. */
+/* Search all folders below `root`, which must open. Others that do not open are
+ * counted. */
 static halley_status walk_folder(trace_found *f, const char *root, bool strict,
                                  halley_error *err)
 {
@@ -352,7 +354,7 @@ static halley_status walk_folder(trace_found *f, const char *root, bool strict,
     return status;
 }
 
-/* A file, a prefix, or neither: that is said when it is loaded. */
+/* Add a file or a prefix. If it is neither, loading it reports that. */
 static halley_status add_named(trace_found *f, const char *name, halley_error *err)
 {
     const size_t before = f->all.n;
@@ -376,8 +378,8 @@ static bool same_set(const trace_file *a, const trace_file *b)
     return str_eq((str){a->path, a->n_prefix}, (str){b->path, b->n_prefix});
 }
 
-/* Files of one set stand side by side; what was named twice, or is there in a second
- * form, counts once and goes. */
+/* Keep each file once. Files of one set are adjacent; one that was named twice, or exists
+ * in a second form, is dropped. */
 static void leave_one_of_each(trace_files *files)
 {
     size_t n = 0;

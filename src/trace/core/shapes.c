@@ -1,10 +1,10 @@
 /*
- * Shapes: the sequences of (name, kind) that the attributes of nodes have.
+ * Shapes: the sequences of (name, kind) of the attributes of nodes.
  *
- * A trie whose edges are descs. Walking it while a node is decoded gives the shape at the
- * end for free, and each state remembers which desc followed it last, so that the decoder
- * can compare the next bytes of the file with what it expects there instead of looking
- * anything up.
+ * They are stored in a trie whose edges are descs. The decoder walks the trie while it
+ * decodes a node, so the shape at the end needs no lookup. Each state remembers which
+ * desc followed it last. So the decoder can compare the next bytes of the file with the
+ * expected ones instead of looking anything up.
  */
 #include "trace/core/roles.h"
 #include "trace/format/et.h"
@@ -33,8 +33,8 @@ void attr_shapes_fini(attr_shapes *s)
     map64_fini(&s->state_of);
 }
 
-/* Name alone, or 8 bytes of its length, the name and the doc: one interned text for both.
- */
+/* Intern the name alone, or one text of the name's length (8 bytes), the name and the
+ * doc. */
 static uint32_t intern_names(attr_shapes *s, str name, str doc)
 {
     if (doc.n == 0)
@@ -53,7 +53,8 @@ static uint32_t intern_names(attr_shapes *s, str name, str doc)
     return id;
 }
 
-/* The bytes of an attribute from its start to its value, as protobuf writes them. */
+/* Store the bytes of an attribute from its start to its value, as protobuf writes
+ * them. */
 static bool keep_header(attr_shapes *s, attr_desc *d, str name)
 {
     assert(name.n == 0 || name.at != NULL);

@@ -1,4 +1,5 @@
-/* trace/core/slots.h - some attributes of many nodes by name, looked up once for each
+/*
+ * trace/core/slots.h - look up some attributes of many nodes by name, once for each
  * shape.
  */
 #ifndef TRACE_CORE_SLOTS_H
@@ -9,7 +10,7 @@
 typedef struct trace_slots {
     const trace_store *store;
     uint32_t n_names;
-    uint32_t *at; /* by shape, then by name: in shapes.flat; HASH_NONE = it has none */
+    uint32_t *at; /* by shape, then name: index in shapes.flat, or HASH_NONE */
 } trace_slots;
 
 /* False: no memory. */
@@ -17,7 +18,7 @@ bool trace_slots_init(trace_slots *s, const halley_trace *trace, const char *con
                       uint32_t n_names);
 void trace_slots_fini(trace_slots *s);
 
-/* What halley_node_find_attr finds, for the name of that number. */
+/* Like halley_node_find_attr, for the name with that number. */
 static inline bool trace_slots_find(halley_attr *out, const trace_slots *s, uint32_t node,
                                     uint32_t name)
 {
@@ -30,15 +31,14 @@ static inline bool trace_slots_find(halley_attr *out, const trace_slots *s, uint
     return true;
 }
 
-/* One attribute of one node: its text, "" if it has none; its number, else `otherwise`.
- */
+/* One attribute of one node: its text, or "" if absent; its number, or `otherwise`. */
 str trace_find_text(const halley_trace *t, uint32_t node, const char *name);
 int64_t trace_find_i64(const halley_trace *t, uint32_t node, const char *name,
                        int64_t otherwise);
-/* The metadata of that name; of several, the last. */
+/* The metadata entry of that name; of several, the last. */
 bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *name);
-/* A whole number of the JSON object in the metadata "recording", which linking writes:
- * "rank", "world"; `otherwise` when the trace does not say. */
+/* An integer of the JSON object in the metadata entry "recording", which linking writes:
+ * "rank", "world". Returns `otherwise` if the trace does not have it. */
 uint64_t trace_recorded_number(const halley_trace *t, const char *key,
                                uint64_t otherwise);
 

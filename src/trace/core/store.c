@@ -1,6 +1,6 @@
 /*
- * Filling the columns of a trace, and finishing it: dependencies, which arrive as ids,
- * become indexes.
+ * Fill the columns of a trace and finish it: dependencies arrive as ids and become
+ * indexes.
  */
 #include "trace/core/store.h"
 
@@ -196,8 +196,8 @@ uint32_t halley_trace_find(const halley_trace *t, uint64_t id)
 }
 
 /*
- * Ids become indexes in place: the u32 written is never ahead of the u64 read. Ids of no
- * node are appended to `dangling` and counted on from n.
+ * Convert ids to indexes in place: the u32 written is never ahead of the u64 read. Ids
+ * without a node are appended to `dangling` and numbered from n on.
  */
 static halley_status resolve_deps(uint32_t **out, halley_trace *t, u64_array *ids,
                                   halley_error *err)

@@ -1,6 +1,6 @@
 /*
- * Rules of a template trace set: digits, roles, groups and peers of a rank, each computed
- * from the rank alone, so that nothing is kept per rank.
+ * Rules of a template trace set: digits, roles, groups and peers of a rank. All are
+ * computed from the rank alone, so nothing is stored per rank.
  */
 #include "trace/core/template.h"
 
@@ -213,7 +213,7 @@ bool trace_template_fits(const trace_template *t, uint32_t role, uint32_t rank)
     return true;
 }
 
-/* The exception that a rank is, by bisection; they ascend. */
+/* Find the exception of a rank by binary search; exceptions are sorted by rank. */
 static uint32_t find_exception(const trace_template *t, uint32_t rank)
 {
     size_t low = t->roles.n - t->n_exceptions, high = t->roles.n;
@@ -258,7 +258,7 @@ uint32_t trace_template_peer_of(const trace_template *t, uint32_t peer, uint32_t
     return rank - digit * a->stride + (uint32_t)to * a->stride;
 }
 
-/* The number that the digits of `axes` alone make. */
+/* The number formed by the digits of `axes`. */
 static uint32_t pack_digits(const trace_template *t, uint32_t axes, uint32_t rank)
 {
     uint32_t value = 0, unit = 1;
@@ -284,7 +284,7 @@ static uint32_t spread_digits(const trace_template *t, uint32_t axes, uint32_t v
     return rank;
 }
 
-/* Groups that share the digits outside the axes. */
+/* The number of groups that share the digits outside the axes. */
 static uint32_t count_parts(const trace_template_group *g)
 {
     return g->n_along / g->block * g->every;
@@ -317,7 +317,7 @@ uint32_t trace_template_group_size(const trace_template *t, uint32_t group, uint
     return n;
 }
 
-/* The i-th index of the listed ones. */
+/* The i-th of the listed indexes. */
 static uint32_t pick_value(const trace_template_group *g, uint32_t i)
 {
     const trace_range *r = g->values;

@@ -1,7 +1,7 @@
 /*
- * What must hold between the traces of roles and the rules, so that a simulation of the
- * set can end. Roles are compared in pairs, each pair once: a million ranks cost a walk
- * over their numbers, not over their nodes.
+ * Check that the traces of roles and the rules fit together, so that a simulation of the
+ * set can end. Roles are compared in pairs, each pair once. So a million ranks cost a
+ * loop over ranks, not over their nodes.
  */
 #include "base/hash.h"
 #include "trace/core/roles.h"
@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* One communication of a role, in the order of its file. */
+/* One communication of a role, in file order. */
 typedef struct role_call {
     uint32_t rule; /* group or peer */
     uint32_t node;
@@ -29,7 +29,7 @@ typedef struct checker {
     const trace_template *t;
     role_summary *roles;
     uint32_t *role_of; /* by rank */
-    size_t *n_calls;   /* by role: of the group that is being checked */
+    size_t *n_calls;   /* by role: calls of the group that is being checked */
     halley_error *err;
 } checker;
 
@@ -127,7 +127,7 @@ static void sort_role_calls(role_calls *a, int (*compare)(const void *, const vo
         qsort(a->at, a->n, sizeof *a->at, compare);
 }
 
-/* Where the calls of each rule begin. */
+/* List where the calls of each rule begin. */
 static bool list_rules(index_list *to, const role_calls *calls)
 {
     for (uint32_t i = 0; i < calls->n; i++)
@@ -158,7 +158,7 @@ static halley_status summarize_role(checker *c, uint32_t role)
                : error_nomem(c->err);
 }
 
-/* The calls of one rule: a run of the sorted list. */
+/* The calls of one rule: a range of the sorted list. */
 static const role_call *find_role_calls(const role_calls *a, uint32_t rule, size_t *n)
 {
     size_t first = 0, last;
@@ -170,7 +170,7 @@ static const role_call *find_role_calls(const role_calls *a, uint32_t rule, size
     return a->at + first;
 }
 
-/* Two roles whose ranks meet in a group of this rule call it alike. */
+/* Two roles with ranks in the same group of this rule must call it in the same way. */
 static halley_status compare_roles(const checker *c, uint32_t rule, uint32_t a,
                                    uint32_t b)
 {
@@ -196,7 +196,7 @@ static halley_status compare_roles(const checker *c, uint32_t rule, uint32_t a,
     return HALLEY_OK;
 }
 
-/* A pair of roles under a rule, seen for the first time? */
+/* Note a pair of roles under a rule. *fresh: it is new. */
 static halley_status note_pair(checker *c, map64 *seen, uint32_t rule, uint64_t a,
                                uint64_t b, bool *fresh)
 {
@@ -207,7 +207,8 @@ static halley_status note_pair(checker *c, map64 *seen, uint32_t rule, uint64_t 
                : error_nomem(c->err);
 }
 
-/* By key, the role of the first member; each other role in the group is compared. */
+/* For each group (key), compare the role of the first member with every other role in
+ * it. */
 static halley_status check_rule_group(checker *c, uint32_t rule, uint32_t *first)
 {
     const trace_template *const t = c->t;
@@ -252,7 +253,7 @@ static halley_status check_groups(checker *c)
     return status;
 }
 
-/* The calls of `a` that go from `rank` to `peer`, rule after rule, sorted by contents. */
+/* Collect the calls of `a` from `rank` to `peer`, rule by rule, sorted by contents. */
 static halley_status collect_channel(const checker *c, role_calls *to,
                                      const role_calls *a, uint32_t rank, uint32_t peer)
 {
@@ -273,7 +274,7 @@ static halley_status collect_channel(const checker *c, role_calls *to,
     return HALLEY_OK;
 }
 
-/* What one rank sends to another is what that one receives from it. */
+/* Check that what one rank sends to another is what the other receives from it. */
 static halley_status compare_channel(const checker *c, uint32_t from, uint32_t to)
 {
     role_calls out = {0}, in = {0};
@@ -302,7 +303,7 @@ static halley_status compare_channel(const checker *c, uint32_t from, uint32_t t
     return status;
 }
 
-/* Every rule that a rank uses leads somewhere. */
+/* Check that every rule that a rank uses leads to a peer. */
 static halley_status check_peers_of(const checker *c, uint32_t rank,
                                     const role_calls *calls, const index_list *rules)
 {
@@ -328,7 +329,8 @@ static halley_status check_rule_peers(const checker *c)
     return HALLEY_OK;
 }
 
-/* The channels of a rank that no rank of the same role had to the same other role. */
+/* Check the channels of a rank, except those between two roles that were already compared
+ * under the same rule. */
 static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank, bool send)
 {
     const role_summary *const r = &c->roles[c->role_of[rank]];

@@ -1,4 +1,7 @@
-/* The rules of a template set hold together: sizes, ranges, every rank in one role. */
+/*
+ * Check that the rules of a template set are consistent: sizes, ranges, one role for
+ * every rank.
+ */
 #include "base/hash.h"
 #include "trace/core/template.h"
 
@@ -89,7 +92,7 @@ static halley_status check_roles(const trace_template *t, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Members of the groups of a table, by key. */
+/* List the members of the groups of a table, by key. */
 static halley_status invert_table(trace_template *t, trace_template_group *g,
                                   halley_error *err)
 {
@@ -162,7 +165,7 @@ static halley_status end_rule_group(trace_template *t, trace_template_group *g,
     return check_rule_values(g, err);
 }
 
-/* Numbers by which expanded traces call their groups. */
+/* Assign the numbers of groups in expanded traces. */
 static halley_status number_groups(trace_template *t, halley_error *err)
 {
     uint64_t next = 1;

@@ -1,7 +1,7 @@
 /*
- * Traces of single ranks. A role is written once with room for what differs from rank to
- * rank (names of groups, ends of messages); a rank is then a copy of the values alone, in
- * which these places are filled.
+ * Make the traces of single ranks. The trace of a role is built once, with placeholders
+ * for what differs between ranks (names of groups, ends of messages). The trace of a rank
+ * is a copy of the values only, in which these places are filled.
  */
 #include "trace/core/regroup.h"
 #include "trace/core/roles.h"
@@ -13,7 +13,7 @@
 
 typedef enum place_kind { PLACE_GROUP, PLACE_SOURCE, PLACE_TARGET } place_kind;
 
-/* A value that differs from rank to rank. */
+/* A value that differs between ranks. */
 typedef struct place {
     uint32_t at; /* index of the value in its column */
     uint32_t rule;
@@ -21,7 +21,7 @@ typedef struct place {
     bool sends; /* the rank itself is the source */
 } place;
 
-/* A role with room for its ranks. */
+/* The trace of a role with placeholders. */
 typedef struct base_trace {
     halley_trace *trace;
     ARRAY(place) places;
@@ -63,7 +63,7 @@ void trace_template_copy_head(halley_builder *b, const halley_trace *t, uint32_t
         (void)halley_builder_unknown(b, unknown);
 }
 
-/* The node's comm_peer becomes comm_src and comm_dst; all else is copied. */
+/* Copy a node. Its comm_peer becomes comm_src and comm_dst. */
 static void copy_node(halley_builder *b, const halley_trace *t, uint32_t node)
 {
     trace_template_copy_head(b, t, node);
@@ -94,7 +94,7 @@ static halley_status copy_role(halley_trace **out, const halley_trace *t,
     return halley_builder_finish(out, b, err);
 }
 
-/* Where the attribute of that name of a node has its value; HASH_NONE: nowhere. */
+/* The index of the value of a node's attribute of that name; HASH_NONE = absent. */
 static uint32_t find_value(const trace_store *s, uint32_t node, const char *name)
 {
     const uint32_t flat = trace_shape_find(s, s->shape.at[node], str_from(name));
@@ -108,7 +108,7 @@ static halley_status push_place(base_trace *b, place p, halley_error *err)
     return array_push(&b->places, p) ? HALLEY_OK : error_nomem(err);
 }
 
-/* The ends of a message, when the role names them by rule. */
+/* Add the ends of a message, if the role names them by rule. */
 static halley_status add_ends(base_trace *b, const trace_template *t,
                               const halley_trace *role, uint32_t node, halley_error *err)
 {
@@ -129,7 +129,7 @@ static halley_status add_ends(base_trace *b, const trace_template *t,
     return push_place(b, p, err);
 }
 
-/* The group of a node, unless it is that of all ranks. */
+/* Add the group of a node, unless it is that of all ranks. */
 static halley_status add_group_name(base_trace *b, const trace_template *t,
                                     const halley_trace *role, uint32_t node,
                                     halley_error *err)
@@ -161,7 +161,7 @@ static halley_status init_base(base_trace *b, const trace_template *t, uint32_t 
     return HALLEY_OK;
 }
 
-/* Names of the groups of one rank, made once for each rule. */
+/* Make the group names of one rank, once for each rule. */
 static halley_status name_groups(text_ref *names, trace_store *s, const trace_template *t,
                                  uint32_t rank, halley_error *err)
 {
@@ -255,7 +255,7 @@ halley_status trace_template_expand_all(halley_trace_set **out, const trace_temp
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, list, t->n_ranks, err);
     for (uint32_t i = 0; status != HALLEY_OK && list != NULL && i < t->n_ranks; i++)
-        halley_trace_free(list[i]); /* else they are the set's */
+        halley_trace_free(list[i]); /* otherwise the set owns them */
     free(list);
     free(bases);
     return status;

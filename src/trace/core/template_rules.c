@@ -1,7 +1,7 @@
 /*
- * Rules for the roles of a set. Axes are cut where groups, peers and roles show a border;
- * a rule is kept when it gives what the set has for every rank. Where any is missing, all
- * of them become a table.
+ * Find rules for the roles of a set. Axes are cut where groups, peers and roles show a
+ * boundary. A rule is kept if it gives what the set has for every rank. If any rule is
+ * missing, all of them become a table.
  */
 #include "trace/core/roles.h"
 #include "trace/core/template_set.h"
@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of the slots of every role, and the rules behind them. */
+/* The names of the slots of every role, and their rules. */
 typedef struct naming {
     uint32_t *peer_rule; /* by peer slot: number of its rule */
     uint32_t n_peer_rules;
     trace_template_peer peers[64];
 } naming;
 
-/* Borders of a group: its ranks as nested steps. */
+/* Add the boundaries of a group: its ranks as nested steps. */
 static bool add_group_borders(slot_list *to, const trace_group *g)
 {
     uint32_t done = 1;
@@ -35,7 +35,7 @@ static bool add_group_borders(slot_list *to, const trace_group *g)
     return true;
 }
 
-/* Borders of a peer: the distance, and, where it wraps, the size of the axis. */
+/* Add the boundaries of a peer: the distance and, if it wraps, the size of the axis. */
 static bool add_peer_borders(slot_list *to, const set_roles *s, uint32_t role, uint32_t k)
 {
     uint32_t least = UINT32_MAX, most = 0;
@@ -52,7 +52,8 @@ static bool add_peer_borders(slot_list *to, const set_roles *s, uint32_t role, u
     return array_push(to, least) && (most == least || array_push(to, most + least));
 }
 
-/* Where the next role begins, and where the first one does again. */
+/* Add the rank where the next role begins, and the rank where the first role begins
+ * again. */
 static bool add_role_borders(slot_list *to, const set_roles *s)
 {
     uint32_t n = 1;
@@ -65,8 +66,8 @@ static bool add_role_borders(slot_list *to, const set_roles *s)
     return array_push(to, n);
 }
 
-/* A border of peers is kept where it fits between the others: a step over several stages
- * is none. */
+/* Keep a boundary of peers only if it divides, or is divided by, every other boundary. A
+ * step over several stages is not a boundary. */
 static bool add_fitting(slot_list *to, const slot_list *wanted)
 {
     for (size_t i = 0; i < wanted->n; i++) {
@@ -100,7 +101,8 @@ static bool collect_borders(slot_list *to, const set_roles *s)
     return fine;
 }
 
-/* Axes between neighbouring borders; false when one does not divide the next. */
+/* Make an axis between each two neighbouring boundaries. False: one does not divide the
+ * next. */
 static bool cut_axes(trace_template *t, const slot_list *borders)
 {
     uint32_t last = 1;
@@ -121,7 +123,7 @@ static bool cut_axes(trace_template *t, const slot_list *borders)
     return last == t->n_ranks;
 }
 
-/* The ranks of a role are all those with certain digits: its conditions. */
+/* Find the conditions of a role: its ranks must be all those with certain digits. */
 static bool find_when(const trace_template *t, const set_roles *s, uint32_t role,
                       trace_when *when, trace_range *ranges, uint32_t *n_when)
 {
@@ -170,7 +172,7 @@ static uint32_t find_mask(const trace_template *t, const trace_group *g)
     return mask;
 }
 
-/* A rule for every class of groups, from the first group that is seen of it. */
+/* Add a rule for every class of groups, from the first group of that class. */
 static bool add_group_rules(trace_template *t, const set_roles *s)
 {
     char name[16];
@@ -190,7 +192,8 @@ static bool add_group_rules(trace_template *t, const set_roles *s)
     return true;
 }
 
-/* The step from a rank to its peer along one axis; false when they differ in several. */
+/* The step from a rank to its peer along one axis. False: they do not differ in exactly
+ * one axis. */
 static bool find_step(const trace_template *t, uint32_t rank, uint32_t peer,
                       uint32_t *axis, int64_t *distance)
 {
@@ -207,7 +210,7 @@ static bool find_step(const trace_template *t, uint32_t rank, uint32_t peer,
     return n == 1;
 }
 
-/* The rule of a peer slot, if all ranks of the role follow one. */
+/* Find the rule of a peer slot, if all ranks of the role follow one. */
 static bool find_peer_rule(const trace_template *t, const set_roles *s, uint32_t role,
                            uint32_t k, trace_template_peer *out)
 {
@@ -260,7 +263,7 @@ static bool add_peer_rules(trace_template *t, const set_roles *s, naming *n)
     return true;
 }
 
-/* A role while its trace is written. */
+/* The state of writing the trace of a role. */
 typedef struct role_writer {
     const set_roles *s;
     const set_role *r;
@@ -314,7 +317,7 @@ static void write_attr(const role_writer *w, uint32_t type, const halley_attr *a
         (void)halley_builder_attr(w->b, a);
 }
 
-/* A role's trace with the names of rules. */
+/* Write the trace of a role with the names of rules. */
 static halley_status write_role_rule(halley_trace **out, const set_roles *s,
                                      uint32_t role, const naming *n, halley_error *err)
 {
@@ -355,7 +358,7 @@ static halley_status add_role_traces(trace_template *t, const set_roles *s,
     return status;
 }
 
-/* Whether the rules give the set's own groups and peers for every rank. */
+/* Do the rules give the set's own groups and peers for every rank? */
 static bool check_rules(const trace_template *t, const set_roles *s, const naming *n)
 {
     for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
@@ -379,7 +382,7 @@ static bool check_rules(const trace_template *t, const set_roles *s, const namin
     return true;
 }
 
-/* By rules: true when they were found and hold. */
+/* Find rules. *found is true if they exist and hold. */
 static halley_status find_rules(trace_template *t, const set_roles *s, naming *n,
                                 bool *found, halley_error *err)
 {
@@ -396,7 +399,7 @@ static halley_status find_rules(trace_template *t, const set_roles *s, naming *n
     return HALLEY_OK;
 }
 
-/* A column for each class of groups: their numbers, by first use. */
+/* Add a column for each class of groups, with group numbers by first use. */
 static halley_status add_group_tables(trace_template *t, const set_roles *s,
                                       uint32_t *column, halley_error *err)
 {
@@ -425,7 +428,7 @@ static halley_status add_group_tables(trace_template *t, const set_roles *s,
     return status;
 }
 
-/* A column for the k-th peer of every rank. */
+/* Add a column for the k-th peer of every rank. */
 static halley_status add_peer_tables(trace_template *t, const set_roles *s, naming *n,
                                      uint32_t *column, halley_error *err)
 {

@@ -1,8 +1,9 @@
 /*
- * Roles of a set: ranks whose traces are equal but for names of nodes, and, one for one,
- * groups and peers. A trace is written in canonical form, groups and peers as slots by
- * first use; equal text is one role. Slots of different roles that lead to the same group
- * are one rule.
+ * Find the roles of a set. Ranks have the same role if their traces are equal except for
+ * node names and a one-to-one renaming of groups and peers. Node ids and metadata are not
+ * compared either. Each trace is written in canonical form, in which groups and peers are
+ * slots numbered by first use. Equal texts are one role. Slots of different roles that
+ * lead to the same group are one rule.
  */
 #include "trace/core/template_set.h"
 
@@ -22,7 +23,7 @@ static void put_role_bytes(strbuf *to, halley_bytes b)
     strbuf_add(to, (str){b.at, b.n});
 }
 
-/* The slot of a value, by first use. */
+/* The slot of a value, numbered by first use. */
 static uint32_t find_role_slot(slot_list *slots, uint32_t value, bool *failed)
 {
     for (uint32_t i = 0; i < slots->n; i++)
@@ -32,7 +33,7 @@ static uint32_t find_role_slot(slot_list *slots, uint32_t value, bool *failed)
     return (uint32_t)slots->n - 1;
 }
 
-/* A rank while its canonical form is written. */
+/* The state of writing a rank's canonical form. */
 typedef struct rank_writer {
     const set_roles *s;
     const halley_trace *t;
@@ -126,13 +127,13 @@ static halley_status put_role_node(rank_writer *w, uint32_t node)
     return HALLEY_OK;
 }
 
-/* The role with that text, an old one or this rank as the first of a new one. */
+/* Find the role with that text, or add one with this rank as its first. */
 static bool place_rank(set_roles *s, rank_writer *w, map64 *seen)
 {
     uint32_t role = (uint32_t)s->roles.n;
     bool fresh;
     uint64_t hash = hash_bytes(w->text.at, w->text.n, 7);
-    for (;; hash = hash_u64(hash + 1)) { /* another text with the same hash: go on */
+    for (;; hash = hash_u64(hash + 1)) { /* other text with this hash: go on */
         if (!map64_put(seen, hash, &role, &fresh))
             return false;
         if (fresh || str_eq(strbuf_str(&s->roles.at[role].text), strbuf_str(&w->text)))
@@ -184,7 +185,7 @@ static uint32_t find_role_root(uint32_t *parent, uint32_t i)
     return i;
 }
 
-/* Group slots that lead to the same group are one class. */
+/* Put group slots that lead to the same group into one class. */
 static halley_status join_slots(set_roles *s, uint32_t *parent, uint32_t *first,
                                 halley_error *err)
 {

@@ -8,15 +8,16 @@
 
 typedef ARRAY(uint32_t) slot_list;
 
-/* What ranks of one role have in common, and where its slots start among all roles'. */
+/* What the ranks of one role have in common, and where its slots start among those of all
+ * roles. */
 typedef struct set_role {
-    uint32_t rank; /* the first of them */
+    uint32_t rank; /* the first rank of the role */
     uint32_t n_groups, n_peers;
     uint32_t first_group, first_peer; /* number of its slot 0 over all roles */
     strbuf text;                      /* its trace in canonical form */
 } set_role;
 
-/* A set, told apart into roles and slots. */
+/* A set, divided into roles and slots. */
 typedef struct set_roles {
     const halley_trace_set *set;
     uint32_t n_ranks;
@@ -31,7 +32,8 @@ typedef struct set_roles {
     uint32_t n_classes;
 } set_roles;
 
-/* Peel roles and slots out of a set. `groups` may be NULL: what the traces declare. */
+/* Find the roles and slots of a set. `groups` may be NULL: use what the traces
+ * declare. */
 halley_status set_roles_init(set_roles *s, const halley_trace_set *set,
                              const char *groups, halley_error *err);
 void set_roles_fini(set_roles *s);

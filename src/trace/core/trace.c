@@ -1,4 +1,4 @@
-/* Reading a finished trace: nodes, dependencies, attributes. */
+/* Access to a finished trace: nodes, dependencies, attributes. */
 #include "trace/core/store.h"
 #include "trace/format/et.h"
 #include "trace/format/wire.h"
@@ -138,7 +138,7 @@ uint64_t halley_node_id(const halley_trace *t, uint32_t node)
     return t->s.ids.n ? t->s.ids.at[node] : t->s.first_id + node;
 }
 
-/* First extra of that kind at the node, or NULL. */
+/* The first extra of that kind at the node, or NULL. */
 static const node_extra *find_extra(const trace_store *s, uint32_t node,
                                     node_extra_kind kind)
 {
@@ -215,8 +215,8 @@ halley_dep halley_node_ctrl(const halley_trace *t, uint32_t node, uint32_t i)
     return get_dep(t, t->ctrl[t->s.ctrl_at.at[node] + i]);
 }
 
-/* The message was checked and tidied when it was read (et_part.c): each field at most
- * once, unknown ones last. */
+/* The message was checked and normalised when it was read (et_part.c): each field occurs
+ * at most once, unknown ones last. */
 static halley_io decode_io(const trace_store *s, text_ref ref)
 {
     const halley_bytes none = {"", 0};
@@ -319,7 +319,7 @@ uint64_t halley_node_offset(const halley_trace *t, uint32_t node)
     assert(node < t->s.n);
     if (t->s.marks.n == 0)
         return 0;
-    const node_mark *mark = t->s.marks.at; /* the last one that is not after the node */
+    const node_mark *mark = t->s.marks.at; /* find the last mark at or before the node */
     for (size_t n = t->s.marks.n; n > 1;) {
         const size_t half = n / 2;
         mark = mark[half].node <= node ? mark + half : mark;

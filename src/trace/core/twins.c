@@ -1,8 +1,8 @@
 /*
- * Twins are found by a hash of what is cheap to read (columns and numbers), and then
+ * Twins are found by a hash of what is cheap to read (columns and numbers). They are then
  * compared in full with the first trace that has the same hash. The groups of two traces
- * are paired as they are met: a name that has a partner must meet it every time, and one
- * without must meet another without.
+ * are paired as they occur. A name that has a partner must meet it every time. A name
+ * without a partner must meet another one without.
  */
 #include "trace/core/twins.h"
 
@@ -29,7 +29,7 @@ typedef struct search {
     uint64_t *hashes;          /* by distinct trace */
     uint32_t *like;            /* by distinct trace: the first that may be its twin */
     str (*ours)[MOST_NAMES];   /* by distinct trace: names of its groups */
-    str (*theirs)[MOST_NAMES]; /* the partners of those in the trace it is like */
+    str (*theirs)[MOST_NAMES]; /* their partners in the trace it is like */
     uint32_t *n_names;
 } search;
 
@@ -150,7 +150,7 @@ static bool same_graph(const halley_trace *x, const halley_trace *y)
            b->extras.n == 0;
 }
 
-/* Pairs of names, the last one met in front. */
+/* Pairs of names. The most recent one is tried first. */
 typedef struct pairs {
     uint32_t n;
     str *ours, *theirs;
@@ -208,7 +208,7 @@ static bool same_but_groups(const halley_trace *x, const halley_trace *y,
            same_texts(a, &a->outputs, b, &b->outputs);
 }
 
-/* By shape: whether it has names of groups; NULL: no memory. */
+/* By shape: does it have names of groups? NULL: no memory. */
 static bool *shapes_with_groups(const attr_shapes *s, const uint8_t *sorts)
 {
     bool *const has = mem_array_zero(s->shapes.n, sizeof *has);
@@ -218,7 +218,7 @@ static bool *shapes_with_groups(const attr_shapes *s, const uint8_t *sorts)
     return has;
 }
 
-/* Every name of the trace is its own partner. None when there are too many. */
+/* Collect the names of a trace, each as its own partner. None if there are too many. */
 static halley_status collect_members(uint32_t *n, const trace_store *s,
                                      const uint8_t *sorts, pairs *p, halley_error *err)
 {
@@ -243,7 +243,8 @@ static halley_status collect_members(uint32_t *n, const trace_store *s,
     return HALLEY_OK;
 }
 
-/* Is the trace really like the one that has its hash? Else it is one of its own. */
+/* Is the trace really a twin of the one with the same hash? Otherwise it is the first of
+ * its own. */
 static halley_status compare_trace(void *context, size_t i, uint32_t worker,
                                    halley_error *err)
 {
@@ -269,7 +270,7 @@ static halley_status compare_trace(void *context, size_t i, uint32_t worker,
     return status;
 }
 
-/* Traces and the first with the same hash. */
+/* Find for each trace the first with the same hash. */
 static halley_status find_likely(search *f, halley_error *err)
 {
     map64 seen = {0};

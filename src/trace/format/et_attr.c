@@ -1,16 +1,17 @@
 /*
- * One AttributeProto: name, doc, and one member of the oneof.
+ * Decode one AttributeProto: name, doc, and one member of the oneof.
  *
- * Nearly every attribute of a trace has the same bytes in front of its value as the
- * attribute at this place of an earlier node. `guess` compares with those and decodes the
- * value; whatever it does not recognise goes through the field-by-field `parse`, which
- * accepts all that protobuf accepts.
+ * Nearly every attribute has the same bytes before its value as the attribute at this
+ * position of an earlier node. `guess` compares with those bytes and decodes the value.
+ * What it does not recognise goes through `parse`, which reads field by field and accepts
+ * all that protobuf accepts.
  */
 #include "trace/format/et.h"
 
 #include <string.h>
 
-/* Text: apart, as the address of a local costs its function a check of the frame. */
+/* Decode a text. This is a separate function, because taking the address of a local adds
+ * a stack check to the function that contains it. */
 static __attribute__((noinline)) bool guess_text(const et_decoder *d, const uint8_t *p,
                                                  const uint8_t *end)
 {
@@ -60,12 +61,12 @@ static bool guess_kind(const et_decoder *d, uint32_t *state, const uint8_t *at, 
     return true;
 }
 
-/* What the fields of an attribute said. */
+/* The values of the fields of an attribute. */
 typedef struct attr_fields {
     str name, doc;
     halley_attr_kind kind;
     uint64_t bits;  /* of a number */
-    byte_run bytes; /* of text, or of a list in one or several pieces */
+    byte_run bytes; /* a text, or a list in one or several pieces */
     byte_run unknown;
 } attr_fields;
 
@@ -78,7 +79,7 @@ static halley_status take_value(const et_decoder *d, attr_fields *f,
     size_t n;
     uint32_t low;
     bool fine;
-    /* A list that stands twice is merged; anything else is replaced. */
+    /* A list that occurs twice is merged; anything else is replaced. */
     if (!(halley_attr_is_list(kind) && f->kind == kind))
         byte_run_fini(&f->bytes);
     f->kind = kind;
@@ -183,7 +184,7 @@ parse_attr(const et_decoder *d, uint32_t *state, const uint8_t *at, size_t n)
         status = take_field(d, &f, &at, end);
     if (!status)
         status = keep_fields(d, &f, state);
-    if (status == HALLEY_EFORMAT) /* a merged list has no place of its own */
+    if (status == HALLEY_EFORMAT) /* a merged list has no position in the file */
         error_at_offset(d->err, et_offset(d, start));
     byte_run_fini(&f.bytes);
     byte_run_fini(&f.unknown);

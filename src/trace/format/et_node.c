@@ -1,9 +1,9 @@
-/* One Node message, field by field, into the columns. */
+/* Decode one Node message, field by field, into the columns. */
 #include "trace/format/et.h"
 
 #include <string.h>
 
-/* What a node's fields said that cannot go into a column at once. */
+/* Fields of a node that cannot go into a column at once. */
 typedef struct node_fields {
     uint64_t id;
     int32_t type;
@@ -11,8 +11,7 @@ typedef struct node_fields {
     uint32_t first_value; /* in s->values */
     text_ref name;
     uint64_t start, duration;
-    byte_run inputs,
-        outputs; /* a field that stands twice is merged: its bytes are joined */
+    byte_run inputs, outputs; /* if a field occurs twice, its bytes are joined */
     bool has_inputs, has_outputs;
     byte_run unknown;
 } node_fields;
@@ -51,8 +50,8 @@ static halley_status take_packed(const et_decoder *d, u64_array *to, uint32_t fi
     return HALLEY_OK;
 }
 
-/* Everything that is not in the usual wire form: unpacked lists are not here but in the
- * switch. */
+/* Read a field that is not in the usual wire form. Unpacked lists are handled in the
+ * switch instead. */
 static halley_status take_other(const et_decoder *d, node_fields *f, const uint8_t **at,
                                 const uint8_t *end)
 {
@@ -71,8 +70,8 @@ static halley_status take_other(const et_decoder *d, node_fields *f, const uint8
                                                                    : error_nomem(d->err);
 }
 
-/* The one-byte tag that a known field's overlong tag at *at represents, which is passed
- * over; 0 when it is none. */
+/* If a known field has an overlong tag at *at, skip it and return the one-byte tag that
+ * it represents; otherwise 0. */
 static uint8_t shorten_tag(const uint8_t **at, const uint8_t *end)
 {
     const uint8_t *p = *at;
@@ -185,7 +184,7 @@ halley_status et_read_node(const et_decoder *d, const uint8_t *at, size_t n)
     halley_status status = take_fields(d, &f, at, at + n);
     if (!status)
         status = keep_node(d, &f);
-    if (status == HALLEY_EFORMAT) /* a merged message has no place of its own */
+    if (status == HALLEY_EFORMAT) /* a merged message has no position in the file */
         error_at_offset(d->err, et_offset(d, at));
     if (status && f.id)
         error_at_node(d->err, f.id);

@@ -1,6 +1,6 @@
 /*
  * The sub-messages of a node: IOInfo, attributes, lists. Each is checked completely here,
- * once, so that nothing that reads a trace later can meet malformed bytes.
+ * once. So code that reads a trace later never sees malformed bytes.
  */
 #include "trace/format/et.h"
 
@@ -57,7 +57,7 @@ halley_status et_bad(const et_decoder *d, const uint8_t *at, const char *format,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     error_set(d->err, HALLEY_EFORMAT, "%s", text);
-    if (!d->foreign) /* else the caller knows a place in the file */
+    if (!d->foreign) /* otherwise the caller knows a position in the file */
         error_at_offset(d->err, et_offset(d, at));
     return HALLEY_EFORMAT;
 }
@@ -141,7 +141,7 @@ typedef struct io_fields {
     const uint8_t *at[4];
     size_t n[4];
     byte_run unknown;
-    bool tidy; /* exactly as protobuf would write it */
+    bool tidy; /* exactly as protobuf writes it */
 } io_fields;
 
 static halley_status walk_io(const et_decoder *d, io_fields *f, const uint8_t *at,
@@ -207,9 +207,7 @@ halley_status et_read_io(const et_decoder *d, text_ref *ref, const uint8_t *at, 
     return status;
 }
 
-/* ---- lists ---- */
-
-/* One element of a list of numbers. */
+/* Read one element of a list of numbers. */
 static bool next_number(halley_attr_kind scalar, const uint8_t **at, const uint8_t *end,
                         uint64_t *bits)
 {
@@ -252,7 +250,7 @@ bool halley_attr_list_next(const halley_attr *attr, size_t *cursor,
         *cursor = (size_t)(at - start);
         return true;
     }
-    /* A tidy list of numbers is one packed field, then unknown ones. */
+    /* A tidy list of numbers is one packed field, followed by unknown fields only. */
     if (at >= end || *at != 0x0a)
         return false;
     at++;
@@ -305,7 +303,7 @@ bool et_list_finish(et_list_writer *w)
     return true;
 }
 
-/* The elements of field 1, packed or single. */
+/* Iterate over the elements of field 1, packed or single. */
 static halley_status walk_elements(const et_decoder *d, et_list_writer *w, wire_type type,
                                    const uint8_t **at, const uint8_t *end)
 {

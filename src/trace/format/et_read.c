@@ -1,12 +1,14 @@
 /*
- * Whole .et files.
+ * Read whole .et files.
  *
- * Messages follow one another with nothing but their lengths to find them by. To decode a
- * large file on several threads each thread looks for a likely message start near its
- * share's beginning (a chain of messages that look like nodes), and decodes from there
- * into columns of its own. When the share before it ends exactly on that start, the guess
- * was right and the columns are appended; if not, the rest is decoded again in order. So
- * a wrong guess costs time, never a wrong trace.
+ * Messages follow one another, and only their lengths show where they are. To decode a
+ * large file on several threads, each thread looks for a likely message start near the
+ * beginning of its share. A likely start is a chain of messages that look like nodes. The
+ * thread decodes from there into its own columns.
+ *
+ * If the previous share ends exactly at that start, the guess was right and the columns
+ * are appended. Otherwise the rest is decoded again in order. So a wrong guess costs
+ * time, but never gives a wrong trace.
  */
 #include "base/pool.h"
 #include "trace/format/et.h"
@@ -14,9 +16,9 @@
 #include <string.h>
 
 enum {
-    SHARE_BYTES = 8 << 20, /* a thread is worth starting for this much */
+    SHARE_BYTES = 8 << 20, /* minimum bytes per thread */
     LOOK_BYTES = 1 << 16,  /* how far to look for a message start */
-    SAMPLE = 1024,         /* nodes after which the size of the columns is foreseen */
+    SAMPLE = 1024,         /* nodes after which the final size is estimated */
     CHAIN = 6              /* nodes in a row that make a start likely */
 };
 
@@ -45,9 +47,9 @@ halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint
 }
 
 /*
- * Room for `times` as much again as there is, so that columns seldom move while they
- * grow. Memory that is not written to costs nothing; a failure does not matter, and an
- * unusual sample is not believed.
+ * Reserve room for `times` as much again as there is, so that columns seldom move while
+ * they grow. Memory that is not written to costs nothing, so a failure is ignored. An
+ * implausible estimate is ignored too.
  */
 static void foresee_size(trace_store *s, double times)
 {
@@ -102,7 +104,7 @@ halley_status et_read_nodes(const et_decoder *d, const uint8_t **at, const uint8
     return HALLEY_OK;
 }
 
-/* Does a message that looks like a node start here, and others after it? */
+/* Does a message that looks like a node start here, followed by others? */
 static bool likely_start(const uint8_t *at, const uint8_t *end)
 {
     for (int i = 0; i < CHAIN; i++) {
@@ -132,7 +134,7 @@ static const uint8_t *guess_start(const uint8_t *at, const uint8_t *end)
     return NULL;
 }
 
-/* One thread's part of a file. The first one's columns are the trace's own. */
+/* One thread's share of a file. The first share uses the trace's own columns. */
 typedef struct share {
     trace_store own, *s;
     const uint8_t *start, *stop; /* decode messages that start in [start, stop) */
@@ -152,9 +154,9 @@ static halley_status read_share(void *context, size_t i, uint32_t worker,
     (void)worker;
     const job *const j = context;
     share *const part = &j->shares[i];
-    /* The first share is in order, so its errors are the file's. Others may have started
-     * from a wrong guess: theirs are found again, if they are real, when the rest is
-     * decoded in order. */
+    /* The first share starts at the right place, so its errors are the file's. Other
+     * shares may have started from a wrong guess. If their errors are real, they are
+     * found again when the rest is decoded in order. */
     const et_decoder d = {.s = part->s, .base = j->base, .err = i == 0 ? err : NULL};
     part->reached = part->start;
     const uint8_t *const room_to = i == 0 ? j->end : part->stop; /* others are appended */
@@ -166,8 +168,8 @@ static halley_status read_share(void *context, size_t i, uint32_t worker,
     return i == 0 ? status : HALLEY_OK;
 }
 
-/* Elements to be copied to the end of a column once all columns have room; run side by
- * side. */
+/* Elements to be copied to the end of a column once all columns have room. Copies run in
+ * parallel. */
 typedef struct copy {
     void *to;
     const void *from;
@@ -175,7 +177,7 @@ typedef struct copy {
     uint32_t size;       /* bytes of one */
     uint32_t shift;      /* added to each, when size is 4 */
     const uint32_t *map; /* replaces each, when size is 4 */
-    void *owned;         /* freed when done, so that little stands twice at a time */
+    void *owned;         /* freed when done, so that little is in memory twice */
 } copy;
 typedef ARRAY(copy) copy_array;
 
@@ -215,7 +217,7 @@ static bool plan_column64(copy_array *plan, u64_array *to, u64_array *from)
     return true;
 }
 
-/* A column that is zero after its end: fill up to n nodes first. */
+/* Plan the copy of a column that is zero after its end: fill it up to n nodes first. */
 static bool plan_column(copy_array *plan, u64_array *to, uint32_t n, u64_array *from)
 {
     if (from->n == 0)
@@ -227,7 +229,8 @@ static bool plan_column(copy_array *plan, u64_array *to, uint32_t n, u64_array *
     return plan_column64(plan, to, from);
 }
 
-/* Positions, moved on by what stands before; the first `skip` are left out. */
+/* Plan the copy of positions, shifted by the length of what precedes them. The first
+ * `skip` are left out. */
 static bool plan_column32(copy_array *plan, u32_array *to, u32_array *from, size_t skip,
                           size_t shift)
 {
@@ -311,7 +314,7 @@ static bool append_marks(trace_store *to, const trace_store *from)
     return true;
 }
 
-/* Fits in 32-bit positions together, and all its text is in the file? */
+/* Do both fit in 32-bit positions, and is all text in the file? */
 static bool can_append(const trace_store *to, const trace_store *from, uint32_t max_nodes)
 {
     return from->own.n == 0 && from->longs.n == 0 && from->n <= max_nodes - to->n &&
@@ -333,8 +336,8 @@ static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
                         .size = 1};
     to->types.n += from->n;
     const size_t n_values = to->values.n;
-    /* The largest first, while least stands twice. Positions go before what they point
-     * into: the shift is its length so far. */
+    /* The largest column first, while the least is in memory twice. Positions come before
+     * what they point into, because the shift is the length of the target so far. */
     return plan_column64(plan, &to->values, &from->values) && array_push(plan, types) &&
            plan_ids(plan, to, from) && plan_shapes(plan, map, to, from) &&
            append_extras(to, from) && append_marks(to, from) &&
@@ -371,7 +374,7 @@ static halley_status append_part(trace_store *to, trace_store *from, uint32_t n_
     return status;
 }
 
-/* Append share after share as long as each starts where the one before it ended. */
+/* Append the shares, as long as each starts where the previous one ended. */
 static halley_status join_shares(const et_decoder *d, const uint8_t **at, const job *j,
                                  uint32_t n)
 {
@@ -389,8 +392,8 @@ static halley_status join_shares(const et_decoder *d, const uint8_t **at, const 
     return HALLEY_OK;
 }
 
-/* Split [at, end) over threads; on return *at stands where the in-order reader must go
- * on. */
+/* Split [at, end) over threads. On return *at is where the in-order reader must
+ * continue. */
 static halley_status read_in_shares(const et_decoder *d, const uint8_t **at,
                                     const uint8_t *end, uint32_t n_threads,
                                     uint32_t max_nodes)
@@ -427,7 +430,7 @@ static halley_status read_in_shares(const et_decoder *d, const uint8_t **at,
     return status;
 }
 
-/* Does the message read well as a node: no unknown fields, a name that is one? */
+/* Is the message plausible as a node: no unknown fields and a valid name? */
 static halley_status reads_as_node(const et_decoder *d, bool *out, const uint8_t *at,
                                    size_t n)
 {
@@ -463,9 +466,10 @@ halley_status et_first_is_meta(bool *out, const uint8_t *at, size_t n, halley_er
 }
 
 /*
- * The metadata. Some writers leave it out; then the first message is a node already, *at
- * stays, and *why says what kept it from being metadata. A node without id and with a
- * short name can pass for metadata with unknown fields, so that is looked at twice.
+ * Read the metadata. Some writers leave it out. Then the first message is already a node,
+ * *at does not move, and *why has the reason why it is not metadata. A node without an id
+ * and with a short name can look like metadata with unknown fields, so that case is
+ * checked as both.
  */
 halley_status et_read_first(const et_decoder *d, const uint8_t **at, const uint8_t *end,
                             halley_error *why)
@@ -505,7 +509,7 @@ static halley_status read_all_nodes(const et_decoder *d, const file_input *in,
         TRY(read_in_shares(d, &at, end, opts->n_threads, max_nodes));
     const halley_status status =
         et_read_nodes(d, &at, end, end, (size_t)(end - at), max_nodes);
-    /* Neither metadata nor a node: it was meant to be metadata. */
+    /* It is neither metadata nor a node, so it was meant to be metadata. */
     if (status == HALLEY_EFORMAT && d->s->n == 0 && no_meta.code)
         *d->err = no_meta;
     return status;

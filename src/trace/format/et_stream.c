@@ -1,8 +1,8 @@
 /*
- * An .et file in pieces. A window of it is in memory: the messages that are whole in it
- * are decoded, what is left moves to its start, and the file goes on behind it. A message
- * that is larger than the window makes the window larger. Text is copied, so nothing
- * refers to the window afterwards.
+ * Read an .et file in pieces, through a window in memory. Messages that are complete in
+ * the window are decoded, the rest moves to its start, and more of the file is read after
+ * it. If a message is larger than the window, the window grows. Text is copied, so
+ * nothing refers to the window afterwards.
  */
 #include "base/file/file_stream.h"
 #include "base/limit.h"
@@ -16,14 +16,14 @@ enum { WINDOW = 1 << 18 };
 
 typedef struct et_window {
     file_stream *file;
-    u8_array bytes;   /* n of them, and FILE_PAD zeros */
+    u8_array bytes;   /* n bytes, then FILE_PAD zeros */
     uint64_t skipped; /* bytes of the file before them */
     uint64_t size;    /* of the file; 0 = not known */
     bool at_end;
 } et_window;
 
-/* Forget the first `n_done` bytes, and read on: a window full, or twice as much as there
- * was where none of it could be used. */
+/* Drop the first `n_done` bytes and read more: a full window, or twice as much if nothing
+ * in the window could be used. */
 static halley_status fill_window(et_window *w, size_t n_done, halley_error *err)
 {
     assert(n_done <= w->bytes.n);
@@ -47,9 +47,9 @@ static halley_status fill_window(et_window *w, size_t n_done, halley_error *err)
     return HALLEY_OK;
 }
 
-/* How many bytes the messages that are whole in the window have; *n_messages of them. At
- * the end of the file all bytes are: the decoder says what is wrong with the last ones.
- */
+/* The number of bytes, and of messages, that are complete in the window. At the end of
+ * the file all bytes count, so that the decoder reports what is wrong with the last
+ * ones. */
 static size_t measure_whole(const et_window *w, uint32_t *n_messages)
 {
     const uint8_t *const end = w->bytes.at + w->bytes.n;
@@ -64,7 +64,7 @@ static size_t measure_whole(const et_window *w, uint32_t *n_messages)
     return w->at_end ? w->bytes.n : (size_t)(whole - w->bytes.at);
 }
 
-/* The start of the file: enough messages to recognise its schema by, or all of it. */
+/* Read the start of the file: enough messages to recognise its schema, or all of it. */
 static halley_status open_window(et_window *w, halley_error *err)
 {
     uint32_t n_messages = 0;
@@ -82,7 +82,7 @@ static et_decoder get_decoder(const et_window *w, trace_store *s, halley_error *
         .s = s, .base = w->bytes.at, .skipped = w->skipped, .err = err, .copies = true};
 }
 
-/* The nodes that are whole in the window, from *at on. */
+/* Read the nodes that are complete in the window, from *at on. */
 static halley_status read_window(et_window *w, trace_store *s, const uint8_t **at,
                                  uint32_t max_nodes, halley_error *err)
 {
@@ -112,7 +112,7 @@ static halley_status read_windows(et_window *w, trace_store *s, uint32_t max_nod
         at = w->bytes.at;
         status = read_window(w, s, &at, max_nodes, err);
     }
-    /* Neither metadata nor a node: it was meant to be metadata. */
+    /* It is neither metadata nor a node, so it was meant to be metadata. */
     if (status == HALLEY_EFORMAT && s->n == 0 && no_meta.code && err != NULL)
         *err = no_meta;
     return status;
@@ -134,7 +134,7 @@ static halley_status read_as_et(halley_trace **out, et_window *w, const char *pa
     return status;
 }
 
-/* Is it an .et of today? */
+/* Is it an .et file of the present schema? */
 static halley_status recognise_window(bool *is_et, const et_window *w, halley_error *err)
 {
     const file_input start = {.at = w->bytes.at, .n = w->bytes.n};

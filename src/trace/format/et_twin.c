@@ -1,6 +1,6 @@
 /*
- * Encoding the twins of a trace that is encoded (regroup.h): they differ in the names of
- * groups and in the lengths in front of those, so all other bytes are copied.
+ * Encode the twins of a trace that is already encoded (regroup.h). Twins differ only in
+ * the names of groups and in the lengths before them, so all other bytes are copied.
  */
 #include "trace/format/et.h"
 
@@ -9,8 +9,8 @@
 
 enum { ATTR_FIELD = 10 };
 
-/* By shape: the one attribute that names a group, or HASH_NONE; NULL: no memory, or it
- * is not known which. */
+/* By shape: the one attribute that names a group, or HASH_NONE. NULL: no memory, or it is
+ * ambiguous. */
 static uint32_t *find_groups(const attr_shapes *s)
 {
     uint32_t *const group = mem_array(s->shapes.n, sizeof *group);
@@ -33,7 +33,7 @@ static uint32_t *find_groups(const attr_shapes *s)
     return NULL;
 }
 
-/* Where the attribute with that header begins; 0: there is none. */
+/* Where the attribute with that header begins; 0 = there is none. */
 static uint64_t find_attr(const uint8_t *base, const uint8_t *at, const uint8_t *end,
                           str header)
 {
@@ -64,7 +64,7 @@ static bool find_places(et_layout *l, const halley_trace *t)
     uint64_t n;
     if (!wire_varint(&at, end, &n))
         return false;
-    at += n; /* the metadata */
+    at += n; /* skip the metadata */
     for (uint32_t i = 0; i < s->n; i++) {
         l->node_at[i] = (uint64_t)(at - base);
         if (!wire_varint(&at, end, &n) || n > (uint64_t)(end - at))
@@ -137,7 +137,7 @@ static void put_length(u8_array *to, uint64_t n)
     to->n = (size_t)(wire_put_varint(to->at + to->n, n) - to->at);
 }
 
-/* A node with another name of its group; room for it is there. */
+/* Write a node with another group name. Room is reserved. */
 static void put_node(u8_array *to, const halley_trace *lender, uint32_t i, str name)
 {
     const et_layout *const l = lender->layout;
@@ -172,7 +172,7 @@ halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace
     const et_layout *const l = lender->layout;
     const trace_store *const s = &trace->s;
     u8_array to = {0};
-    uint64_t done = 0; /* of the lender's bytes */
+    uint64_t done = 0; /* bytes of the lender that are copied */
     bool fine = array_reserve(&to, lender->encoded.n + 16);
     for (uint32_t i = 0; fine && i < s->n; i++) {
         if (l->attr_at[i] == 0)

@@ -1,10 +1,10 @@
 /*
- * Writing .et, as protobuf would: fields in the order of their numbers, zeros left out,
- * lists packed, unknown fields last.
+ * Write .et as protobuf does: fields in the order of their numbers, zeros left out, lists
+ * packed, unknown fields last.
  *
- * Lengths stand in front of what they measure. Each is written with room for as many
- * bytes as it usually needs, and what follows is moved in the rare case that it needs
- * another number; that is one pass where protobuf makes two.
+ * Lengths come before what they measure. Each length gets the number of bytes that it
+ * usually needs. In the rare case that it needs another number, what follows is moved. So
+ * this takes one pass where protobuf needs two.
  */
 #include "trace/format/et.h"
 
@@ -18,10 +18,10 @@ typedef struct et_writer {
     u8_array buf;
     file_output *to; /* NULL: keep everything in buf */
     const halley_trace *t;
-    bool unfinished; /* dependencies of t's store are ids still */
+    bool unfinished; /* dependencies of t's store are still ids */
 } et_writer;
 
-/* Room for n more bytes; where they go, or NULL when memory ran out. */
+/* Reserve n more bytes. Returns where they go, or NULL if memory ran out. */
 static uint8_t *make_output_room(et_writer *w, size_t n)
 {
     return array_reserve(&w->buf, n) ? w->buf.at + w->buf.n : NULL;
@@ -32,14 +32,14 @@ static void advance_output(et_writer *w, const uint8_t *to)
     w->buf.n = (size_t)(to - w->buf.at);
 }
 
-/* Start of a length-delimited thing: leave `guess` bytes for its length. */
+/* Begin a length-delimited field: leave `guess` bytes for its length. */
 static size_t open_length(et_writer *w, uint32_t guess)
 {
     w->buf.n += guess;
     return w->buf.n;
 }
 
-/* Write the length of all since `start` into the bytes left for it. */
+/* Write the length of everything since `start` into the bytes left for it. */
 static bool close_length(et_writer *w, size_t start, uint32_t guess)
 {
     const size_t n = w->buf.n - start;
@@ -91,7 +91,8 @@ static bool put_number(et_writer *w, uint8_t tag, uint64_t value)
     return true;
 }
 
-/* The id of a dependency: number k of those in `ids`, which became `deps`. */
+/* The id of dependency k: from `ids` while unfinished, otherwise of the node in
+ * `deps`. */
 static uint64_t get_dep_id(const et_writer *w, const uint32_t *deps, const u64_array *ids,
                            uint32_t k)
 {
@@ -102,7 +103,7 @@ static uint64_t get_dep_id(const et_writer *w, const uint32_t *deps, const u64_a
                             : t->dangling.at[deps[k] - t->s.n];
 }
 
-/* Dependencies [first, first + n) of all. */
+/* Write the dependencies [first, first + n) of all. */
 static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps,
                      const u64_array *ids, uint32_t first, uint32_t n)
 {
@@ -132,7 +133,8 @@ static uint8_t *put_scalar(uint8_t *to, halley_attr_kind kind, uint64_t bits)
     return to + n;
 }
 
-/* An attribute without a kept header: long name, doc, unknown fields or no value. */
+/* Write an attribute without a stored header: long name, doc, unknown fields or no
+ * value. */
 static bool put_rare_attr(et_writer *w, const attr_slot *slot, const uint64_t *values)
 {
     const halley_attr a = trace_attr_view(&w->t->s, slot, values);
@@ -240,9 +242,9 @@ static bool put_meta(et_writer *w)
 }
 
 /*
- * Without metadata, or with an empty one, unknown fields can make the first nodes look
- * like an old schema's. Empty metadata rules that out for most, an empty version that is
- * written out for all.
+ * Without metadata, or with empty metadata, unknown fields can make the first nodes look
+ * like an old schema. Writing empty metadata rules that out in most cases, and writing an
+ * explicit empty version in all cases.
  */
 static halley_status rule_out_old(et_writer *w, bool has_meta, halley_error *err)
 {
@@ -264,8 +266,9 @@ static halley_status rule_out_old(et_writer *w, bool has_meta, halley_error *err
 
 /*
  * Unknown fields can make metadata look like a node, and a node without metadata before
- * it look like metadata. An empty version that is written out, or empty metadata, says
- * which it is. *start is where the first message stands, after the room for its length.
+ * it look like metadata. An explicit empty version marks the former as metadata. Empty
+ * metadata before the latter marks it as a node. *start is where the first message
+ * begins, after the room for its length.
  */
 static halley_status settle_first(et_writer *w, size_t *start, bool *has_meta,
                                   halley_error *err)
@@ -295,7 +298,7 @@ static halley_status write_all(et_writer *w, halley_error *err)
     const uint32_t n = w->t->s.n;
     const uint32_t n_sample = n < ET_OLD_SAMPLE ? n : ET_OLD_SAMPLE;
     uint32_t guess = 1;
-    /* A trace that was read without metadata is written without. */
+    /* A trace that was read without metadata is written without it. */
     bool has_meta = w->t->s.meta.present;
     const uint64_t first = has_meta ? 0 : 1;
     bool doubtful = true;
@@ -380,8 +383,8 @@ halley_status halley_trace_save_et(const halley_trace *trace, const char *path,
 
 struct et_stream {
     et_writer w;
-    uint32_t guess; /* bytes of the last length */
-    bool has_meta;  /* the metadata is written */
+    uint32_t guess; /* bytes of the previous length */
+    bool has_meta;  /* the metadata has been written */
 };
 
 halley_status et_stream_open(et_stream **out, const char *path, halley_error *err)
@@ -399,7 +402,7 @@ halley_status et_stream_open(et_stream **out, const char *path, halley_error *er
     return status;
 }
 
-/* One message with its length before it: the metadata, or node `i`. */
+/* Write one message with its length before it: the metadata, or node `i`. */
 static bool put_message(et_stream *stream, bool is_meta, uint32_t i)
 {
     et_writer *const w = &stream->w;
@@ -409,7 +412,7 @@ static bool put_message(et_stream *stream, bool is_meta, uint32_t i)
     if (!(is_meta ? put_meta(w) : put_node(w, i)))
         return false;
     const size_t length = w->buf.n - start;
-    assert(length > 0); /* else the file would need write_all's care */
+    assert(length > 0); /* otherwise the file would need the checks of write_all */
     if (!close_length(w, start, stream->guess))
         return false;
     stream->guess = wire_varint_size(length);

@@ -1,8 +1,8 @@
 /*
- * {"workload_graph": [{"Id", "Name", "NodeType", "ctrlDeps", "data_deps", "runtime",
- * …}]}: the JSON that Chakra's feeder reads. Keys that are no field of a node become
- * attributes, the known ones with the types Chakra gives them, others with the type their
- * value has.
+ * Read {"workload_graph": [{"Id", "Name", "NodeType", "ctrlDeps", "data_deps", "runtime",
+ * …}]}, the JSON of Chakra's feeder. Keys that are not fields of a node become
+ * attributes. Known ones get the types that Chakra gives them; others get the type of
+ * their value.
  */
 #include "base/number/number.h"
 #include "trace/format/et.h"
@@ -25,7 +25,7 @@ static const struct graph_attr {
     {HALLEY_ATTR_NAME_COMM_TAG, HALLEY_ATTR_INT32},
 };
 
-/* Whole numbers stay whole, whatever their size. */
+/* Integers stay integers, whatever their size. */
 static halley_attr_kind kind_of_number(str text)
 {
     int64_t i;
@@ -35,7 +35,7 @@ static halley_attr_kind kind_of_number(str text)
     return str_to_u64(text, &u) ? HALLEY_ATTR_UINT64 : HALLEY_ATTR_DOUBLE;
 }
 
-/* The value of the key just read, of its own type or of the one the key is known for. */
+/* Read the value of the key just read, with the known type of the key or else its own. */
 static halley_status
 take_graph_attr(json_trace *j, halley_status add(halley_builder *, const halley_attr *))
 {
@@ -85,8 +85,8 @@ typedef struct graph_node {
     halley_bytes name;
 } graph_node;
 
-/* One key of a node; attributes are left for the second pass (fields = true) or taken
- * (false). */
+/* Read one key of a node. The first pass (fields = true) skips attributes; the second
+ * (false) takes them. */
 static halley_status take_key(json_trace *j, graph_node *n, bool fields)
 {
     const str key = j->r.text;

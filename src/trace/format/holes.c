@@ -1,10 +1,10 @@
 /*
- * trace/format/holes.c - where the holes of a file are, and how another file is compared
- * with it.
+ * trace/format/holes.c - find the holes of a file, and compare another file with it.
  *
- * Equal stretches are passed over by memcmp. A difference inside a text of the same
- * length is that text; at any other difference the node is compared field by field, since
- * a value of another length changes the lengths of its attribute and of its node.
+ * Equal ranges are skipped with memcmp. If a difference is inside a text hole and the
+ * text has the same length, that text is the difference. At any other difference the node
+ * is compared field by field, because a value of another length changes the lengths of
+ * its attribute and node.
  */
 #include "trace/format/holes.h"
 
@@ -50,7 +50,7 @@ typedef struct hole_finder {
     bool failed; /* no memory */
 } hole_finder;
 
-/* The value of an attribute, if all else of it is as writers have it. */
+/* Find the value of an attribute, if its other bytes are in the form that writers use. */
 static bool find_value(trace_hole *hole, const hole_finder *f, const attr_desc *d,
                        const uint8_t *at, size_t n)
 {
@@ -75,7 +75,8 @@ static bool find_value(trace_hole *hole, const hole_finder *f, const attr_desc *
     return p == end;
 }
 
-/* Holes of one node; false: it has attributes in another number than was read. */
+/* Find the holes of one node. False: its number of attributes differs from what was
+ * read. */
 static bool find_node_holes(hole_finder *f, uint32_t node, const uint8_t *at,
                             const uint8_t *end)
 {
@@ -110,14 +111,14 @@ static bool find_node_holes(hole_finder *f, uint32_t node, const uint8_t *at,
     return k == shape->n;
 }
 
-/* Walk the messages; false: the file is not laid out as the columns are. */
+/* Iterate over the messages. False: the file is not laid out like the columns. */
 static bool walk_nodes(hole_finder *f, uint64_t *nodes_at, const file_input *in)
 {
     const uint8_t *at = in->at, *const end = in->at + in->n;
     uint64_t n;
     if (!wire_varint(&at, end, &n) || n > (uint64_t)(end - at))
         return false;
-    at += n; /* the metadata */
+    at += n; /* skip the metadata */
     for (uint32_t i = 0; i < f->s->n; i++) {
         nodes_at[i] = (uint64_t)(at - in->at);
         if (!wire_varint(&at, end, &n) || n > (uint64_t)(end - at) ||
@@ -172,8 +173,6 @@ halley_status trace_holes_new(trace_holes **out, const halley_trace *trace,
     return room && !f.failed ? HALLEY_OK : error_nomem(err);
 }
 
-/* ---- comparing ---- */
-
 typedef ARRAY(trace_difference) difference_array;
 typedef ARRAY(char) text_array;
 
@@ -182,14 +181,14 @@ typedef struct comparison {
     const uint8_t *base, *other; /* files */
     size_t n_base, n_other;
     size_t b, o;   /* equal, or known to differ, up to here */
-    uint32_t hole; /* the next that may be met */
-    uint32_t node; /* the one that was looked for last */
+    uint32_t hole; /* next hole that may be met */
+    uint32_t node; /* node that was found last */
     difference_array found;
     text_array texts;
     bool failed; /* no memory */
 } comparison;
 
-/* Bytes that are equal at the start. */
+/* The number of equal bytes at the start. */
 static size_t count_equal(const uint8_t *a, const uint8_t *b, size_t n)
 {
     uint64_t u[8], v[8];
@@ -214,7 +213,7 @@ static size_t count_equal(const uint8_t *a, const uint8_t *b, size_t n)
     return i;
 }
 
-/* Where a text is kept: with that of a difference shortly before, or at the end. */
+/* Store a text. It shares the storage of an equal text of a recent difference. */
 static uint64_t keep_text(comparison *c, const uint8_t *at, size_t n)
 {
     for (size_t k = c->found.n, tries = 0; k-- > 0 && tries < 8; tries++) {
@@ -246,7 +245,8 @@ static void add_number(comparison *c, uint32_t hole, uint64_t varint)
     c->failed = c->failed || !array_push(&c->found, d);
 }
 
-/* A text of the same length: the difference at `p` of the first file is inside it. */
+/* Skip a text of the same length, if the difference at `p` of the first file is inside
+ * it. */
 static bool pass_text(comparison *c, size_t p)
 {
     const trace_holes *h = c->h;
@@ -267,7 +267,7 @@ static bool pass_text(comparison *c, size_t p)
     return true;
 }
 
-/* A message of the first file and what has its place in the other. */
+/* A message of the first file and the corresponding one of the other. */
 typedef struct two_messages {
     const uint8_t *a, *a_end, *b, *b_end;
 } two_messages;
@@ -277,7 +277,7 @@ static bool is_equal(const uint8_t *a, const uint8_t *b, size_t n_a, size_t n_b)
     return n_a == n_b && memcmp(a, b, n_a) == 0;
 }
 
-/* An attribute that differs: in the value of its hole only? */
+/* An attribute differs. Is the difference only in the value of its hole? */
 static bool compare_attr(comparison *c, const uint8_t *a, size_t n_a, const uint8_t *b,
                          size_t n_b)
 {
@@ -306,7 +306,7 @@ static bool compare_attr(comparison *c, const uint8_t *a, size_t n_a, const uint
     return true;
 }
 
-/* The next field of both: the same, and equal but for a hole. */
+/* Compare the next field of both: they must be equal except for a hole. */
 static bool compare_field(comparison *c, two_messages *m)
 {
     const uint8_t *const a_tag = m->a, *const b_tag = m->b, *a, *b;
@@ -330,7 +330,7 @@ static bool compare_field(comparison *c, two_messages *m)
     return is_equal(a, b, (size_t)(m->a - a), (size_t)(m->b - b));
 }
 
-/* The node in which byte `p` of the first file is. */
+/* The node that contains byte `p` of the first file. */
 static uint32_t find_node(comparison *c, size_t p)
 {
     const uint64_t *at = c->h->nodes_at;
@@ -347,14 +347,14 @@ static uint32_t find_node(comparison *c, size_t p)
     return low;
 }
 
-/* Is the hole the only one of its node? */
+/* Is it the only hole of its node? */
 static bool is_alone(const trace_holes *h, uint32_t i)
 {
     return (i == 0 || h->at[i - 1].node != h->at[i].node) &&
            (i + 1 == h->n || h->at[i + 1].node != h->at[i].node);
 }
 
-/* A varint of that value and that many bytes. */
+/* Is it a varint of that value and that number of bytes? */
 static bool is_varint(const uint8_t **at, const uint8_t *end, uint64_t value, uint32_t n)
 {
     const uint8_t *const start = *at;
@@ -364,8 +364,8 @@ static bool is_varint(const uint8_t **at, const uint8_t *end, uint64_t value, ui
 
 /*
  * The usual case: the node has one hole, a text that is longer or shorter, and all
- * lengths around it still take as many bytes. The hole is the next one at or after `p`,
- * where the files differ. False: compare field by field.
+ * lengths around it have the same number of bytes. The hole is the next one at or after
+ * `p`, where the files differ. False: compare field by field.
  */
 static bool pass_other_text(comparison *c, size_t p)
 {
@@ -408,7 +408,8 @@ static bool pass_other_text(comparison *c, size_t p)
     return true;
 }
 
-/* Compare the node of the difference at `p` field by field, and go on after it. */
+/* Compare the node that contains the difference at `p` field by field, and continue after
+ * it. */
 static bool pass_node(comparison *c, size_t p)
 {
     const trace_holes *h = c->h;
@@ -420,7 +421,7 @@ static bool pass_node(comparison *c, size_t p)
         return false;
     const size_t o = at >= c->b ? c->o + (at - c->b) : c->o - (c->b - at);
     while (c->found.n > 0 && h->at[c->found.at[c->found.n - 1].hole].node == node)
-        c->found.n--; /* they are found again */
+        c->found.n--; /* they will be found again */
     while (c->hole > 0 && h->at[c->hole - 1].node >= node)
         c->hole--;
     two_messages m = {.a = c->base + at,
@@ -458,7 +459,7 @@ static bool compare_files(comparison *c)
     return false;
 }
 
-/* In one block: the list, then the texts. */
+/* Store the list and then the texts in one block. */
 static halley_status keep_found(trace_differences **out, const comparison *c,
                                 halley_error *err)
 {

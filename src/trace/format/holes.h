@@ -1,11 +1,10 @@
 /*
- * trace/format/holes.h - files that are equal but for the names of groups, peers, roots
- * and tags, read by comparing them.
+ * trace/format/holes.h - read files that are equal except for the names of groups, peers,
+ * roots and tags, by comparing them.
  *
  * The holes of a trace are the places in its file where such a value is. Another file is
- * like it when all other bytes are the same, and so are the lengths around the values,
- * but for what the values themselves make of them. Then its differences are all that is
- * kept of it.
+ * like it if all other bytes are equal. Lengths around the values may differ only as the
+ * values require. For such a file only the differences are stored.
  */
 #ifndef TRACE_FORMAT_HOLES_H
 #define TRACE_FORMAT_HOLES_H
@@ -35,7 +34,7 @@ typedef struct trace_hole {
     uint32_t value;  /* in the column of values */
     uint8_t role;    /* trace_hole_role */
     uint8_t kind;    /* halley_attr_kind: text, or an integer */
-    uint8_t n_start; /* bytes of the attribute in front of the value */
+    uint8_t n_start; /* bytes of the attribute before the value */
 } trace_hole;
 
 typedef struct trace_holes {
@@ -45,11 +44,11 @@ typedef struct trace_holes {
     uint64_t *nodes_at; /* by node, and one more: where its length is */
 } trace_holes;
 
-/* One value that is another. */
+/* One value that differs. */
 typedef struct trace_difference {
     uint32_t hole;
     uint32_t n;    /* bytes of a text */
-    uint64_t bits; /* of a number; of a text, where it begins in `texts` */
+    uint64_t bits; /* the number; for a text, where it begins in `texts` */
 } trace_difference;
 
 typedef struct trace_differences {
@@ -58,20 +57,20 @@ typedef struct trace_differences {
     trace_difference at[];
 } trace_differences;
 
-/* *out is NULL when the trace is not of a kind that is read by comparing: it has to be
- * an .et of the present schema, in the form that writers give it. */
+/* *out is NULL if the trace cannot be used for comparison. It must be an .et file of the
+ * present schema, in the form that writers use. */
 halley_status trace_holes_new(trace_holes **out, const halley_trace *trace,
                               halley_error *err);
 void trace_holes_free(trace_holes *h);
 
 /*
- * Compare a file in memory (with FILE_PAD bytes after it) with the trace. *out is NULL
- * when they differ elsewhere; else it is the caller's, to free(). Fails for want of
- * memory only.
+ * Compare a file in memory (with FILE_PAD bytes after it) with the trace. *out is NULL if
+ * they also differ elsewhere; otherwise the caller must free() it. Fails only if memory
+ * runs out.
  */
 halley_status trace_holes_compare(trace_differences **out, const trace_holes *h,
                                   const uint8_t *at, size_t n, halley_error *err);
-/* The trace that has these differences; path: what it is called. */
+/* Make the trace that has these differences. `path` is its name. */
 halley_status trace_holes_apply(halley_trace **out, const trace_holes *h,
                                 const trace_differences *d, const char *path,
                                 halley_error *err);

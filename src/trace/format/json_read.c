@@ -1,11 +1,11 @@
 /*
- * Traces from JSON: protobuf-JSON objects (concatenated, one a line, in an array, or in
- * our own document) and the
- * {"workload_graph": [...]} form of Chakra's JSON feeder, which is in graph_json.c.
+ * Read traces from JSON: protobuf-JSON objects (concatenated, one per line, in an array,
+ * or in our own document). The {"workload_graph": [...]} form of Chakra's JSON feeder is
+ * read in graph_json.c.
  *
- * As protobuf's own reader does, names are accepted in lowerCamelCase and as in the
- * schema, integers as numbers or strings, enums by name or number. A key that the schema
- * does not have is an error: JSON has no place to keep it.
+ * Like protobuf's own reader, this accepts names in lowerCamelCase and as in the schema,
+ * integers as numbers or strings, and enums by name or number. A key that is not in the
+ * schema is an error, because JSON has no place to keep it.
  */
 #include "trace/format/json_read.h"
 
@@ -47,8 +47,8 @@ halley_status json_take_text(json_trace *j, halley_bytes *out, strbuf *scratch)
     return json_text(j, out, scratch);
 }
 
-/* An integer of the given kind from a number or a string; "1e3" and "5.0" are integers
- * too. */
+/* Read an integer of the given kind from a number or a string. "1e3" and "5.0" are
+ * integers too. */
 static bool to_integer(halley_attr_kind kind, str text, uint64_t *bits)
 {
     int64_t i;
@@ -68,7 +68,7 @@ static bool to_integer(halley_attr_kind kind, str text, uint64_t *bits)
         return !is_32 || (i >= INT32_MIN && i <= INT32_MAX);
     }
     halley_attr as_real = {.kind = HALLEY_ATTR_DOUBLE};
-    /* From 2^53 on a double may be another integer than the one written. */
+    /* From 2^53 on, a double may differ from the integer that was written. */
     if (!number_read(text, &real) || real <= -0x1p53 || real >= 0x1p53)
         return false;
     memcpy(&as_real.bits, &real, sizeof real);
@@ -187,7 +187,7 @@ static halley_status take_scalar(json_trace *j, halley_attr_kind kind,
     }
 }
 
-/* "values": [ … ] of a list message. */
+/* Read "values": [ … ] of a list message. */
 static halley_status take_json_elements(json_trace *j, et_list_writer *w)
 {
     const json_token token = json_next(&j->r);
@@ -202,7 +202,7 @@ static halley_status take_json_elements(json_trace *j, et_list_writer *w)
     return json_next(&j->r) == JSON_ARRAY_END ? HALLEY_OK : json_bad(j, NULL);
 }
 
-/* Key `number` of an object: an error if that stands there already. */
+/* Note key `number` of an object. It is an error if the object already has it. */
 static halley_status take_once(json_trace *j, uint32_t *seen, uint32_t number)
 {
     if (*seen >> number & 1)
@@ -249,7 +249,7 @@ static bool is_json_key(str key, const char *name)
     return i == key.n;
 }
 
-/* "int64Val" or "int64_val" → the kind, or NONE. */
+/* The kind of "int64Val" or "int64_val"; NONE = it is another key. */
 static halley_attr_kind kind_of_key(str key)
 {
     for (int k = HALLEY_ATTR_DOUBLE; k < HALLEY_ATTR_END; k++) {
@@ -260,7 +260,7 @@ static halley_attr_kind kind_of_key(str key)
     return HALLEY_ATTR_NONE;
 }
 
-/* One key of an attribute and its value; null is the same as nothing at all. */
+/* Read one key of an attribute and its value. null means absent. */
 static halley_status take_attr_key(json_trace *j, uint32_t *seen, halley_attr *a,
                                    et_list_writer *list)
 {
@@ -294,7 +294,7 @@ static halley_status take_attr_key(json_trace *j, uint32_t *seen, halley_attr *a
     return HALLEY_OK;
 }
 
-/* An attribute object, whose '{' has been read, given to `add`. */
+/* Read an attribute object, whose '{' has been read, and pass it to `add`. */
 static halley_status take_json_attr(json_trace *j, halley_status add(halley_builder *,
                                                                      const halley_attr *))
 {
@@ -386,20 +386,20 @@ static halley_status take_type(json_trace *j, uint32_t *type)
 }
 
 /*
- * The fields of a node may stand in any order, but the builder needs the id first. So
- * what comes before is kept: numbers as they are, and for attributes where they stand.
+ * The fields of a node may come in any order, but the builder needs the id first. So
+ * earlier fields are stored: numbers as values, attributes as their position.
  */
 typedef struct node_parts {
     halley_bytes name, version;
     uint64_t id, start, duration;
     uint32_t type;
     halley_io inputs, outputs;
-    json_reader attrs; /* where the attributes are, when there are any */
+    json_reader attrs; /* position of the attributes, if there are any */
     uint32_t seen;     /* keys, as bits */
     bool has_attrs;
 } node_parts;
 
-/* By the number of the field, but the version, which only metadata has. */
+/* Numbers of the fields, except for the version, which only metadata has. */
 enum { KEY_VERSION = 0, KEY_ATTR = 10 };
 static const char *const node_keys[] = {"version",
                                         "id",
@@ -443,7 +443,7 @@ static halley_status take_node_value(json_trace *j, node_parts *p, uint32_t key)
     }
 }
 
-/* A key of a node or of metadata, and its value; null is the same as nothing at all. */
+/* Read a key of a node or of metadata, and its value. null means absent. */
 static halley_status take_node_key(json_trace *j, node_parts *p, bool may_be_meta)
 {
     const uint32_t n = sizeof node_keys / sizeof *node_keys;
@@ -480,8 +480,7 @@ static halley_status add_json_node(json_trace *j, const node_parts *p)
     return HALLEY_OK;
 }
 
-/* Metadata, if that is what the object is: it comes first and has nothing but version and
- * attr. */
+/* Add the object as metadata. It must come first and have only version and attr. */
 static halley_status add_meta(json_trace *j, const node_parts *p)
 {
     builder_set_metadata(j->b, true);
@@ -495,10 +494,10 @@ static halley_status add_meta(json_trace *j, const node_parts *p)
     return HALLEY_OK;
 }
 
-/* What an object may be: the first one is metadata if it has nothing else. */
+/* What an object may be. The first one is metadata if it has only keys of metadata. */
 typedef enum object_kind { OBJECT_NODE, OBJECT_FIRST, OBJECT_META } object_kind;
 
-/* The object whose '{' and (unless it is empty) first key have been read. */
+/* Read the object whose '{' and (unless it is empty) first key have been read. */
 static halley_status take_object(json_trace *j, json_token token, object_kind kind)
 {
     node_parts p = {.name = {"", 0}, .version = {"", 0}};
@@ -514,7 +513,7 @@ static halley_status take_object(json_trace *j, json_token token, object_kind ki
     return kind == OBJECT_NODE || has_more ? add_json_node(j, &p) : add_meta(j, &p);
 }
 
-/* {"metadata": {…}, "nodes": […]}, whose first key has been read. */
+/* Read {"metadata": {…}, "nodes": […]}, whose first key has been read. */
 static halley_status take_document(json_trace *j)
 {
     json_token token = JSON_KEY;
@@ -537,13 +536,13 @@ static halley_status take_document(json_trace *j)
             TRY(take_object(j, json_next(&j->r), OBJECT_NODE));
         if (token != JSON_ARRAY_END)
             return json_bad(j, token == JSON_ERROR ? NULL : "a node is an object");
-        if (!any) /* an .et of no bytes at all would be no trace */
+        if (!any) /* an empty .et would not be a trace */
             builder_set_metadata(j->b, true);
     }
     return token == JSON_OBJECT_END ? HALLEY_OK : json_bad(j, NULL);
 }
 
-/* Is workload_graph among the keys of the object whose first key has been read? */
+/* Does the object whose first key has been read have a key workload_graph? */
 static bool is_graph(const json_trace *j)
 {
     json_reader ahead = j->r;
@@ -557,7 +556,7 @@ static bool is_graph(const json_trace *j)
     return false;
 }
 
-/* Whatever the first object turns out to be. */
+/* Read the nodes, whichever form the first object has. */
 static halley_status take_json_nodes(json_trace *j)
 {
     bool first = true, whole = false;

@@ -1,7 +1,8 @@
 /*
- * Traces as protobuf-JSON: names in lowerCamelCase, 64-bit integers as strings, bytes in
- * base64, defaults left out. Three styles of the same objects: one document, one object a
- * line, and the indented objects without separators that Chakra's jsonizer writes.
+ * Write traces as protobuf-JSON: names in lowerCamelCase, 64-bit integers as strings,
+ * bytes in base64, defaults left out. There are three styles of the same objects: one
+ * document, one object per line, and the indented objects without separators that
+ * Chakra's jsonizer writes.
  */
 #include "base/number/number.h"
 #include "base/utf8.h"
@@ -21,7 +22,7 @@ typedef struct json_writer {
     bool lossy;
     uint64_t n_dropped;
     uint32_t depth;
-    bool has_items[MAX_DEPTH]; /* at each depth: something stands before */
+    bool has_items[MAX_DEPTH]; /* at each depth: an item has been written */
     halley_status status;
     halley_error *err;
 } json_writer;
@@ -64,7 +65,8 @@ static void put_key(json_writer *w, const char *key)
     strbuf_printf(&w->out, "\"%s\": ", key);
 }
 
-/* What JSON cannot carry: counted when that was asked for, else the end. */
+/* Something cannot be represented in JSON. Count it if that was requested; otherwise
+ * stop. */
 static void refuse_loss(json_writer *w, const char *what)
 {
     w->n_dropped++;
@@ -77,7 +79,7 @@ static void refuse_loss(json_writer *w, const char *what)
                   what);
 }
 
-/* The next character; U+FFFD for a byte that belongs to none. */
+/* The next character; U+FFFD for an invalid byte. */
 static uint32_t next_code_point(str *s)
 {
     const uint8_t *const at = (const uint8_t *)s->at;
@@ -90,7 +92,7 @@ static uint32_t next_code_point(str *s)
     return code;
 }
 
-/* Text in ASCII, as Python's json does it. */
+/* Write text in ASCII, like Python's json. */
 static void put_ascii(strbuf *out, str s)
 {
     strbuf_add_char(out, '"');
@@ -143,7 +145,7 @@ static void put_real(strbuf *out, double value)
         strbuf_add(out, str_from(number_repr(value).at));
 }
 
-/* A float with as few digits as single out that float. */
+/* The shortest decimal number that reads back as the same float. */
 static double shortest_float(uint64_t bits)
 {
     float f;
@@ -159,7 +161,7 @@ static double shortest_float(uint64_t bits)
     return value;
 }
 
-/* A NaN whose bits are not the usual ones would come back changed. */
+/* A NaN with unusual bits would be read back changed. */
 static void check_nan(json_writer *w, halley_attr_kind kind, uint64_t bits)
 {
     const bool nan = kind == HALLEY_ATTR_DOUBLE
@@ -221,7 +223,7 @@ static void put_kind_key(json_writer *w, halley_attr_kind kind)
                   bar + 2);
 }
 
-/* Fields of a list that are not its elements. */
+/* Does a list have fields that are not its elements? */
 static bool list_has_unknown(const halley_attr *a, size_t cursor)
 {
     const bool text = a->kind >= HALLEY_ATTR_STRING;
@@ -338,7 +340,8 @@ static void put_json_node(json_writer *w, uint32_t i)
 {
     const halley_trace *const t = w->t;
     open_scope(w, '{');
-    /* Without metadata, a first object of attributes alone would be taken for it. */
+    /* Without metadata, a first object that has only attributes would be read as
+     * metadata. */
     if (i == 0 && halley_node_id(t, 0) == 0 && !halley_trace_has_metadata(t)) {
         put_key(w, "id");
         strbuf_add(&w->out, STR("\"0\""));

@@ -1,4 +1,4 @@
-/* Opening a trace whatever its form, recognised by content. */
+/* Open a trace of any format, which is recognised by content. */
 #include "trace/format/et.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The first byte that is no white space, or 0; a UTF-8 byte order mark is passed over. */
+/* The first byte that is not white space, or 0. A UTF-8 byte order mark is skipped. */
 static uint8_t first_byte(const file_input *in)
 {
     size_t i = in->n >= 3 && memcmp(in->at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -18,10 +18,10 @@ static uint8_t first_byte(const file_input *in)
 }
 
 /*
- * An .et starts with the length of its metadata and the tag of its first field, 0x0a or
- * 0x12. Only a length of 123 ('{') and a version (tag '\n') of 34 ('"') characters look
- * like the start of a JSON object; the tag of an attribute after that cannot stand in
- * JSON.
+ * An .et file starts with the length of its metadata and the tag of its first field, 0x0a
+ * or 0x12. It can look like the start of a JSON object in only one case. Its length is
+ * then 123 ('{'), and its version (tag '\n') has 34 ('"') characters. The tag of an
+ * attribute, 0x12, follows, which cannot occur in JSON.
  */
 static bool is_et_like_json(const file_input *in)
 {
@@ -40,7 +40,7 @@ bool et_looks_like_json(const file_input *in)
     return i < in->n && memchr(next.at, in->at[i], next.n) != NULL;
 }
 
-/* JSON of other kinds, which is handed over by mistake. */
+/* Refuse other JSON files, which are given by mistake. */
 static halley_status refuse_json(const file_input *in, const char *path,
                                  halley_error *err)
 {
@@ -58,7 +58,7 @@ static halley_status refuse_json(const file_input *in, const char *path,
     return HALLEY_OK;
 }
 
-/* `in` is taken. */
+/* Takes `in`. */
 static halley_status read_any(halley_trace **out, file_input *in, const char *path,
                               const halley_load_opts *opts, halley_error *err)
 {
@@ -82,7 +82,7 @@ static halley_status read_any(halley_trace **out, file_input *in, const char *pa
                : et_read(out, in, path, opts, err);
 }
 
-/* Which program packed a file that only it can unpack; NULL: none that is known. */
+/* The program that compressed a file and is needed to decompress it; NULL = unknown. */
 const char *et_packer_of(const file_input *in)
 {
     static const struct {

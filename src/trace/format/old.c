@@ -1,19 +1,20 @@
 /*
  * The schemas before v0.0.4, converted to it while they are read.
  *
- *   v0.0.1 (2023-01)  flat nodes: every property is a field; no metadata
- *   v0.0.2 (2023-06)  attributes with a type tag: float, int, string and lists of them
- *   v0.0.3 (2023-07)  bools too, METADATA_NODE; later (2023-08) unsigned integers and
- * GlobalMetadata
+ *   2023-01  v0.0.1: flat nodes, in which every property is a field; no metadata.
+ *   2023-06  v0.0.2: attributes with a type tag: float, int, string and lists of them.
+ *   2023-07  v0.0.3: also bools and METADATA_NODE.
+ *   2023-08  v0.0.3: also unsigned integers and GlobalMetadata.
  *
- * None says which it is. A file is taken for one of them when its first messages are not
- * of the present schema and are all strictly of that one: every field known, of its wire
- * type, and each attribute's value in the field its type tag names. Sources: the history
- * of the schema in the public Chakra repository, listed by date above.
+ * No file states its schema. A file is taken for an old schema if its first messages do
+ * not fit the present schema and all fit the old one strictly. That means that every
+ * field is known and has its wire type, and each attribute's value is in the field that
+ * its type tag names. Source: the history of the schema in the public Chakra repository,
+ * listed by date above.
  *
- * Meaning: `parent` becomes data_deps. Node types and collective types are renumbered.
- * v0.0.1's simulated_run_time counts nanoseconds: it goes to duration_ns, and rounded to
- * duration_micros; later `runtime` attributes count microseconds and become
+ * Conversion: `parent` becomes data_deps. Node types and collective types are renumbered.
+ * v0.0.1's simulated_run_time is in nanoseconds. It becomes duration_ns and, rounded,
+ * duration_micros. Later `runtime` attributes are in microseconds and become
  * duration_micros.
  */
 #include "trace/format/et.h"
@@ -21,8 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One value field of an old attribute: which type tag goes with it, and what it becomes.
- */
+/* One value field of an old attribute: its number, its wire type, and the kind it
+ * becomes. */
 typedef struct old_value {
     uint32_t field;
     wire_type type;
@@ -61,8 +62,8 @@ static const old_value values_v3_uint[] = {
     {13, WIRE_LEN, HALLEY_ATTR_STRING_LIST},
 };
 
-/* Newest first: what fits several is taken for the newest, but flat nodes for the first.
- */
+/* Newest first. A file that fits several is taken for the newest, except that flat nodes
+ * are v0.0.1. */
 static const et_old_schema schemas[] = {
     {HALLEY_FORM_ET_V1, true, false, NULL, 0},
     {HALLEY_FORM_ET_V3, false, true, values_v3_uint, 10},
@@ -70,8 +71,8 @@ static const et_old_schema schemas[] = {
     {HALLEY_FORM_ET_V2, false, false, values_v2, 6},
 };
 
-/* v0.0.1's fields from 5 on, and the attribute each becomes; kind NONE = handled by name
- * below. */
+/* The fields of v0.0.1 from 5 on, and the attribute that each becomes. Kind NONE =
+ * handled by name below. */
 static const struct flat_field {
     const char *name;
     halley_attr_kind kind;
@@ -94,7 +95,7 @@ static const struct flat_field {
     [20] = {HALLEY_ATTR_NAME_COMM_PRIORITY, HALLEY_ATTR_INT32},
 };
 
-/* What one message said. */
+/* The content of one message. */
 typedef struct old_attr {
     halley_attr a;
     et_list_writer list;
@@ -108,16 +109,16 @@ typedef struct old_node {
     halley_bytes name, io[6]; /* inputs, shapes, types, outputs, shapes, types */
 } old_node;
 
-/* One reading in progress, or one look at whether a file is of a schema. */
+/* The state of reading a file, or of testing whether it has a certain schema. */
 typedef struct old_reader {
     const et_old_schema *schema;
-    halley_builder *b; /* NULL: only look */
-    u64_array parents; /* of the node at hand */
+    halley_builder *b; /* NULL: only test */
+    u64_array parents; /* of the current node */
     bool any_flat;     /* a property of a flat node was seen */
-    bool nomem;        /* memory ran out: a "no" means nothing */
+    bool nomem;        /* memory ran out, so a "no" is not an answer */
 } old_reader;
 
-/* Pass on whether something could be kept, and remember when not. */
+/* Return whether something could be stored, and remember a failure. */
 static bool is_kept_field(old_reader *r, bool fine)
 {
     r->nomem |= !fine;
@@ -133,7 +134,7 @@ static bool take_len(const uint8_t **at, const uint8_t *end, halley_bytes *out)
     return true;
 }
 
-/* One element or value of this kind; the schemas did not pack lists. */
+/* Read one element or value of this kind. The old schemas did not pack lists. */
 static bool take_old_value(old_reader *r, const old_value *v, wire_type type,
                            const uint8_t **at, const uint8_t *end, old_attr *to)
 {
@@ -147,8 +148,8 @@ static bool take_old_value(old_reader *r, const old_value *v, wire_type type,
         return false;
     if (type == WIRE_FIXED32)
         item.bits = low;
-    /* No writer gives a bool another value; v0.0.2's lists of integers stand in the field
-     * that v0.0.3's lists of bools have. */
+    /* No writer gives a bool another value. The check matters because v0.0.2's lists of
+     * integers use the field of v0.0.3's lists of bools. */
     if ((v->kind == HALLEY_ATTR_BOOL || v->kind == HALLEY_ATTR_BOOL_LIST) &&
         item.bits > 1)
         return false;
@@ -158,7 +159,8 @@ static bool take_old_value(old_reader *r, const old_value *v, wire_type type,
            is_kept_field(r, et_list_add(&to->list, &item));
 }
 
-/* Kind of an attribute from its type tag; the value field must be the tag's. */
+/* Parse an attribute. Its kind comes from the type tag, and the value must be in the
+ * field of that tag. */
 static bool parse_attr(old_reader *r, halley_bytes message, old_attr *out)
 {
     const et_old_schema *const s = r->schema;
@@ -201,7 +203,7 @@ static bool parse_attr(old_reader *r, halley_bytes message, old_attr *out)
     return true;
 }
 
-/* The renumbering of collectives: v0.0.1 starts at 1, the others at 0. */
+/* Renumber a collective type: v0.0.1 starts at 1, the others at 0. */
 static uint64_t coll_type(const et_old_schema *s, uint64_t old)
 {
     static const uint64_t now[] = {HALLEY_COLL_ALL_REDUCE, HALLEY_COLL_ALL_TO_ALL,
@@ -216,7 +218,7 @@ static bool name_is(halley_bytes name, const char *what)
     return str_eq((str){name.at, name.n}, str_from(what));
 }
 
-/* An attribute message: checked, and added when there is a builder. */
+/* Check an attribute message, and add it if there is a builder. */
 static bool take_old_attr(old_reader *r, halley_bytes message, bool meta)
 {
     halley_builder *const b = r->b;
@@ -239,7 +241,7 @@ static bool take_old_attr(old_reader *r, halley_bytes message, bool meta)
     return fine;
 }
 
-/* The elements of involved_dim, one a field, of which the first tag has been read. */
+/* Read the elements of involved_dim, one per field. The first tag has been read. */
 static bool take_dims(old_reader *r, const old_value *v, wire_type type,
                       const uint8_t **at, const uint8_t *end, old_attr *attr)
 {
@@ -253,7 +255,7 @@ static bool take_dims(old_reader *r, const old_value *v, wire_type type,
     return fine;
 }
 
-/* A property of a flat node. */
+/* Read a property of a flat node. */
 static bool take_flat(old_reader *r, uint32_t field, wire_type type, const uint8_t **at,
                       const uint8_t *end)
 {
@@ -287,7 +289,7 @@ static bool take_flat(old_reader *r, uint32_t field, wire_type type, const uint8
     return fine;
 }
 
-/* The fields that come before the attributes: what the builder needs first. */
+/* Parse the fields that the builder needs before the attributes. */
 static bool parse_head(old_reader *r, old_node *n, const uint8_t *at, const uint8_t *end)
 {
     const et_old_schema *const s = r->schema;
@@ -359,7 +361,7 @@ static halley_status open_node(const old_reader *r, const old_node *n)
     return halley_builder_outputs(b, &outputs);
 }
 
-/* A node message; with a builder it is added, without only checked. */
+/* Check a node message, and add it if there is a builder. */
 static bool take_old_node(old_reader *r, const uint8_t *at, size_t n)
 {
     old_node node = {0};
@@ -368,7 +370,7 @@ static bool take_old_node(old_reader *r, const uint8_t *at, size_t n)
            (!r->b || open_node(r, &node) == HALLEY_OK) && walk_rest(r, at, at + n);
 }
 
-/* GlobalMetadata { repeated attribute = 1 } of late v0.0.3. */
+/* Read GlobalMetadata { repeated attribute = 1 } of late v0.0.3. */
 static bool take_old_meta(old_reader *r, const uint8_t *at, size_t n)
 {
     const uint8_t *const end = at + n;
@@ -385,7 +387,7 @@ static bool take_old_meta(old_reader *r, const uint8_t *at, size_t n)
     return true;
 }
 
-/* The next message, or false at a cut or the end. */
+/* Read the next message. False: the file has ended or is cut. */
 static bool next_message(const uint8_t **at, const uint8_t *end, const uint8_t **bytes,
                          size_t *n)
 {
@@ -404,7 +406,7 @@ static bool fits_schema(old_reader *r, const uint8_t *at, const uint8_t *end)
         fine = n > 0 && take_old_node(r, bytes, n);
         any = true;
     }
-    /* A flat node without a property could as well be of another schema. */
+    /* A flat node without any property could be of another schema too. */
     return fine && any && (r->any_flat || !r->schema->flat);
 }
 
@@ -421,9 +423,9 @@ static bool is_old_meta(const uint8_t *at, size_t n, bool *nomem)
 }
 
 /*
- * A node as today's writers write it: the fields of the schema, dependencies packed. What
- * v0.0.1 calls a compute node with a run time would be a store that takes time and says
- * no size; that is taken for what it was.
+ * Does the message fit the present schema: known fields, packed dependencies? A compute
+ * node with a run time of v0.0.1 reads as a store with a time but no attributes. Such a
+ * node is not accepted, so it is read as v0.0.1.
  */
 static bool is_present_node(const et_decoder *d, const uint8_t *at, size_t n,
                             halley_status *status)
@@ -450,7 +452,7 @@ static bool is_present_node(const et_decoder *d, const uint8_t *at, size_t n,
     return *status == HALLEY_OK;
 }
 
-/* Is the file of the present schema, as far as its first messages show? */
+/* Does the file have the present schema, judging by its first messages? */
 static halley_status is_present(bool *out, trace_store *store, const uint8_t *at,
                                 const uint8_t *end)
 {
@@ -467,7 +469,7 @@ static halley_status is_present(bool *out, trace_store *store, const uint8_t *at
     if (status == HALLEY_OK && n > 0 && !is_old_meta(bytes, n, &nomem))
         return nomem ? HALLEY_ENOMEM : HALLEY_OK;
     if (status == HALLEY_EFORMAT)
-        at = start; /* no metadata, but a node already */
+        at = start; /* no metadata; the first message is a node */
     *out = status != HALLEY_OK || n == 0;
     for (int i = 0; i < ET_OLD_SAMPLE && *out && status != HALLEY_ENOMEM && !nomem &&
                     next_message(&at, end, &bytes, &n);
@@ -532,7 +534,7 @@ halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_
         status = read_old_messages(&r, in, &first);
         const halley_status finished =
             builder_finish_as(&trace, r.b, path, schema->form, &built);
-        if (finished) { /* memory or a limit ended it on the way: that is the cause */
+        if (finished) { /* out of memory or over a limit: report that cause */
             status = finished;
             first = built;
         }

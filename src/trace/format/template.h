@@ -1,6 +1,6 @@
 /*
  * trace/format/template.h - template sets as files: an index (YAML), one trace per role,
- * and a table where no rule is known.
+ * and a table if no rule is known.
  *
  *   format: halley-roles 1
  *   ranks: 131072
@@ -15,9 +15,9 @@
  *   exceptions: [{rank: 4711, file: step.4711.et}]
  *
  * With `table: step.bind.zst` the index has no axes and no `when`, and lists the names of
- * groups and peers: groups: [g0], peers: [p0]. The table holds, after the 16 bytes
- * "halley-bind 1\n\0\0", little-endian numbers of 32 bits, a column of all ranks each:
- * role, group by group, peer by peer; 2^32 - 1 = none.
+ * groups and peers: groups: [g0], peers: [p0]. The table starts with the 16 bytes
+ * "halley-bind 1\n\0\0". Then come little-endian 32-bit numbers in columns, each with one
+ * number per rank: role, then each group, then each peer; 2^32 - 1 = none.
  */
 #ifndef TRACE_FORMAT_TEMPLATE_H
 #define TRACE_FORMAT_TEMPLATE_H
@@ -27,17 +27,17 @@
 
 #define TRACE_TEMPLATE_ENDING ".roles.yaml"
 
-/* Where the files that an index names come from. */
+/* Callbacks that load the files which an index names. */
 typedef struct trace_template_files {
     halley_status (*load_trace)(halley_trace **out, void *context, str file,
                                 halley_error *err);
-    /* The unpacked bytes, to free(). */
+    /* Returns the decompressed bytes, to free(). */
     halley_status (*load_table)(uint8_t **out, size_t *n, void *context, str file,
                                 halley_error *err);
     void *context;
 } trace_template_files;
 
-/* Fill the empty template from an index; on failure the caller still calls fini. */
+/* Fill the empty template from an index. Call fini also on failure. */
 halley_status trace_template_parse(trace_template *t, const conf_file *index,
                                    const trace_template_files *files, halley_error *err);
 

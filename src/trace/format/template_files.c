@@ -1,4 +1,5 @@
-/* Template sets from and to files: PREFIX.roles.yaml and what it names, next to it. */
+/* Load and save template sets: PREFIX.roles.yaml and the files that it names, next to
+ * it. */
 #include "base/file/file.h"
 #include "base/hash.h"
 #include "trace/format/template.h"
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `file` in the folder of the index; free it. */
+/* The path of `file` in the folder of the index, to free(). */
 static char *join_path(const char *index, str file)
 {
     const char *slash = strrchr(index, '/');
@@ -92,7 +93,7 @@ char *halley_template_find(const char *path)
     return NULL;
 }
 
-/* One axis, or a list of ranges: 3, 1-14, [0, 2-3]. */
+/* Write one value, one range, or a list of both: 3, 1-14, [0, 2-3]. */
 static void write_ranges(strbuf *to, const trace_range *ranges, uint32_t n)
 {
     strbuf_printf(to, n > 1 ? "[" : "");
@@ -175,7 +176,7 @@ static void write_axes(strbuf *to, const trace_template *t)
     strbuf_printf(to, "]  # innermost first\n");
 }
 
-/* Where a set goes. */
+/* The destination of a set. */
 typedef struct saving {
     const trace_template *t;
     file_set *files;

@@ -1,4 +1,4 @@
-/* The index of a template set: every error names its line and what would be right. */
+/* Read the index of a template set. Every error names its line and the expected form. */
 #include "base/file/file.h"
 #include "trace/format/template.h"
 
@@ -21,7 +21,7 @@ static halley_status refuse_node(const reader *r, const conf_node *at, const cha
     return conf_error(r->f, at, r->err, HALLEY_EFORMAT, "%s", text);
 }
 
-/* Put the place of a node into the sentence that a rule has written. */
+/* Add the position of a node to an error sentence that a rule has written. */
 static halley_status place_error(const reader *r, const conf_node *at,
                                  halley_status status)
 {
@@ -51,7 +51,7 @@ static halley_status expect_kind(const reader *r, const conf_node *node, conf_ki
     return node->kind == kind ? HALLEY_OK : refuse_node(r, node, text);
 }
 
-/* 3 or 1-14. */
+/* Read a range: 3 or 1-14. */
 static halley_status read_role_range(const reader *r, const conf_node *node,
                                      range_list *to)
 {
@@ -106,7 +106,7 @@ static halley_status read_axes(reader *r, const conf_node *axes)
     return HALLEY_OK;
 }
 
-/* The conditions of a role; their ranges are put one after the other into `ranges`. */
+/* Read the conditions of a role. Their ranges are appended to `ranges`. */
 static halley_status read_when(const reader *r, const conf_node *map, trace_when *when,
                                range_list *ranges)
 {
@@ -250,7 +250,7 @@ static halley_status read_role_peer(reader *r, str name, const conf_node *map)
     return place_error(r, map, trace_template_add_peer(r->t, &p, r->err));
 }
 
-/* Names in a list, or rules in a map, by whether there is a table. */
+/* Read names from a list if there is a table, otherwise rules from a map. */
 static halley_status read_role_rules(reader *r, const conf_node *rules,
                                      const uint32_t *table, uint32_t *column, bool groups)
 {
@@ -294,7 +294,7 @@ static halley_status check_role_format(const reader *r, const conf_node *root)
     return HALLEY_OK;
 }
 
-/* The columns of the table, as many as roles, groups and peers need. */
+/* Load the columns of the table, as many as roles, groups and peers need. */
 static halley_status load_columns(const reader *r, const conf_node *root,
                                   const conf_node *table, uint32_t **out)
 {

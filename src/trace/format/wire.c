@@ -1,4 +1,4 @@
-/* Tags and the skipping of fields nobody knows. */
+/* Read tags, and skip unknown fields. */
 #include "trace/format/wire.h"
 
 enum { MAX_GROUP_DEPTH = 100 };

@@ -1,8 +1,8 @@
 /*
  * trace/format/wire.h - the protobuf wire format: varints, tags, skipping.
  *
- * All readers take a cursor *at and an end, stay within it, and return false on bytes
- * that are no such thing; they may load, but never use, up to FILE_PAD bytes after the
+ * All readers take a cursor *at and an end. They stay within the end and return false if
+ * the bytes are malformed. They may load, but never use, up to FILE_PAD bytes after the
  * end of the file.
  */
 #ifndef TRACE_FORMAT_WIRE_H
@@ -17,12 +17,12 @@ typedef enum wire_type {
     WIRE_VARINT = 0,
     WIRE_FIXED64 = 1,
     WIRE_LEN = 2,
-    WIRE_GROUP = 3, /* start; deprecated, kept only inside unknown fields */
+    WIRE_GROUP = 3, /* group start; deprecated, kept only inside unknown fields */
     WIRE_GROUP_END = 4,
     WIRE_FIXED32 = 5
 } wire_type;
 
-/* At most ten bytes, the tenth at most 1 (64 bits in all). */
+/* Read a varint of at most ten bytes, the tenth at most 1 (64 bits in total). */
 static inline bool wire_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
     const uint8_t *p = *at;
@@ -67,7 +67,7 @@ static inline bool wire_fixed64(const uint8_t **at, const uint8_t *end, uint64_t
     return true;
 }
 
-/* A length and that many bytes: *bytes points at them, *at moves after them. */
+/* Read a length and that many bytes. *bytes points to them, *at moves after them. */
 static inline bool wire_len(const uint8_t **at, const uint8_t *end, const uint8_t **bytes,
                             size_t *n)
 {
@@ -80,10 +80,9 @@ static inline bool wire_len(const uint8_t **at, const uint8_t *end, const uint8_
     return true;
 }
 
-/* Field number (1 … 2^29-1) and wire type of the next field. */
+/* Read the field number (1 … 2^29-1) and wire type of the next field. */
 bool wire_tag(const uint8_t **at, const uint8_t *end, uint32_t *field, wire_type *type);
-/* Pass over the value of a field whose tag has been read; groups nest at most 100 deep.
- */
+/* Skip the value of a field whose tag has been read. Groups nest at most 100 deep. */
 bool wire_skip(const uint8_t **at, const uint8_t *end, uint32_t field, wire_type type);
 
 static inline uint32_t wire_varint_size(uint64_t value)

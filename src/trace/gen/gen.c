@@ -1,7 +1,8 @@
 /*
- * Generators: the table of patterns, the life of a generator, and the nodes patterns are
- * made of. Attributes have the types that ASTRA-sim's readers expect: comm_type,
- * comm_size and num_ops int64, comm_src, comm_dst and comm_tag int32, tensor_size uint64.
+ * Generators: the table of patterns, creating and freeing a generator, and the nodes that
+ * patterns consist of. Attributes have the types that ASTRA-sim's readers expect:
+ * comm_type, comm_size and num_ops are int64, comm_src, comm_dst and comm_tag int32,
+ * tensor_size uint64.
  */
 #include "trace/gen/gen.h"
 
@@ -19,9 +20,8 @@
 
 enum {
     MAX_NPUS = 1 << 20,
-    FLOPS_PER_MICRO =
-        100000000,        /* 100 TFLOP/s, for compute nodes that only have a time */
-    FLOPS_PER_BYTE = 1000 /* well above what memory can hold up */
+    FLOPS_PER_MICRO = 100000000, /* 100 TFLOP/s, for compute nodes with only a time */
+    FLOPS_PER_BYTE = 1000        /* high enough that memory is not the limit */
 };
 
 #define CHAKRA(name_, doc_, case_, params_)                                              \
@@ -308,7 +308,7 @@ uint64_t gen_comp(gen_out *o, const char *name, uint64_t micros, uint64_t flops,
                   uint64_t bytes)
 {
     const uint64_t id = gen_node(o, HALLEY_NODE_COMP, name, micros);
-    if (flops == 0 && bytes == 0) { /* a roofline would skip it in no time */
+    if (flops == 0 && bytes == 0) { /* a roofline would give it no time */
         flops = micros * FLOPS_PER_MICRO;
         bytes = flops / FLOPS_PER_BYTE;
     }
@@ -342,7 +342,7 @@ uint64_t gen_coll(gen_out *o, const char *name, uint32_t type, uint64_t bytes,
     return id;
 }
 
-/* Both ends of a message carry the same. */
+/* Both ends of a message have the same attributes. */
 static uint64_t add_message(gen_out *o, bool send, const uint32_t ends[2], uint32_t tag,
                             uint64_t bytes)
 {

@@ -1,4 +1,4 @@
-/* trace/gen/gen.h - what the pattern functions see of a generator. */
+/* trace/gen/gen.h - what the pattern functions use of a generator. */
 #ifndef TRACE_GEN_GEN_H
 #define TRACE_GEN_GEN_H
 
@@ -65,10 +65,10 @@ struct halley_gen {
     bool exact;
     uint64_t value[GEN_N_PARAMS];
     bool given[GEN_N_PARAMS];
-    ARRAY(gen_group) groups; /* group i is called i + 1 */
+    ARRAY(gen_group) groups; /* group i has the name i + 1 */
 };
 
-/* A trace being made: nodes get ascending ids. Failures are the builder's, kept to the
+/* A trace being made. Nodes get ascending ids. The builder keeps failures until the
  * end. */
 typedef struct gen_out {
     halley_builder *b;
@@ -78,7 +78,7 @@ typedef struct gen_out {
 
 #define GEN_NO_ID UINT64_MAX
 
-/* Each adds a node and gives its id; what it depends on is added by gen_after. */
+/* Each adds a node and returns its id. Add its dependencies with gen_after. */
 uint64_t gen_node(gen_out *o, uint32_t type, const char *name, uint64_t micros);
 uint64_t gen_comp(gen_out *o, const char *name, uint64_t micros, uint64_t flops,
                   uint64_t bytes);
@@ -88,26 +88,26 @@ uint64_t gen_coll(gen_out *o, const char *name, uint32_t type, uint64_t bytes,
                   uint32_t group);
 uint64_t gen_send(gen_out *o, uint32_t src, uint32_t dst, uint32_t tag, uint64_t bytes);
 uint64_t gen_recv(gen_out *o, uint32_t src, uint32_t dst, uint32_t tag, uint64_t bytes);
-/* The node just added waits for this one; GEN_NO_ID: for none. */
+/* Make the last added node wait for this one; GEN_NO_ID: for none. */
 void gen_after(gen_out *o, uint64_t id);
 void gen_after_ctrl(gen_out *o, uint64_t id);
 
 struct gen_pattern {
     const char *name, *doc;
-    uint32_t params;         /* bit per gen_param it takes */
-    uint32_t detail;         /* the pattern's own: a collective type, Chakra's case */
-    gen_param own[4];        /* parameters with another default, GEN_N_PARAMS ends */
+    uint32_t params;         /* bit per gen_param that it accepts */
+    uint32_t detail;         /* specific to the pattern: collective type, Chakra's case */
+    gen_param own[4];        /* parameters with another default; GEN_N_PARAMS ends */
     uint64_t own_default[4]; /* of those */
-    /* Parameters that do not go together; may make groups. NULL: all do. */
+    /* Checks combinations of parameters; may make groups. NULL: all are valid. */
     halley_status (*check)(halley_gen *gen, halley_error *err);
-    /* The nodes of a rank. */
+    /* Makes the nodes of a rank. */
     void (*make)(gen_out *o, const halley_gen *gen, uint32_t rank);
     /* same[r] = the lowest rank with the same trace. NULL: all differ. False: no memory.
      */
     bool (*same)(const halley_gen *gen, uint32_t *same);
 };
 
-/* The table is gen.c's; these are its functions. */
+/* The functions of the table in gen.c. */
 halley_status gen_chakra_check(halley_gen *gen, halley_error *err);
 void gen_chakra_make(gen_out *o, const halley_gen *gen, uint32_t rank);
 bool gen_chakra_same(const halley_gen *gen, uint32_t *same);
@@ -131,16 +131,17 @@ halley_status gen_transformer_check(halley_gen *gen, halley_error *err);
 void gen_transformer_make(gen_out *o, const halley_gen *gen, uint32_t rank);
 bool gen_transformer_same(const halley_gen *gen, uint32_t *same);
 
-/* ELIMIT when one rank would have more nodes than a trace can hold. */
+/* ELIMIT if one rank would have more nodes than a trace can hold. */
 halley_status gen_limit(uint64_t n_nodes, halley_error *err);
 
-/* Parse one value by its row; EINVAL with the parameter's name. */
+/* Parse one value by its row. EINVAL names the parameter. */
 halley_status gen_param_parse(uint64_t *out, gen_param param, const char *text,
                               halley_error *err);
-/* "0,2,4-7" with every rank below n_npus and none twice; the ranks are the caller's. */
+/* Parse "0,2,4-7", with every rank below n_npus and none twice. The caller owns the
+ * ranks. */
 halley_status gen_group_parse(gen_group *out, const char *text, uint32_t n_npus,
                               halley_error *err);
-/* Add a group; takes over its ranks, also on failure. */
+/* Add a group. Takes its ranks, also on failure. */
 halley_status gen_group_add(halley_gen *gen, gen_group group, halley_error *err);
 void gen_groups_clear(halley_gen *gen);
 bool gen_group_has(const gen_group *group, uint32_t rank);

@@ -1,9 +1,10 @@
 /*
- * The fourteen cases of Chakra's generator. Exact: the same bytes, with ids that run on
- * over all files of all cases, case by case and rank by rank. Otherwise ids start at 0 in
- * every file, compute nodes carry num_ops and tensor_size, and the send and receive cases
- * pair the ranks up, so that every send has its receive and both say who, how much and
- * under which tag.
+ * The fourteen cases of Chakra's generator.
+ *
+ * With `exact` the bytes are the same as Chakra's. Ids then run on over all files of all
+ * cases, case by case and rank by rank. Otherwise ids start at 0 in every file, and
+ * compute nodes have num_ops and tensor_size. The send and receive cases then pair the
+ * ranks, so that every send has its receive. Both give peer, size and tag.
  */
 #include "base/error.h"
 #include "trace/gen/gen.h"
@@ -29,7 +30,7 @@ typedef enum chakra_case {
 } chakra_case;
 
 static const struct {
-    uint32_t n_nodes; /* a rank */
+    uint32_t n_nodes; /* per rank */
     uint32_t coll;    /* halley_coll_type */
 } cases[N_CASES] = {
     [ALL_ATTRIBUTES] = {1, 0},
@@ -58,8 +59,8 @@ halley_status gen_chakra_check(halley_gen *gen, halley_error *err)
     return HALLEY_OK;
 }
 
-/* One attribute of every kind, with the values Chakra gives. Lists are encoded messages:
- * field 1, packed, or once per text. */
+/* One attribute of every kind, with Chakra's values. Lists are encoded messages: field 1,
+ * packed, or once per text. */
 typedef struct sample {
     const char *name;
     bool documented; /* its doc string is its name */
@@ -139,7 +140,7 @@ static void make_all_attributes(gen_out *o)
     }
 }
 
-/* As Chakra: a tensor_size, and nothing about the peer. */
+/* Like Chakra: a tensor_size, and nothing about the peer. */
 static void make_bare_message(gen_out *o, const halley_gen *gen, bool send)
 {
     (void)gen_node(o, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV,
@@ -148,7 +149,8 @@ static void make_bare_message(gen_out *o, const halley_gen *gen, bool send)
                                   gen->value[GEN_TENSOR]);
 }
 
-/* Even ranks do what the case is named after, the odd rank above them the counterpart. */
+/* Even ranks do what the case is named after; the odd rank above each does the
+ * counterpart. */
 static void make_paired_message(gen_out *o, const halley_gen *gen, uint32_t rank,
                                 bool send)
 {

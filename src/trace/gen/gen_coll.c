@@ -1,9 +1,10 @@
 /*
  * Microbenchmarks of one collective: repeated, by all ranks or by groups, chained or
- * free, with computing before each if asked for. A rank in several groups meets them in
- * the order of their numbers in every repetition, which is one order for all ranks, so
- * nobody can wait in a circle. A rank in no group does nothing for a microsecond:
- * simulators need every NPU to have a node.
+ * independent, with an optional compute node before each.
+ *
+ * A rank in several groups runs them in the order of their numbers in every repetition.
+ * That order is the same for all ranks, so there is no deadlock. A rank in no group gets
+ * a compute node of one microsecond, because simulators need every NPU to have a node.
  */
 #include "base/error.h"
 #include "trace/gen/gen.h"
@@ -14,7 +15,7 @@ halley_status gen_coll_check(halley_gen *gen, halley_error *err)
     return gen_limit(2 * n_groups * gen->value[GEN_REPEAT], err);
 }
 
-/* One collective, after computing if asked for; gives its id. */
+/* Add one collective, after a compute node if requested. Returns its id. */
 static uint64_t add_coll_step(gen_out *o, const halley_gen *gen, uint64_t prev,
                               uint32_t group)
 {
@@ -52,8 +53,8 @@ void gen_coll_make(gen_out *o, const halley_gen *gen, uint32_t rank)
     }
 }
 
-/* Ranks are the same when they are in the same groups: start with one class, 0, and let
- * each group split every class into those inside, a new class, and those outside. */
+/* Ranks have the same trace if they are in the same groups. Start with one class, 0. Each
+ * group splits every class into its members, which become a new class, and the rest. */
 static void split_classes(const halley_gen *gen, uint32_t *class_of, uint32_t *split,
                           uint32_t *by)
 {
@@ -73,7 +74,7 @@ static void split_classes(const halley_gen *gen, uint32_t *class_of, uint32_t *s
 
 bool gen_coll_same(const halley_gen *gen, uint32_t *same)
 {
-    size_t n_classes = 1; /* at most: one more for every member */
+    size_t n_classes = 1; /* upper bound: one more for every member */
     for (uint32_t g = 0; g < gen->groups.n; g++)
         n_classes += gen->groups.at[g].n;
     uint32_t *split = mem_array(n_classes, sizeof *split); /* old class to new … */
@@ -85,7 +86,7 @@ bool gen_coll_same(const halley_gen *gen, uint32_t *same)
         split_classes(gen, same, split, by);
         for (size_t c = 0; c < n_classes; c++)
             split[c] = HALLEY_NO_NODE;
-        for (uint32_t r = 0; r < gen->n_npus; r++) { /* call a class by its lowest rank */
+        for (uint32_t r = 0; r < gen->n_npus; r++) { /* name a class by its lowest rank */
             if (split[same[r]] == HALLEY_NO_NODE)
                 split[same[r]] = r;
             same[r] = split[same[r]];

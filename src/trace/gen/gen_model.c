@@ -1,8 +1,8 @@
 /*
- * Simple training steps to have something that runs: data-parallel layers with gradient
- * exchange under the backward pass, and a transformer cut over tensor, data and pipeline
- * parallel ranks. Backward computing is twice the forward. Rank = t + tp * (d + dp * s);
- * tensor groups are numbered first, then data groups, each by stage.
+ * Simple training steps as runnable examples: data-parallel layers with gradient exchange
+ * during the backward pass, and a transformer split over tensor, data and pipeline
+ * parallel ranks. Backward has twice the compute of forward. Rank = t + tp * (d + dp *
+ * s). Tensor groups are numbered first, then data groups, each by stage.
  */
 #include "base/error.h"
 #include "trace/gen/gen.h"
@@ -17,7 +17,7 @@ bool gen_all_same(const halley_gen *gen, uint32_t *same)
     return true;
 }
 
-/* A compute node of layer l, `work` times the forward work. */
+/* Add a compute node of layer l with `work` times the forward work. */
 static uint64_t add_model_layer(gen_out *o, const halley_gen *gen, const char *what,
                                 uint64_t l, uint64_t work)
 {
@@ -32,13 +32,15 @@ halley_status gen_dp_check(halley_gen *gen, halley_error *err)
     return gen_limit(4 * gen->value[GEN_LAYERS] * gen->value[GEN_REPEAT], err);
 }
 
-/* One step; updated[l] is the collective that gave layer l its new weights. */
+/* Add one step. *first_update is the first update of the previous step, and then of this
+ * one. */
 static uint64_t add_dp_step(gen_out *o, const halley_gen *gen, uint64_t prev,
                             uint64_t *first_update)
 {
     const uint64_t n = gen->value[GEN_LAYERS], size = gen->value[GEN_GRADIENT];
     const bool zero = gen->value[GEN_ZERO];
-    /* The updates of the last step were made in backward order, at even distance. */
+    /* The previous step made its updates in backward order, with ids at equal distance.
+     */
     const uint64_t stride = zero ? 3 : 2;
     for (uint64_t l = 0; l < n; l++) {
         const uint64_t id = add_model_layer(o, gen, "FORWARD", l, 1);
@@ -76,7 +78,7 @@ void gen_dp_make(gen_out *o, const halley_gen *gen, uint32_t rank)
         prev = add_dp_step(o, gen, prev, &first_update);
 }
 
-/* n ranks from `first` at equal distance, as a new group of the generator. */
+/* Add a group of n ranks, from `first` at equal distance. */
 static halley_status add_model_group(halley_gen *gen, uint64_t first, uint64_t stride,
                                      uint64_t n, halley_error *err)
 {
@@ -121,7 +123,7 @@ halley_status gen_transformer_check(halley_gen *gen, halley_error *err)
     return make_model_groups(gen, err);
 }
 
-/* Where a rank stands, and the numbers of its groups (0 = none). */
+/* The coordinates of a rank, and the numbers of its groups (0 = none). */
 typedef struct place {
     uint32_t rank, stage, tensor_group, data_group;
 } place;
@@ -136,8 +138,8 @@ static place place_of(const halley_gen *gen, uint32_t rank)
                    dp > 1 ? n_tensor + stage * tp + t + 1 : 0};
 }
 
-/* Attention and feed-forward of one layer, each followed by its tensor-parallel
- * all-reduce; gives the last node. */
+/* Add attention and feed-forward of one layer, each followed by its tensor-parallel
+ * all-reduce. Returns the last node. */
 static uint64_t add_block(gen_out *o, const halley_gen *gen, const place *p, uint64_t l,
                           bool backward, uint64_t prev, uint64_t also)
 {
@@ -160,8 +162,8 @@ static uint64_t add_block(gen_out *o, const halley_gen *gen, const place *p, uin
     return prev;
 }
 
-/* One micro-batch through this stage, from one neighbour to the other; peers equal to the
- * rank are none. */
+/* One micro-batch through this stage, from one neighbour to the other. A peer equal to
+ * the rank means none. */
 static uint64_t add_model_pass(gen_out *o, const halley_gen *gen, const place *p,
                                uint32_t micro_batch, bool backward, uint64_t prev)
 {
@@ -206,7 +208,8 @@ void gen_transformer_make(gen_out *o, const halley_gen *gen, uint32_t rank)
         prev = add_model_pass(o, gen, &p, m, true, prev);
 }
 
-/* Without stages, ranks of the same groups are the same; messages make them differ. */
+/* Without stages, ranks of the same groups have the same trace. With stages, their
+ * messages differ. */
 bool gen_transformer_same(const halley_gen *gen, uint32_t *same)
 {
     if (gen->value[GEN_PP] == 1)

@@ -1,8 +1,10 @@
 /*
- * Point-to-point patterns. All messages of a pattern stand in one global order, and every
- * rank has its sends and receives in that order. So even where a send waits for its
- * receive and an NPU does one thing at a time, the first unfinished message always has
- * both its ends at hand: no pattern can deadlock.
+ * Point-to-point patterns.
+ *
+ * All messages of a pattern have one global order, and every rank has its sends and
+ * receives in that order. So no pattern can deadlock, even if a send waits for its
+ * receive and an NPU does one thing at a time. Both ends of the first unfinished message
+ * can always run.
  */
 #include "base/error.h"
 #include "base/rng.h"
@@ -27,9 +29,9 @@ static halley_status limit_tags(uint64_t n, halley_error *err)
 }
 
 /*
- * One message to the rank `by` above and one from the rank `by` below, around the circle.
- * Senders in even places of their circle come first in the global order, so that half of
- * the messages can move at once. Gives both ids.
+ * Add one message to the rank `by` above and one from the rank `by` below, cyclically.
+ * Senders at even positions of their cycle come first in the global order, so that half
+ * of the messages can move at once. Returns both ids.
  */
 static void add_shift(gen_out *o, const halley_gen *gen, uint32_t rank, uint32_t by,
                       uint32_t tag, const uint64_t after[2], uint64_t ids[2])
@@ -50,8 +52,8 @@ static void add_shift(gen_out *o, const halley_gen *gen, uint32_t rank, uint32_t
     }
 }
 
-/* The compute node between two rounds, if asked for, takes the place of what it awaits.
- */
+/* Add the compute node between two rounds, if requested. It waits for `after` and then
+ * replaces it. */
 static void add_compute_node(gen_out *o, const halley_gen *gen, uint64_t after[2])
 {
     if (!gen->value[GEN_COMPUTE] && !gen->value[GEN_FLOPS] && !gen->value[GEN_TENSOR])
@@ -113,7 +115,7 @@ halley_status gen_messages_check(halley_gen *gen, halley_error *err)
     return gen_limit(gen->value[GEN_MESSAGES] + 1, err);
 }
 
-/* Message k goes from a random rank to another one; sizes are random up to `size`. Every
+/* Message k goes from a random rank to another one. Sizes are random up to `size`. Every
  * rank draws all messages and keeps its own. */
 void gen_messages_make(gen_out *o, const halley_gen *gen, uint32_t rank)
 {
@@ -145,8 +147,9 @@ halley_status gen_pipeline_check(halley_gen *gen, halley_error *err)
     return gen_limit(6 * gen->value[GEN_MICRO_BATCHES], err);
 }
 
-/* One micro-batch through one stage: receive from `from`, compute, send to `to`; either
- * may be the rank itself at an end of the pipeline. Gives the compute node. */
+/* One micro-batch through one stage: receive from `from`, compute, send to `to`. At an
+ * end of the pipeline, the peer is the rank itself and there is no message. Returns the
+ * compute node. */
 static uint64_t add_stage(gen_out *o, const halley_gen *gen, uint32_t from, uint32_t rank,
                           uint32_t to, uint32_t tag, uint32_t work, uint64_t prev)
 {

@@ -1,5 +1,7 @@
-/* The parameters of the generators: one table, from which values are parsed, ranges are
- * checked and help is printed. */
+/*
+ * The parameters of the generators. One table is used to parse values, check ranges and
+ * print help.
+ */
 #include "base/error.h"
 #include "base/number/units.h"
 #include "base/number/whole.h"
@@ -9,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Whole numbers up to here survive the way through a double. */
+/* Integers up to here are exact in a double. */
 #define EXACT (UINT64_C(1) << 53)
 #define MANY UINT64_C(4000000000)
 
@@ -92,7 +94,7 @@ static halley_status parse_choice(uint64_t *out, gen_param param, const char *te
     return refuse_param(err, param, text, row->value);
 }
 
-/* The number in the row's own unit: bytes, microseconds, thousandths. */
+/* Parse the number in the unit of the row: bytes, microseconds, thousandths. */
 static halley_status parse_number(double *out, gen_param param, const char *text,
                                   halley_error *err)
 {
@@ -101,7 +103,7 @@ static halley_status parse_number(double *out, gen_param param, const char *text
                             : row->kind == GEN_KIND_MICROS ? UNITS_TIME
                                                            : UNITS_COUNT;
     double value;
-    uint64_t plain; /* bytes may go without a unit, as in Chakra's own options */
+    uint64_t plain; /* bytes may have no unit, as in Chakra's own options */
     if (kind == UNITS_BYTES && str_to_u64(str_trim(str_from(text)), &plain)) {
         *out = (double)plain;
         return HALLEY_OK;
@@ -119,7 +121,7 @@ static halley_status parse_number(double *out, gen_param param, const char *text
     return HALLEY_OK;
 }
 
-/* A range in the words of the user: "between 1 and 4000000000". */
+/* Report the range in the user's terms: "between 1 and 4000000000". */
 static halley_status out_of_range(gen_param param, const char *text, halley_error *err)
 {
     const gen_param_row *row = &gen_params[param];
@@ -143,7 +145,8 @@ halley_status gen_param_parse(uint64_t *out, gen_param param, const char *text,
     TRY(parse_number(&value, param, text, err));
     if (!(value >= (double)row->min && value <= (double)row->max))
         return out_of_range(param, text, err);
-    /* 1.1 us is 1.1000000000000001e-6 s: allow for that, not for real fractions. */
+    /* 1.1 us is 1.1000000000000001e-6 s: accept rounding errors, but no real fractions.
+     */
     const uint64_t whole = whole_u64(value + 0.5);
     const double off = value - (double)whole;
     if (off > 1e-6 * value || -off > 1e-6 * value)
@@ -158,7 +161,7 @@ halley_status gen_param_parse(uint64_t *out, gen_param param, const char *text,
     return HALLEY_OK;
 }
 
-/* "7" or "4-7". */
+/* Parse "7" or "4-7". */
 static bool parse_range(str part, uint64_t *first, uint64_t *last)
 {
     str head, rest = part;

@@ -1,12 +1,16 @@
 /*
- * Random graphs that are the same kind of thing on every rank and still run. Time goes in
- * rounds, and every rank has one node a round. What kind of round it is, is drawn from a
- * stream all ranks share: computing or memory (each rank its own), a collective (of all,
- * or of one of the groups, while the others compute), or messages, in which rank r pairs
- * with c - r modulo the number of ranks, c being drawn. Each communication waits for the
- * rank's last one, so that all ranks meet them in the order of the rounds and none can
- * wait in a circle, however the simulator schedules. The other dependencies are drawn for
- * each rank among its latest nodes.
+ * Random graphs that differ from rank to rank but can always run.
+ *
+ * Time is divided into rounds, and every rank has one node per round. The type of a round
+ * is drawn from a random stream that all ranks share. It is one of these:
+ *
+ * - Compute or memory, with sizes drawn by each rank.
+ * - A collective of all ranks, or of one group while the other ranks compute.
+ * - Messages: rank r pairs with rank c - r modulo the number of ranks, where c is drawn.
+ *
+ * Each communication waits for the rank's previous one. So all ranks reach them in the
+ * order of the rounds. There is no deadlock, whatever the simulator's schedule is. The
+ * other dependencies are drawn by each rank among its latest nodes.
  */
 #include "base/error.h"
 #include "base/hash.h"
@@ -38,7 +42,8 @@ typedef struct random_rank {
 
 static void add_comp(random_rank *x)
 {
-    /* Enough of both to take some nanoseconds on any machine: none may be instant. */
+    /* Enough of both to take some nanoseconds on any machine: no node may take zero time.
+     */
     const uint64_t flops = 10000000 + rng_below(&x->own, 1000000000);
     const uint64_t bytes = 10000 + rng_below(&x->own, 10000000);
     (void)gen_comp(x->o, "COMP", 1 + rng_below(&x->own, 20), flops, bytes);
@@ -55,12 +60,14 @@ static const uint32_t collectives[] = {HALLEY_COLL_ALL_REDUCE, HALLEY_COLL_ALL_G
                                        HALLEY_COLL_REDUCE_SCATTER,
                                        HALLEY_COLL_ALL_TO_ALL};
 
-/* Whether the node added is a communication. All ranks draw the same from `shared`. */
+/* Add a collective; true if this rank takes part. All ranks draw the same from
+ * `shared`. */
 static bool draw_coll(random_rank *x)
 {
     const halley_gen *gen = x->gen;
     const uint32_t type = collectives[rng_below(&x->shared, 4)];
-    /* At least some bytes for every NPU: simulators cut a collective into shares. */
+    /* At least some bytes for every NPU, because simulators divide a collective among
+     * them. */
     const uint64_t size =
         64 * (uint64_t)gen->n_npus + rng_below(&x->shared, gen->value[GEN_SIZE]);
     uint32_t group = 0;
@@ -114,7 +121,7 @@ static bool draw_node(random_rank *x, uint32_t round)
 }
 
 /* Draw the dependencies of node `id`: distinct nodes among the last REACH, `degree` on
- * average where there are enough. */
+ * average if there are enough. */
 static void add_edges(random_rank *x, uint64_t id)
 {
     const uint64_t reach = id < REACH ? id : REACH;

@@ -1,7 +1,6 @@
 /*
- * Writing a whole set. Ranks with the same trace are made and encoded once. The files
- * take their names when all are written, so that a full disk leaves the old set as it
- * was.
+ * Write a whole set. Ranks with the same trace are made and encoded once. Files get their
+ * final names only after all are written, so a full disk leaves the old set unchanged.
  */
 #include "base/error.h"
 #include "base/file/file.h"
@@ -12,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* same[r] = lowest equal rank, and next[r] = the next equal one, HALLEY_NO_NODE at the
- * end. */
+/* same[r] = lowest rank with the same trace. next[r] = next rank with it, HALLEY_NO_NODE
+ * at the end. */
 typedef struct classes {
     uint32_t *same, *next;
 } classes;
@@ -40,7 +39,7 @@ static halley_status classes_init(classes *c, const halley_gen *gen, halley_erro
         c->same[r] = r;
     for (uint32_t r = 0; r < n; r++)
         c->next[r] = HALLEY_NO_NODE;
-    for (uint32_t r = n; r-- > 0;) { /* next[first] runs down the list from the end */
+    for (uint32_t r = n; r-- > 0;) { /* next[first]: built from the end */
         const uint32_t first = c->same[r];
         if (first == r)
             continue;
@@ -73,7 +72,7 @@ halley_status halley_gen_traces(halley_trace_set **out, halley_gen *gen,
     return status;
 }
 
-/* One file of the set: PREFIX.ENDING. */
+/* Write one file of the set: PREFIX.ENDING. */
 static halley_status put_rank_file(file_set *files, const char *prefix,
                                    const char *ending, str bytes, halley_error *err)
 {
@@ -86,7 +85,7 @@ static halley_status put_rank_file(file_set *files, const char *prefix,
     return status;
 }
 
-/* Where the files go, and the counts of what was written. */
+/* The destination of the files, and counts of what was written. */
 typedef struct saving {
     file_set *files;
     const char *prefix;

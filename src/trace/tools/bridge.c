@@ -1,13 +1,15 @@
 /*
- * Bridging. In topological order each removed node gets the list of kept nodes nearest to
- * it: what it depends on, with removed ones replaced by their lists. A list that would
- * grow beyond BRIDGE_MAX makes its node a joint, which others then name instead; so the
- * lists, and the new dependencies, are at most BRIDGE_MAX times the old dependencies. A
- * node with the same list as its one dependency shares it. At the end joints that nothing
- * kept needs are removed after all.
+ * Bridge over removed nodes.
  *
- * Nodes in or after cycles have no place in the order. They come last, in file order,
- * and what they would need from one that has no list yet is lost and counted.
+ * In topological order, each removed node gets the list of the kept nodes nearest to it.
+ * These are its dependencies, with removed ones replaced by their lists. If a list
+ * exceeds BRIDGE_MAX entries, its node becomes a joint, and other lists name the joint
+ * instead. So the lists, and the new dependencies, have at most BRIDGE_MAX times as many
+ * entries as the old dependencies. A node with the same list as its only dependency
+ * shares that list. At the end, joints that no kept node needs are removed.
+ *
+ * Nodes in or after cycles have no place in the order. They come last, in file order.
+ * Dependencies on such a node that has no list yet are lost and counted.
  */
 #include "trace/tools/bridge.h"
 
@@ -16,7 +18,7 @@
 
 #include <string.h>
 
-enum { NO_LIST = 0xFF }; /* fate while being made: removed, without a list yet */
+enum { NO_LIST = 0xFF }; /* temporary fate: removed, without a list yet */
 
 void bridge_fini(bridge *b)
 {
@@ -27,7 +29,7 @@ void bridge_fini(bridge *b)
     *b = (bridge){0};
 }
 
-/* Nodes by level; those of no level last. */
+/* Sort nodes by level; those without a level come last. */
 static halley_status sort_by_level(uint32_t **out, const halley_trace *trace,
                                    halley_error *err)
 {
@@ -65,7 +67,7 @@ static bool take_parent(bridge *b, uint32_t node, uint32_t dep)
     return array_push(&b->lists, dep);
 }
 
-/* Add what `dep` represents to the list at the end of `lists`. */
+/* Add the kept nodes of `dep` to the list at the end of `lists`. */
 static bool take_all_parents(bridge *b, uint32_t node, uint32_t dep)
 {
     if (b->fate[dep] == NO_LIST) {
@@ -121,7 +123,8 @@ static void mark_used(const bridge *b, uint8_t *used, uint32_t dep)
         used[b->lists.at[list.first + i]] = 1;
 }
 
-/* From the last node to the first: a joint that no kept node or used joint names goes. */
+/* From the last node to the first, remove joints that no kept node or used joint
+ * names. */
 static bool drop_unused(bridge *b, const uint32_t *order)
 {
     const uint32_t n = halley_trace_count(b->trace);
@@ -202,7 +205,8 @@ halley_status bridge_deps(bridge *b, uint32_t node, bridge_yield *yield, void *c
         const bridge_list list = b->nearest[dep];
         for (uint32_t j = 0; j < list.n; j++) {
             const uint32_t near = b->lists.at[list.first + j];
-            /* In a cycle a node may come back to itself, or to a joint that went. */
+            /* In a cycle, a node may lead back to itself or to a joint that was removed.
+             */
             if (b->seen[near] == node + 1 || near == node ||
                 b->fate[near] == BRIDGE_REMOVED)
                 continue;

@@ -1,6 +1,7 @@
 /*
- * Traces one after the other. The joint between two parts costs as many dependencies as
- * the parts have ends and beginnings; without it there would be their product.
+ * Put traces one after the other. A joint node between two parts takes as many
+ * dependencies as the parts have end nodes plus start nodes. Without it, every start node
+ * would depend on every end node.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -9,17 +10,17 @@
 
 #include <inttypes.h>
 
-/* What the next part starts from. */
+/* Where the next part starts. */
 typedef struct seam {
     uint64_t shift_id; /* added to the ids of the part */
     uint64_t joint_id;
     bool has_joint;
-    uint64_t end_us; /* latest end of the parts before; 0 = none has a start */
+    uint64_t end_us; /* latest end of earlier parts; 0 = none has a start */
 } seam;
 
 typedef struct extent {
     uint64_t max_id;
-    uint64_t first_us, end_us; /* over nodes that have a start; 0 = none has */
+    uint64_t first_us, end_us; /* over nodes with a start; 0 = none has one */
 } extent;
 
 static extent extent_of(const halley_trace *part)
@@ -54,9 +55,8 @@ static bool waits_for_nothing(const halley_trace *part, uint32_t node)
     return true;
 }
 
-/* A dangling dependency is left out: shifted, its id could be that of another part's
- * node.
- */
+/* A dangling dependency is dropped, because its shifted id could be that of a node in
+ * another part. */
 static halley_status add_chain_dep(halley_builder *b, halley_dep dep, const seam *s,
                                    halley_status add(halley_builder *, uint64_t))
 {
@@ -85,7 +85,7 @@ static halley_status add_chain_node(halley_builder *b, const halley_trace *part,
     return HALLEY_OK;
 }
 
-/* The joint after a part: waits for what nothing waits for. */
+/* Add the joint after a part. It waits for all nodes that no other node waits for. */
 static halley_status add_joint(halley_builder *b, const halley_trace *part, const seam *s,
                                uint64_t joint_id, halley_error *err)
 {

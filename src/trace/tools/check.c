@@ -1,5 +1,7 @@
-/* A whole check: each different trace on a thread of its own, then, for several ranks,
- * the comparisons; findings in an order that does not depend on the threads. */
+/*
+ * Run a whole check: each distinct trace on its own thread, then, for several ranks, the
+ * comparisons. The order of findings does not depend on the threads.
+ */
 #include "trace/tools/check.h"
 
 #include "base/error.h"
@@ -15,14 +17,14 @@ check_place check_place_of(const check_set *s, uint32_t rank)
                          rank, 1};
 }
 
-/* The trace that an equal one was looked at for, or itself. */
+/* The trace whose results also hold for this one, or itself. */
 static uint32_t is_like_name(const check_set *s, size_t i)
 {
     const uint32_t rank = s->distinct->first_rank[i];
     return s->distinct->which[s->twins == NULL ? rank : s->twins->first[rank]];
 }
 
-/* The names of its groups, the only thing that a twin has of its own. */
+/* Are the names of its groups valid? Only these are specific to a twin. */
 static bool names_valid(const check_set *s, uint32_t rank)
 {
     const trace_twins *const t = s->twins;
@@ -80,7 +82,7 @@ static halley_status run_check(check_set *s, uint32_t n_threads, halley_error *e
     return s->found->failed ? error_nomem(err) : HALLEY_OK;
 }
 
-/* Turn the list into a report, which takes over its memory. */
+/* Turn the list into a report, which takes its memory. */
 static halley_status make_check_report(halley_check_report **out, check_list *l,
                                        halley_error *err)
 {

@@ -1,9 +1,9 @@
 /*
  * trace/tools/check.h - the parts of `trace check`: findings, the checks of one trace,
- * and the two that compare ranks.
+ * and those that compare ranks.
  *
  * To add a check: one row here and in the table of check_list.c, the test where the data
- * is at hand, a unit test, a line in the man page.
+ * is available, a unit test, a line in the man page.
  */
 #ifndef TRACE_TOOLS_CHECK_H
 #define TRACE_TOOLS_CHECK_H
@@ -58,7 +58,7 @@ typedef enum check_code {
     CHECK_N_CODES
 } check_code;
 
-/* {0} with max_per_code set is empty. After memory ran out `failed` stays true. */
+/* {0} with max_per_code set is empty. If memory runs out, `failed` stays true. */
 typedef struct check_list {
     arena memory;
     ARRAY(halley_finding) list;
@@ -67,29 +67,30 @@ typedef struct check_list {
     bool failed;
 } check_list;
 
-/* Where findings are: a trace of a rank. */
+/* The place of findings: a trace of a rank. */
 typedef struct check_place {
     const halley_trace *trace;
     const char *file;
     uint32_t rank, n_ranks;
 } check_place;
 
-/* Add one finding at a node (HALLEY_NO_NODE: at the whole trace). `remedy` is static. */
+/* Add one finding at a node (HALLEY_NO_NODE: about the whole trace). `remedy` is
+ * static. */
 void check_add(check_list *l, check_code code, const check_place *at, uint32_t node,
                const char *remedy, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 halley_severity check_severity(check_code code);
 const char *check_slug(check_code code);
 void check_list_fini(check_list *l);
-/* Append all of `from` as far as the limit allows, and its counts. */
+/* Append all findings of `from`, up to the limit, and its counts. */
 void check_list_join(check_list *to, const check_list *from);
 
-/* A text from a trace for a sentence of that code: quoted, UTF-8, shortened beyond 60
- * bytes. Terminated; in l's memory; "" after memory ran out or when no more findings of
- * the code are listed. */
+/* Format a text from a trace for a sentence of that code: quoted, UTF-8, shortened beyond
+ * 60 bytes. It is terminated and in l's memory. "" if memory ran out or no more findings
+ * of the code are listed. */
 const char *check_quote(check_list *l, check_code code, halley_bytes text);
 
-/* A send or receive that has all it needs. */
+/* A send or receive with all required attributes. */
 typedef struct check_message {
     uint32_t node;
     bool sends;
@@ -100,7 +101,7 @@ typedef struct check_message {
 } check_message;
 #define CHECK_OWN_UNSAID INT64_MIN
 
-/* A collective that has all it needs; `group` is lent by the trace. */
+/* A collective with all required attributes. `group` is lent by the trace. */
 typedef struct check_collective {
     uint32_t node;
     uint32_t group_id; /* for check_coll.c; 0 until then */
@@ -109,7 +110,7 @@ typedef struct check_collective {
     halley_bytes group;
 } check_collective;
 
-/* What one trace gives to the comparison of ranks. */
+/* The data of one trace for the comparison of ranks. */
 typedef struct check_one {
     check_list found;
     ARRAY(check_message) messages;
@@ -118,27 +119,28 @@ typedef struct check_one {
 } check_one;
 
 void check_one_fini(check_one *one);
-/* The same for a twin of one in which nothing was found. */
+/* The same for a twin of a trace without findings. */
 halley_status check_twin(check_one *to, const check_one *twin, const halley_trace *trace,
                          halley_error *err);
-/* Every check that needs one trace only. */
+/* Run every check that needs one trace only. */
 halley_status check_trace(check_one *to, const check_place *at, halley_error *err);
-/* Attributes, times, type and name of one node; collects messages and collectives. */
+/* Check attributes, times, type and name of one node. Collects messages and
+ * collectives. */
 bool check_node(check_one *to, const check_place *at, uint32_t node);
 
-/* What the comparisons work on. */
+/* The input of the comparisons. */
 typedef struct check_set {
     const halley_trace_set *set;
     const trace_distinct *distinct;
     check_one *ones; /* distinct->n */
     check_list *found;
     const char *groups_path;    /* NULL = none */
-    const trace_groups *groups; /* goes before groups_path; NULL = none */
-    const trace_twins *twins;   /* NULL = not known */
+    const trace_groups *groups; /* takes precedence over groups_path; NULL = none */
+    const trace_twins *twins;   /* NULL = unknown */
 } check_set;
 
-/* halley_trace_check with groups that are in memory, and with the twins of the set, which
- * need not all be looked at (NULL: they are). */
+/* halley_trace_check with groups in memory, and with the twins of the set, which need not
+ * all be checked (NULL: check all). */
 halley_status check_with_groups(halley_check_report **out, const halley_trace_set *set,
                                 const halley_check_opts *opts, const trace_groups *groups,
                                 const trace_twins *twins, halley_error *err);
@@ -146,7 +148,7 @@ halley_status check_with_groups(halley_check_report **out, const halley_trace_se
 check_place check_place_of(const check_set *s, uint32_t rank);
 halley_status check_p2p(check_set *s, halley_error *err);
 halley_status check_coll(check_set *s, halley_error *err);
-/* After check_coll, which numbers the groups. */
+/* Call after check_coll, which numbers the groups. */
 halley_status check_wait(check_set *s, halley_error *err);
 
 #endif

@@ -1,11 +1,13 @@
 /*
- * Collectives across the ranks of a group. Each rank's collectives of the group, in the
- * order of their ids (in which engines issue what is ready), must be the same sequence of
- * types and sizes as those of the group's lowest rank. Equal traces are compared once.
+ * Compare collectives across the ranks of a group.
  *
- * Ids alone do not fix an order: two collectives that do not depend on each other may
- * become ready in either. So the same collectives in another order are an error only
- * where each of the two ranks is bound to its order, and a warning otherwise.
+ * Each rank has a sequence of collectives of the group, in the order of their ids.
+ * Engines issue ready nodes in that order. The sequence must have the same types and
+ * sizes as that of the group's lowest rank. Equal traces are compared once.
+ *
+ * Ids alone do not fix an order: of two independent collectives, either may become ready
+ * first. So the same collectives in another order are an error only if both ranks are
+ * bound to their order. Otherwise they are a warning.
  */
 #include "base/error.h"
 #include "trace/core/groups.h"
@@ -16,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nodes looked at, over all questions about order, before the answer is just "unsure". */
+/* Nodes visited for all questions about order before the answer is "unsure". */
 #define ORDER_BUDGET UINT64_C(200000000)
 
 typedef struct span {
@@ -32,9 +34,9 @@ typedef struct groups {
     trace_groups declared;
     uint32_t *declaration; /* by group id: index into declared.list, or HASH_NONE */
     span_array *spans;     /* by distinct trace, ascending group id */
-    ARRAY(uint32_t) ranks; /* of each group that have collectives of it, ascending */
+    ARRAY(uint32_t) ranks; /* of each group: ranks with its collectives, ascending */
     uint32_t *first_rank;  /* by group id, one more than there are: index into ranks */
-    uint8_t *member;       /* by rank, of the group at hand */
+    uint8_t *member;       /* by rank, of the current group */
     uint32_t *told;        /* by distinct trace: group id + 1 already compared */
     uint64_t budget;
 } groups;
@@ -120,7 +122,7 @@ static const char *get_call_name(groups *g, check_code code, uint32_t group_id)
     return check_quote(g->s->found, code, (halley_bytes){name.at, name.n});
 }
 
-/* "group "1"" or "all ranks": for sentences. */
+/* The group in words for a sentence: "group "1"" or "all ranks". */
 static const char *group_words(groups *g, check_code code, uint32_t group_id)
 {
     if (g->s->found->n[code] >= g->s->found->max_per_code)
@@ -132,7 +134,7 @@ static const char *group_words(groups *g, check_code code, uint32_t group_id)
     return words == NULL ? "group" : words;
 }
 
-/* One rank's collectives of the group at hand. */
+/* One rank's collectives of the current group. */
 typedef struct side {
     uint32_t rank, which;
     const halley_trace *trace;
@@ -170,8 +172,8 @@ static int by_type_size(const void *a, const void *b)
     return (x->size_bytes > y->size_bytes) - (x->size_bytes < y->size_bytes);
 }
 
-/* Whether both have the same collectives, in whatever order. False, too, when memory ran
- * out, which *ok says. */
+/* Do both have the same collectives, in any order? Also false if memory ran out; then *ok
+ * is false. */
 static bool same_contents(const side *a, const side *b, bool *ok)
 {
     check_collective *x = mem_array(a->n, sizeof *x);
@@ -191,7 +193,7 @@ static bool same_contents(const side *a, const side *b, bool *ok)
     return equal;
 }
 
-/* Whether `from` depends, over any number of nodes, on `on`. */
+/* Does `from` depend on `on`, directly or through other nodes? */
 static bool depends_on(groups *g, const halley_trace *trace, uint32_t from, uint32_t on,
                        bool *ok)
 {
@@ -220,8 +222,8 @@ static bool depends_on(groups *g, const halley_trace *trace, uint32_t from, uint
     return found;
 }
 
-/* Whether the rank must run the node of i before that of j: by dependencies, or because
- * nothing keeps either from starting and the lower id goes first. */
+/* Must the rank run the node of i before that of j? It must if j depends on i, or if
+ * neither has dependencies, because then the lower id goes first. */
 static bool find_bound(groups *g, const side *s, uint32_t i, uint32_t j, bool *ok)
 {
     const uint32_t early = s->at[i].node, late = s->at[j].node;
@@ -310,7 +312,7 @@ static void tell_kind(groups *g, const check_place *at, const side *ref,
               describe_call(g, code, &ref->at[p]), more);
 }
 
-/* How many members have the same trace as this one. */
+/* The number of members with the same trace as this one. */
 static uint32_t count_alike_calls(const groups *g, uint32_t which)
 {
     uint32_t n = 0;
@@ -337,7 +339,7 @@ static bool compare_calls(groups *g, const side *ref, const side *other,
     return ok;
 }
 
-/* Ranks that have collectives of a group they are not in. */
+/* Report ranks that have collectives of a group they are not in. */
 static void tell_strangers(groups *g, uint32_t group_id)
 {
     for (uint32_t i = g->first_rank[group_id]; i < g->first_rank[group_id + 1]; i++) {
@@ -353,7 +355,7 @@ static void tell_strangers(groups *g, uint32_t group_id)
     }
 }
 
-/* Fill g->member; the number of members. */
+/* Fill g->member. Returns the number of members. */
 static uint32_t find_members(groups *g, uint32_t group_id)
 {
     const uint32_t n_ranks = g->s->distinct->n_ranks;
@@ -455,7 +457,7 @@ static bool same_ranks(const trace_group *a, const trace_group *b)
             memcmp(a->ranks, b->ranks, a->n_ranks * sizeof *a->ranks) == 0);
 }
 
-/* Their names and ranks stay the owner's. */
+/* Take the groups. The owner keeps their names and ranks. */
 static halley_status take_groups(groups *g, const trace_groups *from, halley_error *err)
 {
     for (size_t i = 0; i < from->list.n; i++)
@@ -464,7 +466,7 @@ static halley_status take_groups(groups *g, const trace_groups *from, halley_err
     return HALLEY_OK;
 }
 
-/* Connect declarations to groups; the first one of a name counts. */
+/* Connect declarations to groups. The first declaration of a name counts. */
 static halley_status read_declarations(groups *g, halley_error *err)
 {
     if (g->s->groups != NULL)

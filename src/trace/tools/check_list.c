@@ -1,5 +1,7 @@
-/* Findings: their codes, how they are kept (the first few of each code, the count of
- * all), and how they read. */
+/*
+ * Findings: their codes, how they are stored (the first few of each code, and the count
+ * of all), and how they are worded.
+ */
 #include "base/str.h"
 #include "trace/tools/check.h"
 
@@ -67,7 +69,7 @@ const char *halley_severity_name(halley_severity severity)
     return severity < HALLEY_N_SEVERITIES ? words[severity] : "unknown";
 }
 
-/* Bytes as UTF-8 on one line: what is neither becomes U+FFFD. */
+/* Add bytes as UTF-8 on one line. Invalid bytes and control characters become U+FFFD. */
 static void add_clean(strbuf *b, const char *at, size_t n)
 {
     for (size_t i = 0; i < n;) {
@@ -94,7 +96,7 @@ static const char *keep_message(check_list *l, strbuf *b)
     return text == NULL ? "" : text;
 }
 
-/* Where to cut a text so that no character is torn. */
+/* Find where to cut a text without splitting a character. */
 static size_t find_cut(halley_bytes text, size_t most)
 {
     size_t n = text.n < most ? text.n : most;

@@ -1,10 +1,10 @@
 /*
- * Checks of one node: what its type requires, whether each attribute with a meaning has
- * the right class and a possible value, and whether its texts and times are possible.
+ * Check one node: what its type requires, whether each known attribute has the right
+ * class and a possible value, and whether its texts and times are possible.
  *
- * Readers differ in what they take. Any integer kind is turned into any other by
- * ASTRA-sim's newer reader, while Chakra's first one reads just the usual kind: another
- * integer kind is a note, another class (text, fraction, list) an error.
+ * Readers differ in what they accept. ASTRA-sim's newer reader converts any integer kind.
+ * Chakra's first reader accepts only the usual kind. So another integer kind is a note,
+ * and another class (text, fraction, list) is an error.
  */
 #include "base/number/number.h"
 #include "base/str.h"
@@ -49,7 +49,7 @@ static const role_rule rules[TRACE_N_ROLES] = {
                             "write the name of the group as string"},
 };
 
-/* What a type of node cannot do without. */
+/* The attributes that each node type requires. */
 static const struct {
     uint32_t type;
     trace_role role;
@@ -111,7 +111,8 @@ static bool class_fits(attr_class class, halley_attr_kind kind)
     }
 }
 
-/* A whole number that is written as 524288.0, perhaps as text: it is read as one. */
+/* Is it an integer written as 524288.0, perhaps as text? Then it is read as an
+ * integer. */
 static bool is_written_number(const halley_attr *attr)
 {
     double value;
@@ -325,7 +326,7 @@ static bool take_collective(check_one *to, const check_place *at, const trace_ro
     if (trace_roles_has(r, TRACE_ROLE_PG_NAME) &&
         r->at[TRACE_ROLE_PG_NAME].kind != HALLEY_ATTR_STRING)
         return true;
-    /* With its own size for every member, the sum may differ from rank to rank. */
+    /* If every member has its own size, the sum may differ from rank to rank. */
     halley_attr sizes;
     if (c.type == HALLEY_COLL_ALL_TO_ALL &&
         halley_node_find_attr(&sizes, at->trace, node, "comm_sizes"))

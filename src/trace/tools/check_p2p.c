@@ -1,8 +1,10 @@
 /*
- * Sends against receives. The k-th send of a key (source, destination, tag, size) matches
- * the k-th receive of that key, so all that counts is how many of each there are. What is
- * left over is paired a second and a third time, by all but the size and by all but the
- * tag, to say what is likely wrong. Linear but for sorting what is left over.
+ * Match sends with receives.
+ *
+ * The k-th send of a key (source, destination, tag, size) matches the k-th receive of
+ * that key. So only the number of each counts. What is left over is paired again to
+ * report the likely mistake: first ignoring the size, then ignoring the tag. The time is
+ * linear, except for sorting what is left over.
  */
 #include "base/error.h"
 #include "trace/tools/check.h"
@@ -23,14 +25,14 @@ typedef struct spot {
 typedef struct channel {
     key key;
     uint64_t n_sends, n_recvs;
-    spot send, recv; /* the last of each: the ones left over, if any are */
+    spot send, recv; /* the last of each, which are left over if any are */
 } channel;
 
-/* Sends or receives of a channel that nobody answers. */
+/* Unmatched sends or receives of a channel. */
 typedef struct rest {
     key key;
     bool sends;
-    bool told; /* in a finding already */
+    bool told; /* already in a finding */
     uint64_t n;
     spot at;
 } rest;
@@ -69,7 +71,7 @@ static channel *find_message_channel(matching *m, const key *k)
     }
 }
 
-/* Whether the message can have a partner at all. */
+/* Can the message have a partner at all? */
 static bool is_plausible(check_set *s, const check_message *m, uint32_t rank)
 {
     const check_place at = check_place_of(s, rank);
@@ -224,8 +226,8 @@ static void tell_alone(matching *m, const rest *r)
                   r->key.size_bytes, r->key.src, r->key.tag, times);
 }
 
-/* Within rests[first, end), which agree in all but one part of the key, tell sends and
- * receives in pairs. */
+/* The entries rests[first, end) agree in all but one part of the key. Report their sends
+ * and receives in pairs. */
 static void pair_messages(matching *m, size_t first, size_t end,
                           void tell(matching *, const rest *, const rest *))
 {

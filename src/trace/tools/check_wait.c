@@ -1,10 +1,11 @@
 /*
- * Whether the ranks of a set wait for each other in a circle, although every send has its
- * receive and all collectives agree. Nodes are run as soon as what they depend on is
- * done, as if there were room for all of them at once: a receive is done when a send of
- * its key has started, a collective when it has started on all ranks. What is left over
- * at the end can never run on any machine. Linear in the nodes of all ranks, 4 bytes for
- * each.
+ * Check whether the ranks of a set deadlock, although every send has its receive and all
+ * collectives agree.
+ *
+ * Nodes run as soon as their dependencies are done, as if there were room for all at
+ * once. A receive is done when a send of its key has started, a collective when it has
+ * started on all ranks. What is left over at the end can never run on any machine. The
+ * cost is linear in the nodes of all ranks, with 4 bytes for each.
  */
 #include "base/error.h"
 #include "base/str.h"
@@ -13,7 +14,7 @@
 
 #include <inttypes.h>
 
-/* Sets with more nodes than this over all ranks are not looked at. */
+/* Sets with more nodes than this over all ranks are not checked. */
 #define WAIT_MAX_NODES UINT64_C(200000000)
 enum { WAIT_SHOWN = 8 };
 
@@ -25,13 +26,13 @@ typedef struct spot {
     uint32_t rank, node;
 } spot;
 
-/* Who depends on whom, for one trace: children[first[v]] … */
+/* The dependants of each node of one trace: children[first[v]] … */
 typedef struct family {
     uint32_t *first, *children;
-    uint32_t *comm; /* by node: its number among messages or collectives */
+    uint32_t *comm; /* by node: its index among messages or collectives */
 } family;
 
-/* Nodes that have started and wait: list of links, oldest first. */
+/* Nodes that have started and wait: a linked list, oldest first. */
 typedef struct waiting {
     uint32_t head, tail; /* WAIT_NONE = empty */
     uint32_t n;
@@ -59,7 +60,7 @@ typedef struct meeting {
 typedef struct waits {
     check_set *s;
     family *families;     /* by distinct trace */
-    uint32_t **left;      /* by rank, node: dependencies not done; WAIT_DONE */
+    uint32_t **left;      /* by rank, node: unfinished dependencies; WAIT_DONE */
     uint32_t *first_comm; /* by rank: where its messages start in channel_of */
     ARRAY(uint32_t) channel_of;
     ARRAY(channel) channels;
@@ -68,7 +69,7 @@ typedef struct waits {
     uint32_t *first_meeting; /* by group */
     uint32_t n_groups;
     ARRAY(link) links;
-    ARRAY(spot) done; /* to be reported to their children */
+    ARRAY(spot) done; /* to be reported to their dependants */
     bool failed;
 } waits;
 
@@ -164,8 +165,8 @@ static bool make_channels(waits *w)
     return w->first_comm != NULL;
 }
 
-/* Collectives of one trace are sorted by group; call for each group with its number of
- * collectives. */
+/* Collectives of one trace are sorted by group. Call the function for each group with its
+ * number of collectives. */
 static void for_groups(const check_one *one, waits *w,
                        void visit(waits *, uint32_t group, uint32_t n))
 {
@@ -355,7 +356,8 @@ static bool run_all_ranks(waits *w)
         const halley_trace *trace = trace_of(w, rank);
         const uint32_t n = halley_trace_count(trace);
         for (uint32_t v = 0; v < n && !w->failed; v++) {
-            /* Here starts what nothing comes before; the rest when reported. */
+            /* Only nodes without dependencies start here; the others start when their
+             * last dependency is done. */
             if (w->left[rank][v] == 0 && count_deps(trace, v) == 0)
                 start_node(w, (spot){rank, v});
             tell_children(w);
@@ -364,7 +366,8 @@ static bool run_all_ranks(waits *w)
     return !w->failed;
 }
 
-/* A node that has started and waits, before which `at` cannot start or be done. */
+/* Find a node that has started and waits, and that prevents `at` from starting or
+ * finishing. */
 static spot blocked_by(const waits *w, spot at)
 {
     const halley_trace *trace = trace_of(w, at.rank);
@@ -426,7 +429,8 @@ static void name_spot(strbuf *to, waits *w, spot at)
         at.rank);
 }
 
-/* Follow who waits for whom from one waiting node until it comes round. */
+/* Follow who waits for whom from one waiting node until a node repeats, and report the
+ * cycle. */
 static bool tell_circle(waits *w, spot from)
 {
     ARRAY(spot) path = {0};
@@ -463,7 +467,8 @@ static bool tell_circle(waits *w, spot from)
     return ok;
 }
 
-/* Some node that has started and waits; of the lowest rank, the first in its file. */
+/* Find a node that has started and waits: the first in the file of the lowest such
+ * rank. */
 static bool find_stuck(const waits *w, spot *out)
 {
     const trace_distinct *d = w->s->distinct;
@@ -478,7 +483,8 @@ static bool find_stuck(const waits *w, spot *out)
     return false;
 }
 
-/* Nothing to find where the ranks' plans are the same, or known to be wrong already. */
+/* Is the check worthwhile? Not if the ranks' plans are the same, or already known to be
+ * wrong. */
 static bool is_worth_it(const check_set *s)
 {
     uint64_t n_nodes = 0, n_messages = 0;

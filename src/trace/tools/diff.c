@@ -1,6 +1,6 @@
 /*
- * Comparing two sets. Nodes are matched by id; where both have a node of the same id at
- * the same place, these two are a pair, so that equal files with duplicate ids are equal.
+ * Compare two sets. Nodes are matched by id. If both traces have nodes of the same id at
+ * the same position, these two are a pair. So equal files with duplicate ids are equal.
  */
 #include "trace/tools/diff.h"
 
@@ -111,7 +111,7 @@ static void tell_only(diff *d, diff_pair at)
     (*(gone ? &d->n_removed : &d->n_added))++;
 }
 
-/* Nodes of both come in the same order when partners' places only rise. */
+/* The order of nodes is the same if the positions of partners only increase. */
 static void compare_traces(diff *d)
 {
     compare_metadata(d);
@@ -138,7 +138,8 @@ static void compare_traces(diff *d)
         diff_add(d, HALLEY_DIFF_ORDER, nowhere, "nodes are in another order");
 }
 
-/* What one pair of traces came to: equal pairs are counted again, not compared again. */
+/* The result of one pair of traces. Equal pairs are counted again, but not compared
+ * again. */
 typedef struct outcome {
     const halley_trace *a, *b;
     uint64_t n[HALLEY_N_DIFF_KINDS];

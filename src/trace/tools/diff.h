@@ -14,12 +14,12 @@ typedef struct diff {
     arena memory;
     ARRAY(halley_difference) list;
     uint64_t n[HALLEY_N_DIFF_KINDS];
-    uint64_t n_once[HALLEY_N_DIFF_KINDS];           /* without those counted again */
+    uint64_t n_once[HALLEY_N_DIFF_KINDS];           /* without repeated pairs */
     uint64_t n_same, n_changed, n_removed, n_added; /* nodes */
     bool failed;                                    /* memory ran out */
 } diff;
 
-/* A node of each side; HALLEY_NO_NODE for what is not about a node. */
+/* A node of each side; HALLEY_NO_NODE if it is not about a node. */
 typedef struct diff_pair {
     uint32_t a, b;
 } diff_pair;
@@ -31,8 +31,8 @@ static inline bool diff_wants(const diff *d, halley_diff_kind kind)
 {
     return (d->ignore >> kind & 1) == 0;
 }
-/* A text for a sentence: quoted, escaped, shortened. In d's memory; "" when no more
- * differences of that kind are listed. */
+/* Format a text for a sentence: quoted, escaped, shortened. It is in d's memory. "" if no
+ * more differences of that kind are listed. */
 const char *diff_quote(diff *d, halley_diff_kind kind, halley_bytes text);
 bool diff_same_bytes(halley_bytes a, halley_bytes b);
 
@@ -42,10 +42,10 @@ typedef struct diff_attrs {
     uint32_t node; /* HALLEY_NO_NODE = metadata */
     uint32_t n;
 } diff_attrs;
-/* `kind`: what a difference counts as. */
+/* `kind`: the kind of difference that is counted. */
 void diff_compare_attrs(diff *d, const diff_attrs *a, const diff_attrs *b,
                         halley_diff_kind kind, diff_pair at);
-/* Everything of two nodes with the same id. */
+/* Compare everything of two nodes with the same id. */
 void diff_compare_nodes(diff *d, diff_pair at);
 
 #endif

@@ -1,5 +1,7 @@
-/* Comparing two nodes of one id: type, name, times, dependencies, attributes, inputs and
- * outputs, unknown fields. */
+/*
+ * Compare two nodes of the same id: type, name, times, dependencies, attributes, inputs
+ * and outputs, unknown fields.
+ */
 #include "trace/tools/diff.h"
 
 #include <inttypes.h>
@@ -19,7 +21,7 @@ static bool same_value(const halley_attr *a, const halley_attr *b)
            diff_same_bytes(a->unknown, b->unknown);
 }
 
-/* A value in words. */
+/* Format a value for a sentence. */
 static const char *show_value(diff *d, halley_diff_kind kind, const halley_attr *attr)
 {
     if (d->n_once[kind] >= d->max_per_kind)
@@ -46,7 +48,7 @@ static const char *show_value(diff *d, halley_diff_kind kind, const halley_attr 
     return words == NULL ? "" : words;
 }
 
-/* The k-th attribute of that name; false when there is none. */
+/* Find the k-th attribute of that name. False: there is none. */
 static bool find_kth(const diff_attrs *list, halley_bytes name, uint32_t k,
                      halley_attr *out)
 {
@@ -58,7 +60,7 @@ static bool find_kth(const diff_attrs *list, halley_bytes name, uint32_t k,
     return false;
 }
 
-/* How many of the first i have the name. */
+/* The number of attributes among the first i with that name. */
 static uint32_t count_before(const diff_attrs *list, uint32_t i, halley_bytes name)
 {
     uint32_t k = 0;
@@ -129,7 +131,7 @@ static uint64_t dep_id(const deps *l, uint32_t i)
                    : halley_node_ctrl(l->trace, l->node, i).id;
 }
 
-/* Sorted ids; NULL when memory ran out. */
+/* Sorted ids. NULL: no memory. */
 static uint64_t *make_sorted(const deps *l)
 {
     uint64_t *ids = mem_array(l->n, sizeof *ids);

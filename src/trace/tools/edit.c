@@ -1,4 +1,4 @@
-/* Making traces from traces: mend, chain, renumber, and the pieces they share. */
+/* Make traces from traces: mend, chain, renumber, and their shared helpers. */
 #include "trace/tools/edit.h"
 
 #include "base/array.h"
@@ -34,7 +34,7 @@ halley_status edit_finish(halley_trace **out, halley_builder *b, halley_status s
     halley_error why = {0};
     const halley_status finished = halley_builder_finish(&trace, b, &why);
     if (finished != HALLEY_OK) {
-        /* The builder's own failure is the first one: it is what `status` repeats. */
+        /* The builder's own failure came first; `status` only repeats it. */
         if (err != NULL)
             *err = why;
         return finished;
@@ -57,7 +57,7 @@ halley_status edit_joint(halley_builder *b, uint64_t id)
     return halley_builder_attr_u64(b, HALLEY_ATTR_NAME_TENSOR_SIZE, 0);
 }
 
-/* The attribute with the new number of the rank that it names. */
+/* Renumber the rank that an attribute names. */
 static halley_status renumber_attr(halley_attr *attr, const edit_ranks *ranks,
                                    halley_error *err)
 {
@@ -138,7 +138,7 @@ static halley_status open_like(halley_builder *b, const halley_trace *from, uint
                                halley_node_name(from, node));
 }
 
-/* Whether a dependency stays; counts those that do not. */
+/* Is a dependency kept? Counts those that are not. */
 static bool stays_node(const halley_trace *trace, uint32_t node, halley_dep dep,
                        bool drop_self, halley_fix_counts *counts)
 {
@@ -231,7 +231,7 @@ halley_status halley_trace_renumber(halley_trace **out, const halley_trace *trac
     return edit_finish(out, b, status, err);
 }
 
-/* The kind of 64 bits that corresponds to one of 32 that `value` does not fit into. */
+/* The 64-bit kind that corresponds to a 32-bit kind which `value` does not fit into. */
 static halley_attr_kind kind_for(halley_attr_kind kind, uint64_t value)
 {
     switch (kind) {

@@ -1,9 +1,10 @@
 /*
- * The feeder's public face: it forwards to the kind that was made (a loaded trace, or a
- * file streamed in chunks) and explains why a feeder is stuck. In a stuck feeder every
- * waiting node has an unfinished dependency, so following the first one from any node
- * ends at a missing id or runs into a cycle; Brent's algorithm finds which without
- * memory.
+ * The public functions of the feeder. They forward to the implementation (a loaded trace,
+ * or a file streamed in chunks) and explain why a feeder is stuck.
+ *
+ * In a stuck feeder every waiting node has an unfinished dependency. So following the
+ * first one from any node ends at a missing id or in a cycle. Brent's algorithm finds out
+ * which without extra memory.
  */
 #include "trace/tools/feeder.h"
 
@@ -99,7 +100,7 @@ bool halley_feeder_wait(const halley_feeder *feeder, uint64_t from, halley_feed_
     return feeder->ops->wait(feeder, from, out);
 }
 
-/* One step along "waits for"; stays where a missing node ends the way. */
+/* One step along "waits for". Stays at the node that waits for a missing one. */
 static halley_feed_wait step_feeder(const halley_feeder *feeder, halley_feed_wait at)
 {
     halley_feed_wait next;

@@ -1,11 +1,11 @@
-/* trace/tools/feeder.h - what the two feeders, in memory and streaming, have in common.
- */
+/* trace/tools/feeder.h - shared by the two feeders, in memory and streaming. */
 #ifndef TRACE_TOOLS_FEEDER_H
 #define TRACE_TOOLS_FEEDER_H
 
 #include "halley/feeder.h"
 
-/* One way to feed. Each function works on the object that made the halley_feeder. */
+/* The operations of one implementation. Each works on the object that made the
+ * halley_feeder. */
 typedef struct feeder_ops {
     halley_status (*take)(void *self, halley_feed_node *out, bool *found,
                           halley_error *err);
@@ -15,14 +15,14 @@ typedef struct feeder_ops {
     void (*free)(void *self);
 } feeder_ops;
 
-/* First member of both kinds. The counts are kept by the kind. */
+/* First member of both implementations, which maintain the counts. */
 struct halley_feeder {
     const feeder_ops *ops;
     halley_feed_counts counts;
     halley_feeder_opts opts;
 };
 
-/* Dependencies of a node that count under the options: data first, then control. */
+/* The dependencies of a node that count under the options: data first, then control. */
 uint32_t feeder_dep_count(const halley_feeder *feeder, const halley_trace *trace,
                           uint32_t node);
 halley_dep feeder_dep(const halley_feeder *feeder, const halley_trace *trace,
@@ -32,8 +32,8 @@ halley_dep feeder_dep(const halley_feeder *feeder, const halley_trace *trace,
 halley_status feeder_not_taken(halley_error *err, uint64_t id, const char *done);
 
 /*
- * Try to stream a regular file: *out stays NULL, with HALLEY_OK, when it is not of a form
- * that can be streamed.
+ * Try to stream a regular file. *out stays NULL, with HALLEY_OK, if its form cannot be
+ * streamed.
  */
 halley_status feeder_stream_open(halley_feeder **out, const char *path,
                                  const halley_feeder_opts *opts, halley_error *err);

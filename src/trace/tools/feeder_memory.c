@@ -1,8 +1,11 @@
 /*
- * Feeding a loaded trace. Dependants are kept as one array cut up by node; the free nodes
- * are a set of ranks (position by ascending id) in a tree of 64-bit words, each bit of a
- * word saying that the word below is not empty. Smallest, insert and remove touch one
- * word a level, at most six levels for 2^32 nodes, whatever the number of free nodes.
+ * Feed a loaded trace.
+ *
+ * Dependants are stored in one array, grouped by node. The free nodes are a set of ranks
+ * (a rank is the position by ascending id). The set is a tree of 64-bit words, in which
+ * each bit shows that the word below is not empty. Minimum, insert and remove touch one
+ * word per level. There are at most six levels for 2^32 nodes, whatever the number of
+ * free nodes.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -12,7 +15,8 @@
 
 enum { MAX_LEVELS = 6 };
 
-/* A set of numbers below n. level[0] has a bit per number, the last is one word. */
+/* A set of numbers below n. level[0] has one bit per number; the last level is one
+ * word. */
 typedef struct rank_set {
     uint64_t *level[MAX_LEVELS];
     uint32_t n_levels;
@@ -24,12 +28,12 @@ typedef struct memory_feeder {
     halley_feeder base;
     halley_trace *trace;
     uint32_t n;
-    uint8_t *state;    /* node_state by index */
-    uint32_t *pending; /* unfinished dependencies by index, one per mention */
+    uint8_t *state;    /* by index: node_state */
+    uint32_t *pending; /* by index: unfinished dependencies, one per mention */
     size_t *starts;    /* n + 1: the dependants of i are at starts[i] … starts[i + 1] */
     uint32_t *dependants;
-    uint32_t *order;   /* rank to index; NULL when ids ascend with the index */
-    uint32_t *rank_of; /* index to rank; NULL likewise */
+    uint32_t *order;   /* rank to index; NULL if ids ascend with the index */
+    uint32_t *rank_of; /* index to rank; NULL in the same case */
     rank_set free;
 } memory_feeder;
 
@@ -67,7 +71,7 @@ static void rank_set_remove(rank_set *set, uint32_t rank)
     }
 }
 
-/* The set is not empty. */
+/* The set must not be empty. */
 static uint32_t rank_set_min(const rank_set *set)
 {
     uint32_t at = 0;
@@ -104,7 +108,8 @@ static halley_status memory_take(void *self, halley_feed_node *out, bool *found,
     return HALLEY_OK;
 }
 
-/* A node becomes free; it was waiting or taken and is counted out of that already. */
+/* A node becomes free. It was waiting or taken, and has already been removed from that
+ * count. */
 static void free_children(memory_feeder *f, uint32_t node)
 {
     f->state[node] = FREE;
@@ -112,7 +117,7 @@ static void free_children(memory_feeder *f, uint32_t node)
     rank_set_add(&f->free, rank_of(f, node));
 }
 
-/* Count a taken node out; HALLEY_NO_NODE when no node of this id is taken. */
+/* Remove a node from the taken ones. HALLEY_NO_NODE: no node of this id is taken. */
 static uint32_t untake_loaded(memory_feeder *f, uint64_t id)
 {
     const uint32_t node = halley_trace_find(f->trace, id);
@@ -150,7 +155,7 @@ static halley_status memory_put_back(void *self, uint64_t id, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The lowest rank whose id is at least `from`; n when there is none. */
+/* The lowest rank whose id is at least `from`; n = none. */
 static uint32_t lower_bound(const memory_feeder *f, uint64_t from)
 {
     uint32_t low = 0, high = f->n;
@@ -219,7 +224,7 @@ static bool are_ids_sorted(const halley_trace *trace, uint32_t n)
     return true;
 }
 
-/* Fill order and rank_of from the sorted pairs; equal neighbours are one id twice. */
+/* Fill order and rank_of from the sorted pairs. Equal neighbours are duplicate ids. */
 static halley_status take_order(memory_feeder *f, const id_index *sorted,
                                 halley_error *err)
 {
@@ -256,7 +261,7 @@ static halley_status sort_ids(memory_feeder *f, halley_error *err)
     return status;
 }
 
-/* Count what each node waits for, and how many wait for each into starts[node + 1]. */
+/* Count the dependencies of each node, and its dependants in starts[node + 1]. */
 static void count_parents(memory_feeder *f)
 {
     for (uint32_t i = 0; i < f->n; i++) {
@@ -273,7 +278,8 @@ static void count_parents(memory_feeder *f)
         f->starts[i + 1] += f->starts[i];
 }
 
-/* Fill the dependants; starts[i] runs to the end of its part and is put back after. */
+/* Fill the dependants. starts[i] advances to the end of its part and is reset
+ * afterwards. */
 static void collect_dependants(memory_feeder *f)
 {
     for (uint32_t i = 0; i < f->n; i++) {

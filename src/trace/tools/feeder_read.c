@@ -1,8 +1,10 @@
 /*
- * A file is cut at message borders into chunks, and each chunk, with the file's metadata
- * message put before it, is parsed as a small trace of its own. Only one chunk's bytes
- * are held here; what is parsed belongs to the caller. Messages longer than a read grow
- * the buffer, but never beyond what the file has left, so a wild length costs nothing.
+ * Cut a file at message boundaries into chunks. Each chunk, with the file's metadata
+ * message before it, is parsed as a small trace of its own.
+ *
+ * Only the bytes of one chunk are held here; what is parsed belongs to the caller. If a
+ * message is longer than a read, the buffer grows, but never beyond the rest of the file.
+ * So a wrong length costs no memory.
  */
 #include "trace/tools/feeder_read.h"
 
@@ -17,11 +19,11 @@
 
 enum {
     READ_BYTES = 1 << 18,  /* at a time */
-    CHUNK_BYTES = 1 << 22, /* a chunk ends here at the latest, if it has a message */
+    CHUNK_BYTES = 1 << 22, /* no message is added to a chunk beyond this */
     MAX_VARINT = 10
 };
 
-/* Byte of the file at which the bytes after the head stand. */
+/* The offset in the file of the bytes after the head. */
 static uint64_t chunk_offset(const chunk_reader *r)
 {
     return r->n_read - (r->n - r->n_head);
@@ -36,7 +38,7 @@ static halley_status fail_at(const chunk_reader *r, size_t in_buffer, halley_err
     return HALLEY_EFORMAT;
 }
 
-/* Read on; *more is false at the end of the file. */
+/* Read more. *more is false at the end of the file. */
 static halley_status read_more(chunk_reader *r, bool *more, halley_error *err)
 {
     *more = false;
@@ -62,8 +64,8 @@ static halley_status read_more(chunk_reader *r, bool *more, halley_error *err)
 typedef enum framing { WHOLE, CUT, WILD } framing;
 
 /*
- * Where the message at `from` ends. CUT: more bytes must be read first. WILD: its length
- * is no varint, or reaches beyond the end of the file.
+ * Find where the message at `from` ends. CUT: more bytes must be read first. WILD: its
+ * length is not a varint, or reaches beyond the end of the file.
  */
 static framing find_frame(const chunk_reader *r, size_t from, size_t *end)
 {
@@ -88,11 +90,11 @@ static framing find_frame(const chunk_reader *r, size_t from, size_t *end)
     return WHOLE;
 }
 
-/* Find the end of the next chunk; *end is the head's end when no message is left. */
+/* Find the end of the next chunk. *end is the end of the head if no message is left. */
 static halley_status gather_chunk(chunk_reader *r, size_t *end, halley_error *err)
 {
     size_t at = r->n_head;
-    const uint64_t n_messages = (uint64_t)r->n_nodes + !r->started; /* the metadata */
+    const uint64_t n_messages = (uint64_t)r->n_nodes + !r->started; /* + metadata */
     for (uint64_t n = 0; n < n_messages && at - r->n_head < CHUNK_BYTES;) {
         size_t next = at;
         const framing found = find_frame(r, at, &next);
@@ -116,7 +118,8 @@ static halley_status gather_chunk(chunk_reader *r, size_t *end, halley_error *er
     return HALLEY_OK;
 }
 
-/* Errors of the chunk's parser count from the chunk's start; ours from the file's. */
+/* Errors of the chunk's parser count from the chunk's start; make them count from the
+ * file's. */
 static void move_error(const chunk_reader *r, halley_error *err)
 {
     if (!err || !err->has_offset)
@@ -125,8 +128,8 @@ static void move_error(const chunk_reader *r, halley_error *err)
         err->offset = err->offset - r->n_head + chunk_offset(r);
 }
 
-/* Keep the head and what follows the chunk. The first chunk's metadata becomes the head.
- */
+/* Keep the head and what follows the chunk. The metadata of the first chunk becomes the
+ * head. */
 static void consume_chunk(chunk_reader *r, size_t end, bool has_metadata)
 {
     size_t head = r->n_head;
@@ -138,7 +141,8 @@ static void consume_chunk(chunk_reader *r, size_t end, bool has_metadata)
     r->started = true;
 }
 
-/* The first chunk may turn out to be another form than .et; the rest is read as that. */
+/* The first chunk may turn out to be of another form than .et. The rest is then read in
+ * that form. */
 static halley_status parse_chunk(chunk_reader *r, size_t n, halley_trace **out,
                                  halley_error *err)
 {

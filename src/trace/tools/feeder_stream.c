@@ -1,16 +1,21 @@
 /*
- * Feeding a file that need not fit into memory. Nodes come in chunks, in ascending order
- * of id; a chunk leaves when all its nodes are finished. Because unread ids are higher
- * than all read ones, the lowest free node among those read is the lowest of all, and the
- * window is extended only when none is free: the order is that of the in-memory feeder.
+ * Feed a file that need not fit into memory.
  *
- * Each unfinished node has a slot with its count of unfinished dependencies and the list
- * of slots that wait for it. A dependency on a lower id is looked up in the live chunks;
- * not there, it is finished if its id was ever read, else missing. A dependency on an id
- * not read yet stands in a heap by that id until reading passes it. A chunk of which
- * little is left is rewritten to that little, so memory follows the unfinished nodes, not
- * their spread. Everything a chunk can need is allocated before any of it is admitted: a
- * failure leaves the feeder as it was.
+ * Nodes are read in chunks, in ascending order of id. A chunk is released when all its
+ * nodes are finished. Unread ids are higher than all read ones. So the lowest free node
+ * among those read is the lowest of all, and the window is extended only when none is
+ * free. The order is thus that of the in-memory feeder.
+ *
+ * Each unfinished node has a slot with its number of unfinished dependencies and the list
+ * of slots that wait for it. A dependency on a lower id is looked up in the live chunks.
+ * If it is not there, it is finished if its id was ever read, and missing otherwise. A
+ * dependency on an unread id waits in a heap, ordered by that id, until reading passes
+ * it.
+ *
+ * A chunk with few unfinished nodes is rewritten to contain only those. So memory depends
+ * on the number of unfinished nodes, not on their spread. Everything that a chunk can
+ * need is allocated before any of it is admitted. So a failure leaves the feeder
+ * unchanged.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -22,8 +27,8 @@
 enum {
     DEFAULT_RESIDENT = 1 << 20,
     DEFAULT_CHUNK = 4096,
-    COMPACT_ABOVE = 64, /* nodes: smaller chunks are left alone */
-    MAX_RUNS = 1 << 26  /* of ids, 24 bytes each */
+    COMPACT_ABOVE = 64, /* nodes: smaller chunks are not compacted */
+    MAX_RUNS = 1 << 26  /* maximum of id runs, 24 bytes each */
 };
 static const uint32_t NONE = UINT32_MAX;
 
@@ -31,7 +36,7 @@ typedef enum slot_state { SLOT_UNUSED, SLOT_WAITING, SLOT_FREE, SLOT_TAKEN } slo
 
 typedef struct chunk {
     halley_trace *trace;
-    uint64_t first_id, last_id; /* as read, whatever was compacted since */
+    uint64_t first_id, last_id; /* as read, before any compaction */
     uint32_t n_left, n_taken;
     uint32_t *slots; /* by node of the trace; NONE when finished */
 } chunk;
@@ -40,14 +45,13 @@ typedef struct slot {
     chunk *home;
     uint32_t node;    /* in home's trace */
     uint32_t pending; /* unfinished dependencies, one per mention */
-    uint32_t waiters; /* first edge to a slot that waits for this one, or NONE; of an
-                         unused slot, the next unused one */
+    uint32_t waiters; /* first edge to a waiting slot, or NONE; unused: next unused */
     slot_state state;
 } slot;
 
 typedef struct edge {
     uint32_t waiter; /* slot */
-    uint32_t next;   /* edge or NONE; also the list of unused edges */
+    uint32_t next;   /* edge or NONE; also links unused edges */
 } edge;
 
 typedef struct id_slot {
@@ -56,7 +60,7 @@ typedef struct id_slot {
 } id_slot;
 typedef ARRAY(id_slot) id_heap; /* binary heap, lowest id first */
 
-/* Ids first, first + stride, …, count of them. */
+/* `count` ids: first, first + stride, … */
 typedef struct id_run {
     uint64_t first, stride, count;
 } id_run;
@@ -64,14 +68,14 @@ typedef struct id_run {
 typedef struct stream_feeder {
     halley_feeder base;
     chunk_reader reader;
-    halley_trace *next;    /* read but not admitted yet, or NULL */
+    halley_trace *next;    /* read but not yet admitted, or NULL */
     ARRAY(chunk *) chunks; /* live, by ascending id */
     ARRAY(slot) slots;
     ARRAY(edge) edges;
     uint32_t unused_slot, unused_edge; /* heads of free lists, or NONE */
     size_t n_unused_edges;
     id_heap free;
-    id_heap forward;    /* id not read yet, and the slot that waits for it */
+    id_heap forward;    /* unread id, and the slot that waits for it */
     ARRAY(id_run) seen; /* all ids read, ascending */
     uint64_t last_id;
     bool any_id;
@@ -82,7 +86,7 @@ static bool heap_reserve(id_heap *h, size_t n_all)
     return n_all <= h->n || array_reserve(h, n_all - h->n);
 }
 
-/* Room was reserved. */
+/* Room must be reserved. */
 static void heap_push(id_heap *h, id_slot x)
 {
     size_t i = h->n++;
@@ -109,7 +113,7 @@ static id_slot heap_pop(id_heap *h)
     return top;
 }
 
-/* Room was reserved. */
+/* Room must be reserved. */
 static void note_seen(stream_feeder *f, uint64_t id)
 {
     id_run *run = f->seen.n ? &f->seen.at[f->seen.n - 1] : NULL;
@@ -126,7 +130,7 @@ static void note_seen(stream_feeder *f, uint64_t id)
 static bool was_seen(const stream_feeder *f, uint64_t id)
 {
     size_t low = 0, high = f->seen.n;
-    while (low < high) { /* the first run that starts after id */
+    while (low < high) { /* find the first run that starts after id */
         const size_t mid = low + (high - low) / 2;
         if (f->seen.at[mid].first <= id)
             low = mid + 1;
@@ -183,7 +187,7 @@ static uint32_t find_stream_slot(const stream_feeder *f, uint64_t id)
     return c->slots[node];
 }
 
-/* Room was reserved. */
+/* Room must be reserved. */
 static void add_edge(stream_feeder *f, uint32_t from, uint32_t waiter)
 {
     uint32_t e = f->unused_edge;
@@ -197,7 +201,7 @@ static void add_edge(stream_feeder *f, uint32_t from, uint32_t waiter)
     f->slots.at[from].waiters = e;
 }
 
-/* Room was reserved. */
+/* Room must be reserved. */
 static uint32_t add_slot(stream_feeder *f, chunk *home, uint32_t node)
 {
     uint32_t s = f->unused_slot;
@@ -217,7 +221,7 @@ static void free_waiting(stream_feeder *f, uint32_t s)
     heap_push(&f->free, (id_slot){halley_node_id(it->home->trace, it->node), s});
 }
 
-/* One dependency of a slot is met. */
+/* One dependency of a slot is finished. */
 static void release_node(stream_feeder *f, uint32_t s)
 {
     if (--f->slots.at[s].pending > 0)
@@ -244,8 +248,7 @@ static void drop_chunk(stream_feeder *f, const chunk *c)
             (f->chunks.n - at) * sizeof *f->chunks.at);
 }
 
-/* A trace of the nodes that are left of n neighbouring chunks, or NULL when memory ran
- * out. */
+/* Make a trace of the unfinished nodes of n neighbouring chunks. NULL: no memory. */
 static halley_trace *copy_left(chunk *const *chunks, size_t n)
 {
     halley_builder *b = NULL;
@@ -262,7 +265,7 @@ static halley_trace *copy_left(chunk *const *chunks, size_t n)
     return halley_builder_finish(&left, b, NULL) == HALLEY_OK ? left : NULL;
 }
 
-/* The slots left in c move to `to`, after the n already there. */
+/* Move the remaining slots of c to `to`, after the n already there. */
 static uint32_t move_slots(stream_feeder *f, const chunk *c, chunk *to, uint32_t *slots,
                            uint32_t n)
 {
@@ -279,9 +282,9 @@ static uint32_t move_slots(stream_feeder *f, const chunk *c, chunk *to, uint32_t
 }
 
 /*
- * Rewrite a sparse chunk to what is left of it, together with the one before when that is
- * small too, so that many sparse chunks do not stay many. Only saves memory, so that
- * failing to is no failure.
+ * Rewrite a sparse chunk to its remaining nodes. If the previous chunk is small too, both
+ * are merged, so that the number of sparse chunks stays small. This only saves memory, so
+ * a failure is ignored.
  */
 static void compact_window(stream_feeder *f, size_t at)
 {
@@ -320,7 +323,7 @@ static void tidy_window(stream_feeder *f, chunk *c)
         compact_window(f, chunk_from(f, c->last_id));
 }
 
-/* Ids of the waiting chunk go on where the last one ended, and go up. */
+/* Check that the ids of the next chunk continue after the last one and ascend. */
 static halley_status check_ids(const stream_feeder *f, const halley_trace *trace,
                                halley_error *err)
 {
@@ -344,7 +347,7 @@ static halley_status check_ids(const stream_feeder *f, const halley_trace *trace
     return HALLEY_OK;
 }
 
-/* Room for everything n more nodes with n_deps dependencies can add. */
+/* Reserve room for everything that n more nodes with n_deps dependencies can add. */
 static bool reserve_window(stream_feeder *f, uint32_t n, size_t n_deps)
 {
     const halley_feed_counts *c = &f->base.counts;
@@ -357,8 +360,8 @@ static bool reserve_window(stream_feeder *f, uint32_t n, size_t n_deps)
             array_reserve(&f->edges, edges - f->n_unused_edges));
 }
 
-/* Dependencies on ids that reading has reached: those of `id` become edges to `to`, lower
- * ones turn out to be missing. */
+/* Settle dependencies on ids that reading has reached. Those on `id` become edges to
+ * `to`; those on lower ids are missing. */
 static void settle_forward(stream_feeder *f, uint64_t id, uint32_t to)
 {
     while (f->forward.n > 0 && f->forward.at[0].id <= id) {
@@ -370,7 +373,7 @@ static void settle_forward(stream_feeder *f, uint64_t id, uint32_t to)
     }
 }
 
-/* Make slot s wait for one dependency if that is not finished. */
+/* Make slot s wait for one dependency if it is not finished. */
 static void add_dependency(stream_feeder *f, uint32_t s, uint64_t id, uint64_t on)
 {
     slot *it = &f->slots.at[s];
@@ -446,7 +449,7 @@ static halley_status check_limits(const stream_feeder *f, uint32_t n, halley_err
     return HALLEY_OK;
 }
 
-/* Let the nodes of f->next in, all or (on failure) none. */
+/* Admit the nodes of f->next: all of them or, on failure, none. */
 static halley_status admit(stream_feeder *f, halley_error *err)
 {
     halley_trace *trace = f->next;
@@ -473,7 +476,8 @@ static halley_status admit(stream_feeder *f, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The file is read: what still waits for a higher id waits for a missing one. */
+/* At the end of the file, whatever still waits for a higher id waits for a missing
+ * one. */
 static void end_of_file(stream_feeder *f)
 {
     f->base.counts.all_seen = true;
@@ -484,7 +488,7 @@ static void end_of_file(stream_feeder *f)
     }
 }
 
-/* Read on until a node is free or the file ends. */
+/* Read until a node is free or the file ends. */
 static halley_status extend_window(stream_feeder *f, halley_error *err)
 {
     while (f->base.counts.free == 0 && !f->base.counts.all_seen) {
@@ -516,7 +520,7 @@ static halley_status stream_take(void *self, halley_feed_node *out, bool *found,
     return HALLEY_OK;
 }
 
-/* Count a taken node out; NONE when no node of this id is taken. */
+/* Remove a node from the taken ones. NONE: no node of this id is taken. */
 static uint32_t untake_streamed(stream_feeder *f, uint64_t id)
 {
     const uint32_t s = find_stream_slot(f, id);
@@ -563,12 +567,12 @@ static halley_status stream_put_back(void *self, uint64_t id, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The first dependency of a waiting node that is not finished. */
+/* The first unfinished dependency of a waiting node. */
 static void first_unmet(const stream_feeder *f, const chunk *c, uint32_t node,
                         halley_feed_wait *out)
 {
     out->id = halley_node_id(c->trace, node);
-    for (uint32_t i = 0;; i++) { /* a waiting node has one */
+    for (uint32_t i = 0;; i++) { /* ends, because a waiting node has one */
         const uint64_t on = feeder_dep(&f->base, c->trace, node, i).id;
         out->waits_for = on;
         out->missing = !was_seen(f, on) && (f->base.counts.all_seen || on < f->last_id);
@@ -623,7 +627,7 @@ static void set_opts(halley_feeder_opts *to, const halley_feeder_opts *from)
         to->max_resident = DEFAULT_RESIDENT;
     if (to->chunk_nodes == 0)
         to->chunk_nodes = DEFAULT_CHUNK;
-    /* Whole chunks are let in, so that small limits need small chunks. */
+    /* Whole chunks are admitted, so small limits need small chunks. */
     if (to->chunk_nodes > to->max_resident / 4)
         to->chunk_nodes = to->max_resident < 8 ? 1 : to->max_resident / 4;
 }
@@ -641,7 +645,7 @@ halley_status feeder_stream_open(halley_feeder **out, const char *path,
     bool streamable = false;
     halley_status status =
         chunk_reader_open(&f->reader, path, f->base.opts.chunk_nodes, &streamable, err);
-    /* A first chunk that does not read well is judged by the loader of whole files. */
+    /* If the first chunk is not valid, the loader of whole files handles the file. */
     if (status == HALLEY_OK && streamable)
         status = chunk_reader_next(&f->reader, &f->next, err);
     if (status == HALLEY_OK && f->next &&

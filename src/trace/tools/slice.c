@@ -1,6 +1,6 @@
 /*
- * Slices: select, match partners, then build each different result once. Two ranks have
- * the same result when they have the same trace and lose the same sends and receives.
+ * Slices: select nodes, match partners, then build each distinct result once. Two ranks
+ * have the same result if they have the same trace and lose the same sends and receives.
  */
 #include "trace/tools/slice.h"
 
@@ -42,8 +42,8 @@ static halley_status select_task(void *context, size_t i, uint32_t worker,
 
 /* The new traces, and which rank gets which. */
 typedef struct result {
-    uint32_t rank; /* the first one that gets it */
-    uint32_t next; /* the result before with the same old trace; UINT32_MAX = none */
+    uint32_t rank; /* the first rank that gets it */
+    uint32_t next; /* previous result with the same old trace; UINT32_MAX = none */
     uint32_t n_sharing;
     halley_trace *trace;
     halley_slice_counts counts;
@@ -69,7 +69,7 @@ static halley_status add_kept_dep(void *context, uint32_t dep, bool is_data)
     return is_data ? halley_builder_data(to->b, id) : halley_builder_ctrl(to->b, id);
 }
 
-/* Dependencies on ids that no node has stay as they are. */
+/* Copy dangling dependencies unchanged. */
 static halley_status add_dangling(const into *to, uint32_t node)
 {
     const uint32_t n_data = halley_node_data_count(to->trace, node);
@@ -190,7 +190,7 @@ static bool same_drops(const slice_nodes *a, const slice_nodes *b)
     return a->n == b->n && (a->n == 0 || memcmp(a->at, b->at, a->n * sizeof *a->at) == 0);
 }
 
-/* The result that the rank can share, or a new one. */
+/* Find a result that the rank can share, or add one. */
 static uint32_t find_result(build *all, uint32_t rank)
 {
     const slice *s = all->s;

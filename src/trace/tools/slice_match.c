@@ -1,8 +1,10 @@
 /*
- * Keeping communication whole. Sends and receives are paired as engines pair them: the
- * k-th send of (source, destination, tag, size) with the k-th receive. Collectives of a
- * group are numbered by id on each rank, and those of one number belong together; which
- * of them are kept depends on the trace only, not on the rank, so equal ranks stay equal.
+ * Keep communication consistent.
+ *
+ * Sends and receives are paired as engines do: the k-th send of (source, destination,
+ * tag, size) with the k-th receive. Collectives of a group are numbered by id on each
+ * rank, and those with the same number belong together. Which of them are kept depends
+ * only on the trace, not on the rank. So equal ranks stay equal.
  */
 #include "base/error.h"
 #include "base/hash.h"
@@ -118,8 +120,8 @@ static bool pair_key(matcher *m, size_t first, size_t end)
     return true;
 }
 
-/* A peer that is left out altogether has no message to pair with when the set never had
- * the other side; then the rank in the message would mean another one: it must go. */
+/* Drop messages to or from a rank that is left out. Pairing misses them if the set never
+ * had the other side. Kept, their rank number would mean another rank in the slice. */
 static bool drop_strangers(matcher *m, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {

@@ -1,13 +1,15 @@
 /*
  * Slices of recordings start as recorded.
  *
- * What is left of a recording after a cut in time has nodes that waited for something
- * that is gone: the work of the step before on their stream, a thread that was busy.
- * Without it they would start too early, and the slice would replay faster than the
- * recorded step. Such a node is released at its recorded time by a node "recorded start"
- * of that length, counted from the earliest start that the slice keeps on any rank. Lags
- * (nodes that occupy neither thread nor stream) whose predecessor is gone are replaced by
- * it, and so are those that released nodes of the whole recording.
+ * After a cut in time, some nodes waited for something that has been removed: the work of
+ * the previous step on their stream, or a busy thread. Without it they would start too
+ * early, and the slice would replay faster than the recorded step. Such a node is
+ * released at its recorded time by a node "recorded start". The duration of that node
+ * counts from the earliest start that the slice keeps on any rank.
+ *
+ * Lags (nodes that occupy neither thread nor stream) whose predecessor has been removed
+ * are replaced by such a node. So are the lags that released nodes of the whole
+ * recording.
  */
 #include "base/error.h"
 #include "base/str.h"
@@ -37,7 +39,8 @@ static bool is_lag(const halley_trace *trace, uint32_t node)
            is_set(trace, node, HALLEY_ATTR_NAME_IS_CPU_OP);
 }
 
-/* A thread outside every event: if nothing of the slice follows, it is no work. */
+/* Is it time of a thread outside every event? If nothing of the slice follows it, it is
+ * not work. */
 static bool is_thread_gap(const halley_trace *trace, uint32_t node)
 {
     const halley_bytes name = halley_node_name(trace, node);
@@ -61,8 +64,8 @@ uint64_t slice_find_origin(const slice *s)
     return origin_ns;
 }
 
-/* When the node began: a call that waited is recorded from the call on, but its own time
- * is the end of it, after what it waited for. */
+/* When the node began. A call that waited is recorded from its own begin, but its self
+ * time is at its end, after the wait. */
 static uint64_t find_begin(const slice_release *r, uint32_t node)
 {
     uint64_t start_ns, inclusive_ns, duration_ns;
@@ -77,7 +80,7 @@ static uint64_t find_begin(const slice_release *r, uint32_t node)
     return start_ns;
 }
 
-/* Lags that lost what they followed, or what follows them, go. */
+/* Drop lags that lost their predecessor or successor. */
 static void drop_lags(const slice_release *r, uint8_t *keep)
 {
     for (uint32_t node = 0; node < r->n; node++) {

@@ -1,4 +1,4 @@
-/* Which nodes of a trace a slice keeps, before partners are looked at. */
+/* Select the nodes of a trace that a slice keeps, before partners are considered. */
 #include "base/error.h"
 #include "base/str.h"
 #include "trace/core/levels.h"
@@ -34,10 +34,10 @@ static bool in_steps(const halley_slice_opts *o, uint64_t step)
     return step != NO_STEP && step >= o->first_step && step <= o->last_step;
 }
 
-/* The steps there are. */
+/* The steps that exist. */
 typedef struct step_range {
     uint64_t first, last;
-    bool wanted; /* one of them is asked for */
+    bool wanted; /* one of them is selected */
 } step_range;
 
 static void see_step(step_range *r, const halley_slice_opts *o, uint64_t step)
@@ -92,7 +92,7 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Step of the last marker at or before the id. */
+/* The step of the last marker at or before the id. */
 static uint64_t step_at(const marker_array *markers, uint64_t id)
 {
     size_t low = 0, high = markers->n;

@@ -1,8 +1,8 @@
 /*
- * Statistics of one trace. Two passes: one over nodes and attributes for the sums, one
- * over dependencies for levels and times (trace/core/levels.h). Besides the trace that
- * takes 12 bytes a node for levels and times, 4 for the histogram of levels or the
- * critical path.
+ * Statistics of one trace. One pass over nodes and attributes computes the sums. One pass
+ * over dependencies computes levels and times (trace/core/levels.h). In addition to the
+ * trace, this takes 12 bytes per node for levels and times, and 4 for the histogram of
+ * levels or the critical path.
  */
 #include "trace/tools/stats.h"
 
@@ -94,7 +94,7 @@ static bool count_coll(tally *t, const trace_roles *r)
     return stats_colls_add(&t->colls, &row);
 }
 
-/* Attributes by shape: how many nodes have it, times what it holds. */
+/* Count attributes by shape: each shape's attributes, times the nodes that have it. */
 static bool add_attrs(tally *t, const halley_trace *trace)
 {
     const attr_shapes *shapes = &trace->s.shapes;
@@ -164,7 +164,7 @@ static halley_status find_width(halley_trace_stats *to, const trace_levels *leve
     return HALLEY_OK;
 }
 
-/* Whether a chain that ends with a counts for more: by time, then by length. */
+/* Is the chain that ends with a longer: by time, then by number of nodes? */
 static bool is_later(const trace_levels *levels, uint32_t a, uint32_t b)
 {
     if (levels->end_us[a] != levels->end_us[b])
@@ -172,7 +172,7 @@ static bool is_later(const trace_levels *levels, uint32_t a, uint32_t b)
     return levels->level[a] > levels->level[b];
 }
 
-/* The dependency that the chain came through; of equal ones the first. */
+/* The previous node of the chain; of equal ones the first. */
 static uint32_t chain_before(const halley_trace *trace, const trace_levels *levels,
                              uint32_t node)
 {

@@ -1,5 +1,7 @@
-/* trace/tools/stats.h - the growing tables of halley_trace_stats: rows found by hash,
- * handed over sorted. */
+/*
+ * trace/tools/stats.h - the growing tables of halley_trace_stats. Rows are found by hash
+ * and returned sorted.
+ */
 #ifndef TRACE_TOOLS_STATS_H
 #define TRACE_TOOLS_STATS_H
 
@@ -24,7 +26,7 @@ typedef struct stats_attrs {
 bool stats_colls_add(stats_colls *t, const halley_coll_stats *row);
 bool stats_attrs_add(stats_attrs *t, const halley_attr_stats *row);
 
-/* Sorted rows for the caller to free(); the table is empty afterwards. */
+/* Return the sorted rows, which the caller must free(). The table is empty afterwards. */
 void stats_colls_take(stats_colls *t, halley_coll_stats **rows, uint32_t *n);
 void stats_attrs_take(stats_attrs *t, halley_attr_stats **rows, uint32_t *n);
 

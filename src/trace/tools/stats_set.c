@@ -1,5 +1,8 @@
-/* Statistics of a set: each different trace once, on several threads, then summed in the
- * order of ranks with the number of ranks that share it. */
+/*
+ * Statistics of a set. Each distinct trace is analysed once, on several threads. The
+ * results are then summed in the order of ranks, weighted by the number of ranks that
+ * share each trace.
+ */
 #include "base/error.h"
 #include "base/pool.h"
 #include "halley/trace_stats.h"

@@ -1,7 +1,7 @@
 /*
- * Tables of collectives and attributes. The map goes from a 64-bit hash to a row; should
- * two keys ever share a hash, the second takes the next number. A table stops growing at
- * STATS_MAX_ROWS so that a trace in which every size differs cannot take the memory.
+ * Tables of collectives and attributes. A map leads from a 64-bit hash to a row. If two
+ * keys have the same hash, the second uses the next number. A table stops growing at
+ * STATS_MAX_ROWS, so that a trace with many different sizes cannot use up the memory.
  */
 #include "trace/tools/stats.h"
 

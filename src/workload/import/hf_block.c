@@ -1,7 +1,8 @@
 /*
- * Keys of a Hugging Face configuration. Files often hold only what differs from the
- * defaults of their type, so an absent key takes the default of data/hf-defaults.json
- * and is noted as assumed. An explicit null means "none": it never takes the default.
+ * Keys of a Hugging Face configuration. Files often contain only the values that differ
+ * from the defaults of their type. An absent key takes the default of
+ * data/hf-defaults.json and is noted as assumed. An explicit null means "none" and never
+ * takes the default.
  */
 #include "base/number/number.h"
 #include "workload/import/hf.h"
@@ -27,7 +28,7 @@ void hf_fail(hf_block *b, const conf_node *at, const char *format, ...)
     b->status = conf_error(b->file, place, b->err, HALLEY_EINVAL, "%s", text);
 }
 
-/* Names of the list "a b c", one after the other. */
+/* The next name of the list "a b c". */
 static bool next_name(char to[NAME_LENGTH], str *names)
 {
     str one;
@@ -46,7 +47,7 @@ static const conf_node *find_in(const conf_node *map, const char *name)
     return map != NULL && map->kind == CONF_MAP ? conf_find(map, name) : NULL;
 }
 
-/* The node of `name`, or of a key that the type's defaults declare to mean the same. */
+/* The node of `name`, or of a key that the type's defaults declare as an alias. */
 static const conf_node *find_in_file(const hf_block *b, const char *name, const char **as)
 {
     *as = name;
@@ -108,7 +109,7 @@ static void note_found(const hf_block *b, const char *names, const hf_found *fou
                found->node->kind == CONF_NULL ? STR("null") : found->node->text);
 }
 
-/* What all items of a list are, such as [3072, 3072, ...] or [448, 448]: one number for
+/* The common value of a list such as [3072, 3072, ...] or [448, 448]: one number for
  * every layer or side. Other lists stay lists. */
 static const conf_node *get_common_item(const conf_node *node)
 {

@@ -1,16 +1,19 @@
 /*
- * Parameters of a decoder, layer by layer. h hidden, a heads, k key-value heads, d head
- * size, f feed-forward width, E experts, e their width, t experts per token:
+ * Counts the parameters of a decoder, layer by layer. The sizes are h hidden, a heads, k
+ * key-value heads, d head size, f feed-forward width. E is the number of experts, e their
+ * width, t the experts per token. For latent attention, q and c are the ranks of query
+ * and key-value. There, n and r are the head sizes without and with rotation, and v is
+ * that of values.
  *
- *   attention  h·a·d + 2·h·k·d + a·d·h, and biases (a + 2k)·d and h
- *   latent     query h·a(n+r), or with rank q: h·q + q + q·a(n+r);
- *              key and value h(c+r) + c + c·a(n+v); output a·v·h
- *   MLP        gated 3·h·f, else 2·h·f
- *   MoE        E experts, router h·E, shared expert; one token uses t instead of E
- *   Mamba, delta net, lightning attention: below, at their functions
+ *   attention  h·a·d + 2·h·k·d + a·d·h, and biases (a + 2k)·d and h.
+ *   latent     query: h·a(n+r), or with rank q: h·q + q + q·a(n+r);
+ *              key and value: h(c+r) + c + c·a(n+v); output: a·v·h.
+ *   MLP        gated: 3·h·f, else 2·h·f.
+ *   MoE        E experts, router h·E, shared expert; one token uses t instead of E.
+ *   Mamba, delta net, lightning attention: below, at their functions.
  *
- * The forms equal what the published definitions of the models hold, parameter by
- * parameter; tests/unit/workload/test_hf.c checks totals of public configurations.
+ * The formulas match the published definitions of the models, parameter by parameter.
+ * tests/unit/workload/test_hf.c checks totals of public configurations.
  */
 #include "base/number/whole.h"
 #include "workload/import/hf.h"
@@ -117,7 +120,7 @@ static double (*const count_mixer[HF_N_MIXERS])(const hf_shape *) = {
     [HF_LIGHTNING] = count_lightning, [HF_NO_MIXER] = count_nothing,
 };
 
-/* A layer's experts, of which `used` count. */
+/* Parameters of a layer's experts, of which `used` count. */
 static double count_experts(const hf_shape *s, double used)
 {
     const double h = s->hidden, matrices = s->gated ? 3 : 2;
@@ -182,8 +185,8 @@ static bool has_window(const hf_layer *layer)
     return layer->mixer == HF_ATTENTION && layer->windowed;
 }
 
-/* Whether layer i has experts if the first `dense` do not and then each `every`-th does.
- */
+/* True if layer i has experts when the first `dense` layers have none, and then every
+ * `every`-th layer does. */
 static bool experts_follow(const hf_shape *s, uint32_t dense, uint32_t every)
 {
     for (uint32_t i = 0; i < s->n_layers; i++) {
@@ -194,8 +197,8 @@ static bool experts_follow(const hf_shape *s, uint32_t dense, uint32_t every)
     return true;
 }
 
-/* The engines know "the first n layers are dense, then every m-th has experts". Other
- * patterns get the right number of both, dense ones first. */
+/* The engines support "the first n layers are dense, then every m-th has experts". Other
+ * patterns get the right numbers of both, dense layers first. */
 static void place_experts(halley_model *m, const hf_shape *s)
 {
     const uint32_t n = count_layers(s, has_experts);
@@ -225,7 +228,7 @@ static bool is_usual(const hf_layer *layer)
     return layer->mixer == HF_ATTENTION && layer->ffn != HF_NO_FFN;
 }
 
-/* Mamba 2: channels of a head. */
+/* Mamba 2: channels per head. */
 static uint32_t divide_inner(const hf_shape *s)
 {
     return s->mamba.heads > 0 ? (uint32_t)(s->mamba.inner / s->mamba.heads) : 0;
@@ -277,7 +280,8 @@ static void set_recurrent(halley_recurrent *r, const hf_shape *s, hf_mixer mixer
     r->layers = layers;
 }
 
-/* Layers that are not all attention with a feed-forward: how many have what. */
+/* Count the layers of each kind in models whose layers are not all attention with a
+ * feed-forward. */
 static void set_mixed(halley_model *m, const hf_shape *s)
 {
     if (count_layers(s, is_usual) == s->n_layers)

@@ -1,13 +1,13 @@
 /*
- * Keys of Hugging Face configurations that change neither shapes nor communication:
- * generation, dropout, tokens with a meaning, epsilons, rotary frequencies, file keeping.
- * What is neither read nor listed here is reported as unknown.
+ * Keys of Hugging Face configurations that affect neither shapes nor communication:
+ * generation, dropout, special tokens, epsilons, rotary frequencies, file metadata. Keys
+ * that are neither read nor listed here are reported as unknown.
  */
 #include "workload/import/hf.h"
 
 #include <stddef.h>
 
-/* '*' stands for any text, at the begin or the end of a pattern. */
+/* '*' matches any text, at the beginning or the end of a pattern. */
 static const char *const ignored[] = {
     "*_act",
     "*_activation",
@@ -213,7 +213,7 @@ void hf_note_rest(halley_import *import, const conf_node *map)
             continue;
         }
         if (str_eq(key, STR("vision_config")))
-            continue; /* a note says that the tower is counted, not timed */
+            continue; /* another note reports that the tower is counted, not timed */
         import_add(import,
                    is_ignored(key) ? HALLEY_IMPORT_IGNORED : HALLEY_IMPORT_UNKNOWN, key,
                    map->items[i]->kind == CONF_SCALAR ? map->items[i]->text : STR("…"));

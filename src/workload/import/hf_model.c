@@ -1,7 +1,8 @@
 /*
- * A Hugging Face config.json as a model. `model_type` decides; a wrapper's text model is
- * what is planned and timed, its vision tower and projector are counted. A type that is
- * not known is refused by name: guessing from keys was wrong in silence too often.
+ * Reads a Hugging Face config.json as a model. `model_type` decides how. For a wrapper,
+ * the text model is planned and timed, and its vision tower and projector are only
+ * counted. An unknown type is refused by name: guessing from keys was silently wrong too
+ * often.
  */
 #include "workload/import/hf_model.h"
 
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "LlamaForCausalLM" as "llama": without the suffix, in snake case. */
+/* "LlamaForCausalLM" becomes "llama": without the suffix, in snake case. */
 static str type_of_architecture(char to[64], str class)
 {
     static const char *const suffixes[] = {
@@ -35,7 +36,7 @@ static str type_of_architecture(char to[64], str class)
     return (str){to, n};
 }
 
-/* The file's model type, or that of its first architecture; empty: neither. */
+/* The file's model type, or that of its first architecture; empty if it has neither. */
 static str find_type(const conf_node *map, char to[64])
 {
     const conf_node *type = conf_find(map, "model_type");
@@ -112,7 +113,7 @@ static halley_status read_wrapper(halley_model *out, hf_block *b, const hf_wrapp
     hf_block text = hf_sub_block(b, "text_config", NULL);
     str type = str_from(w->text_type);
     if (text.map == NULL && !w->text_on_top)
-        text.map = &(conf_node){.kind = CONF_MAP}; /* everything is default */
+        text.map = &(conf_node){.kind = CONF_MAP}; /* all values are defaults */
     else if (text.map == NULL)
         text.map = b->map, text.around = NULL;
     else if (find_type(text.map, buffer).n > 0)
@@ -128,7 +129,7 @@ static halley_status read_wrapper(halley_model *out, hf_block *b, const hf_wrapp
     return b->status;
 }
 
-/* Configurations that lie beside a model's and are handed over by mistake. */
+/* Refuse configurations that are stored next to a model's and are passed by mistake. */
 static halley_status refuse_stranger(const conf_file *file, halley_error *err)
 {
     static const struct {
@@ -199,7 +200,8 @@ static halley_status read_typed(halley_model *out, hf_block *b, arena *memory)
     return b->status;
 }
 
-/* Not the training sequence: what a file allows at most, bounded by what people use. */
+/* This is not the training sequence: it is the maximum in the file, limited to usual
+ * lengths. */
 static void assume_sequence(halley_model *m, hf_block *b)
 {
     enum { USUAL = 8192 };
@@ -247,7 +249,7 @@ halley_status import_hf_read(halley_model *out, halley_import *import,
         status = b.status;
     if (status == HALLEY_OK)
         status = halley_model_check(out, err);
-    if (status == HALLEY_OK) { /* biases, norms, towers: what the fields do not show */
+    if (status == HALLEY_OK) { /* biases, norms, towers: what the fields do not express */
         out->extra_params = b.params - halley_model_params(out);
         out->extra_active_params = b.active_params - halley_model_active_params(out);
         hf_note_rest(import, file->root);

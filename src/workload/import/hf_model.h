@@ -6,8 +6,8 @@
 #include "halley/model.h"
 #include "workload/import/report.h"
 
-/* Read a configuration whose root is a map. What was read and assumed goes to `import`.
- * HALLEY_ENOTFOUND: a model type that is not known. */
+/* Read a configuration whose root is a map. `import` records what was read and assumed.
+ * HALLEY_ENOTFOUND: an unknown model type. */
 halley_status import_hf_read(halley_model *out, halley_import *import,
                              const conf_file *file, halley_error *err);
 

@@ -1,7 +1,8 @@
 /*
- * Models that are no decoders: encoders, encoder-decoders, image models, pairs of towers,
- * diffusion transformers. All are counted; those whose layers are a plain stack can be
- * timed as a transformer whose attention is not causal, the others are refused by name.
+ * Models that are not decoders: encoders, encoder-decoders, image models, pairs of
+ * towers, diffusion transformers. All are counted. Those whose layers form a plain stack
+ * can be timed as a transformer with non-causal attention. The others are refused by
+ * name.
  */
 #include "base/number/whole.h"
 #include "workload/import/hf.h"
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A stack of biased layers that the engines can time. */
+/* A stack of layers with biases that the engines can time. */
 static void set_stack(halley_model *m, double layers, double hidden, double heads,
                       double ffn, double vocab)
 {
@@ -140,7 +141,7 @@ static void read_mt5(hf_block *b, halley_model *m)
     count_t5(b, m, true);
 }
 
-/* Layers of BART and Whisper: `attention` parameters of one attention. */
+/* Layers of BART and Whisper; `attention`: the parameters of one attention. */
 static double count_seq2seq(hf_block *b, double h, double attention)
 {
     const double fe = hf_whole_needed(b, "encoder_ffn_dim");
@@ -256,7 +257,7 @@ const hf_other *hf_other_find(str name)
     return NULL;
 }
 
-/* DiT: blocks of attention, MLP and an adaptive norm that follows time and label. */
+/* DiT: blocks of attention, MLP and an adaptive norm that depends on time and label. */
 halley_status hf_diffusers_read(halley_model *out, hf_block *b)
 {
     const str class = hf_text(b, "_class_name", STR(""));

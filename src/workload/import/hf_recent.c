@@ -1,4 +1,4 @@
-/* Decoders of 2025 and later whose experts, norms or layers have keys of their own. */
+/* Decoders of 2025 and later whose experts, norms or layers have their own keys. */
 #include "workload/import/hf_special.h"
 
 #include <stddef.h>
@@ -41,7 +41,7 @@ void hf_adjust_granite_shared(hf_block *b, hf_shape *s)
     s->shared_ffn = hf_whole(b, "shared_intermediate_size", 0);
 }
 
-/* Granite 4: Mamba 2 or attention, then experts with a shared one; without experts the
+/* Granite 4: Mamba 2 or attention, then experts with a shared one. Without experts, the
  * shared one is the feed-forward. */
 void hf_adjust_granite_hybrid(hf_block *b, hf_shape *s)
 {
@@ -58,7 +58,7 @@ void hf_adjust_granite_hybrid(hf_block *b, hf_shape *s)
     }
 }
 
-/* Two learned numbers of the activation in each layer. */
+/* Two learned parameters of the activation in each layer. */
 void hf_adjust_apertus(hf_block *b, hf_shape *s)
 {
     (void)b;

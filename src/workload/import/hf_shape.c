@@ -1,5 +1,5 @@
-/* A decoder's configuration as a shape: the keys that all types share, then what the
- * row of its type says, then the type's own adjustments. */
+/* Reads a decoder's configuration as a shape: first the keys that all types share, then
+ * the row of its type, then the type's own adjustments. */
 #include "base/number/number.h"
 #include "base/number/whole.h"
 #include "workload/import/hf.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Hybrids may list their layers and leave out how many there are; 0: they do not. */
+/* Hybrids may list their layers and omit their number; 0: they do not. */
 static uint32_t count_listed_layers(hf_block *b, const char *names)
 {
     const conf_node *list = hf_node(b, "layers_block_type hybrid_override_pattern");
@@ -42,8 +42,8 @@ static bool read_bias(hf_block *b, const hf_bias *bias)
     return bias->key != NULL ? hf_flag(b, bias->key, bias->otherwise) : bias->otherwise;
 }
 
-/* Whether the head shares the embedding: the block, else the wrapper around it, else the
- * type. The nested block's own default does not hide what the wrapper says. */
+/* True if the head shares the embedding. The block decides, else the wrapper around it,
+ * else the type. A default of the nested block does not override the wrapper. */
 static bool read_tied(hf_block *b, bool otherwise)
 {
     hf_block around = *b;
@@ -59,7 +59,7 @@ static bool is_word(const conf_node *node, const char *word)
     return node->kind == CONF_SCALAR && str_eq(node->text, str_from(word));
 }
 
-/* `layer_types`: one word per layer, which wins over every pattern of the type. */
+/* `layer_types`: one word per layer. It overrides every pattern of the type. */
 static void read_layer_types(hf_shape *s, hf_block *b)
 {
     const conf_node *list = hf_node(b, "layer_types");
@@ -87,7 +87,8 @@ static void read_layer_types(hf_shape *s, hf_block *b)
     }
 }
 
-/* Every n-th layer sees all: a number, or one period in letters, "LLLG" (EXAONE 4). */
+/* Every n-th layer has full attention: a number, or one period as a string such as "LLLG"
+ * (EXAONE 4). */
 static uint32_t read_window_pattern(hf_block *b, uint32_t otherwise)
 {
     const conf_node *node = hf_node(b, "sliding_window_pattern");
@@ -121,7 +122,7 @@ static void read_windows(hf_shape *s, hf_block *b, const hf_type *type)
 }
 
 /* `mlp_layer_types`, `moe_layer_freq` as a list, `mlp_only_layers`: which layers are
- * dense, layer by layer. */
+ * dense. */
 static void read_sparse_lists(hf_shape *s, hf_block *b)
 {
     const conf_node *types = hf_node(b, "mlp_layer_types");
@@ -178,7 +179,7 @@ static void read_experts(hf_shape *s, hf_block *b)
     place_experts_by_step(s, b);
 }
 
-/* Sizes whose products would no longer be exact. */
+/* Refuse sizes that would no longer be exact when multiplied. */
 static void check_ranges(const hf_shape *s, hf_block *b)
 {
     if (s->kv_rank <= 0 && s->heads > 0 && s->head_dim != floor(s->head_dim))

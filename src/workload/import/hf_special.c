@@ -1,5 +1,5 @@
-/* Decoders whose configuration has keys of its own, or whose definition holds parameters
- * that no key shows. */
+/* Decoders whose configuration has its own keys, or whose definition has parameters that
+ * no key states. */
 #include "workload/import/hf_special.h"
 
 #include "base/number/whole.h"
@@ -55,7 +55,8 @@ void hf_adjust_delta_net(hf_block *b, hf_shape *s)
             s->layers[i].mixer = HF_DELTA_NET;
 }
 
-/* What a layer of Gemma 4 has beyond one with the sliding layers' head size. */
+/* The additional parameters of a Gemma 4 layer over one with the sliding layers' head
+ * size. */
 static double extra_gemma4_layer(const hf_shape *s, double dim, double kv_heads,
                                  bool v_is_k, bool shares_kv)
 {
@@ -64,7 +65,7 @@ static double extra_gemma4_layer(const hf_shape *s, double dim, double kv_heads,
     const double n_kv = shares_kv ? 0 : v_is_k ? 1 : 2;
     const double real =
         2 * h * dim * s->heads + n_kv * h * dim * kv_heads + (shares_kv ? dim : 2 * dim);
-    return real - usual + 1; /* and the layer's scalar */
+    return real - usual + 1; /* plus the layer's scalar */
 }
 
 void hf_adjust_gemma4(hf_block *b, hf_shape *s)
@@ -90,7 +91,7 @@ void hf_adjust_gemma4(hf_block *b, hf_shape *s)
         s->ffn_total += hf_mlp_params(s, shares && wide ? 2 * s->ffn : s->ffn);
         s->layers[i].ffn = moe ? HF_MOE : HF_MLP;
     }
-    if (moe) /* next to the MLP, with norms, a scale and a scale for every expert */
+    if (moe) /* next to the MLP: norms, a scale, and a scale per expert */
         add_extra(s, layers * (4 * h + s->experts));
     if (p > 0)
         add_extra(s, per_layer_vocab * layers * p + h * layers * p + p +
@@ -101,7 +102,7 @@ void hf_adjust_gemma4(hf_block *b, hf_shape *s)
                     "its sliding ones.");
 }
 
-/* Phi and GPT-J: attention and feed-forward side by side, and a head with a bias. */
+/* Phi and GPT-J: attention and feed-forward in parallel, and a head with a bias. */
 void hf_adjust_head_bias(hf_block *b, hf_shape *s)
 {
     (void)b;
@@ -145,7 +146,7 @@ void hf_adjust_bigcode(hf_block *b, hf_shape *s)
     s->kv_heads = hf_flag(b, "multi_query", true) ? 1 : s->heads;
 }
 
-/* attention_types: [[["global", "local"], 12]]: the list of kinds, so many times. */
+/* attention_types: [[["global", "local"], 12]]: the list of kinds, repeated 12 times. */
 static void read_neo_attention(hf_block *b, hf_shape *s)
 {
     const conf_node *groups = hf_node(b, "attention_types");
@@ -289,8 +290,8 @@ void hf_adjust_chatglm(hf_block *b, hf_shape *s)
         s->kv_heads = hf_whole(b, "multi_query_group_num", 1);
 }
 
-/* Experts in every n-th layer, each with a shared expert of the same width; three of
- * four layers attend in chunks. */
+/* Experts in every n-th layer, each with a shared expert of the same width. Three of four
+ * layers attend in chunks. */
 void hf_adjust_llama4(hf_block *b, hf_shape *s)
 {
     const uint32_t step = hf_whole(b, "interleave_moe_layer_step", 1);
@@ -325,7 +326,7 @@ void hf_adjust_minimax(hf_block *b, hf_shape *s)
     }
 }
 
-/* Cross-attention layers look like the others, with norms of q and k and two gates. */
+/* Cross-attention layers are like the others, with norms of q and k and two gates. */
 void hf_adjust_mllama_text(hf_block *b, hf_shape *s)
 {
     const conf_node *cross = hf_node(b, "cross_attention_layers");

@@ -1,5 +1,5 @@
-/* workload/import/hf_special.h - what single model types do differently; called from
- * the table of hf_types.c. */
+/* workload/import/hf_special.h - adjustments for single model types; called from the
+ * table of hf_types.c. */
 #ifndef WORKLOAD_IMPORT_HF_SPECIAL_H
 #define WORKLOAD_IMPORT_HF_SPECIAL_H
 

@@ -1,7 +1,14 @@
 /*
  * Wrappers: a text model with a vision tower and a projector between them. Towers are
- * counted, not timed. h width of the tower, f its feed-forward, L layers, c channels,
- * p patch, n = (image / p)^2 patches, B one biased layer with two layer norms.
+ * counted, not timed.
+ *
+ *   h  width of the tower
+ *   f  its feed-forward width
+ *   L  layers
+ *   c  channels
+ *   p  patch size
+ *   n  patches, (image / p)^2
+ *   B  one layer with biases and two layer norms
  */
 #include "workload/import/hf.h"
 
@@ -31,7 +38,7 @@ static double patch_weights(const tower *t)
     return t->channels * t->patch * t->patch * t->h;
 }
 
-/* Queries that pool the patches: attention, an MLP, a norm, and the probe. */
+/* Pooling of the patches by queries: attention, an MLP, a norm, and the probe. */
 static double siglip_head(const tower *t)
 {
     return t->h + 4 * t->h * t->h + 4 * t->h + 2 * t->h * t->f + t->f + t->h + 2 * t->h;
@@ -67,7 +74,7 @@ static double count_llama4_vision(hf_block *v)
            t.layers * hf_plain_layer_params(t.h, t.f) + 4 * t.h + t.f * in + out * out;
 }
 
-/* Qwen's merger of m patches into one token of width out. */
+/* Qwen's merger of `merge` patches into one token of width `out`. */
 static double count_merger(double h, double merge, double out)
 {
     const double wide = h * merge;
@@ -232,7 +239,7 @@ static double project_mllama(hf_block *w, hf_block *v, const hf_shape *text)
     return hf_whole(v, "vision_output_dim", 7680) * text->hidden + text->hidden;
 }
 
-/* And a learned end of an image's rows. */
+/* Adds a learned token for the end of an image's rows. */
 static double project_llava_next(hf_block *w, hf_block *v, const hf_shape *text)
 {
     return project_llava(w, v, text) + text->hidden;

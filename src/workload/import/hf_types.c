@@ -1,7 +1,7 @@
 /*
- * What the model types of Hugging Face hold that their files do not say. Sources: the
+ * Facts about the model types of Hugging Face that are not in their files. Sources: the
  * model definitions of the transformers library, version 5, and the published
- * configurations; every row was checked against published parameter counts.
+ * configurations. Every row was checked against published parameter counts.
  */
 #include "workload/import/hf_special.h"
 
@@ -22,7 +22,7 @@
 #define ATTENTION_BIAS(otherwise) KEY("attention_bias", otherwise)
 
 /* name, defaults, gated, bias of q k v, of o, of the MLP, norms per layer, their kind,
- * norm of q and k, tied when absent, window, pattern, adjust. Sorted by family. */
+ * norm of q and k, tied if absent, window, pattern, adjust. Sorted by family. */
 static const hf_type types[] = {
     {"llama", NULL, true, ATTENTION_BIAS(false), ATTENTION_BIAS(false),
      KEY("mlp_bias", false), 2, HF_RMS, HF_QK_NONE, false, HF_WINDOW_NONE, 0, NULL},

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A word of Python's JSON and a JSON text of the same length. */
+/* A word of Python's JSON, and a JSON text of the same length. */
 static const struct {
     str word, text;
 } replacements[] = {
@@ -17,7 +17,7 @@ static const struct {
     {{"NaN", 3}, {"\"N\"", 3}},
 };
 
-/* Replace those words outside of strings, in place. */
+/* Replace these words outside strings, in place. */
 static void replace_words(char *text, size_t n)
 {
     bool quoted = false;

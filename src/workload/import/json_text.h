@@ -6,8 +6,8 @@
 
 /*
  * Load a JSON file, gzipped or not, or the config.json of a folder. A byte order mark is
- * skipped, and NaN, Infinity and -Infinity, which Python writes, are read as texts, so
- * that they are an error only where a number is needed.
+ * skipped. Python writes NaN, Infinity and -Infinity. They are read as texts, so that
+ * they are an error only where a number is needed.
  */
 halley_status import_json_load(conf_file *out, const char *path, halley_error *err);
 /* The same from memory. */

@@ -19,7 +19,7 @@ void import_add(halley_import *import, halley_import_list list, str key, str val
     for (size_t i = 0; i < import->entries.n && key.n > 0; i++)
         if (import->entries.at[i].list == list &&
             str_eq(key, str_from(import->entries.at[i].key)))
-            return; /* the first reading counts */
+            return; /* the first value is kept */
     const char *k = arena_copy(&import->memory, key);
     const char *v = arena_copy(&import->memory, value);
     if (k == NULL || v == NULL ||

@@ -1,4 +1,4 @@
-/* workload/import/report.h - notes that importers take while they read a file. */
+/* workload/import/report.h - notes that importers record while they read a file. */
 #ifndef WORKLOAD_IMPORT_REPORT_H
 #define WORKLOAD_IMPORT_REPORT_H
 
@@ -13,12 +13,12 @@ struct halley_import {
     arena memory;     /* holds the texts of the entries */
     const char *kind; /* static */
     ARRAY(halley_import_entry) entries;
-    bool failed; /* memory ran out; checked once, by the importer's caller */
+    bool failed; /* memory ran out; the importer's caller checks this once */
 };
 
-/* NULL when memory ran out. */
+/* NULL if memory ran out. */
 halley_import *import_new(const char *kind);
-/* One key; the first value of a key in a list stays. */
+/* Add a key; the first value of a key in a list is kept. */
 void import_add(halley_import *import, halley_import_list list, str key, str value);
 void import_add_number(halley_import *import, halley_import_list list, str key,
                        double value);

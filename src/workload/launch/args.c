@@ -1,4 +1,4 @@
-/* Lists of arguments: made from words, asked by name. */
+/* Lists of arguments: made from words, looked up by name. */
 #include "workload/launch/args.h"
 
 #include "base/number/number.h"
@@ -29,7 +29,7 @@ static void fail_memory(launch_args *a)
         a->status = error_nomem(a->err);
 }
 
-/* Python's way to write "absent". */
+/* True for Python's words for "absent". */
 static bool is_off_word(str value)
 {
     static const char *const words[] = {"None", "none", "null", "False", "false", "~"};
@@ -65,7 +65,7 @@ static bool is_launch_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == SHELL_ELEMENT;
 }
 
-/* The next word, without quotes around it; empty at the end. */
+/* The next word, without enclosing quotes; empty at the end. */
 str launch_word_take(str *rest)
 {
     while (rest->n > 0 && is_launch_space(rest->at[0]))
@@ -89,7 +89,7 @@ static bool starts_argument(str word)
     return word.n >= 2 && word.at[0] == '-' && isalpha((unsigned char)word.at[1]);
 }
 
-/* Whether a variable's name says that it holds arguments. */
+/* True if a variable's name indicates that it holds arguments. */
 static bool names_arguments(str name)
 {
     static const char *const ends[] = {"ARGS",    "OPTIONS", "OPTS",  "FLAGS", "args",
@@ -100,7 +100,7 @@ static bool names_arguments(str name)
     return false;
 }
 
-/* A word that could hold arguments but is not known. */
+/* Note a word that could hold arguments but is unknown. */
 static void note_unknown_word(launch_args *a, str word, bool is_value)
 {
     const shell_cause *cause =
@@ -134,7 +134,7 @@ void launch_args_split(launch_args *a, str words, uint32_t line)
                 a->program = word;
             note_unknown_word(a, word, name.n > 0 && value.n == 0);
             if (value.n > 0 && word.at[0] == SHELL_UNKNOWN)
-                continue; /* may hold anything, also nothing; never a second value */
+                continue; /* may hold anything or nothing, but is never a second value */
             if (value.n > 0)
                 strbuf_add_char(&value, ' ');
             strbuf_add(&value, word);
@@ -152,7 +152,7 @@ void launch_args_fini(launch_args *a)
     array_fini(&a->list);
 }
 
-/* How the file writes a name: --num-layers, or num_layers. */
+/* The spelling of a name in the file: --num-layers, or num_layers. */
 static const char *show_name(char to[160], const launch_args *a, str name)
 {
     snprintf(to, 160, "%s%.*s", a->dashes, STR_ARG(name));
@@ -161,7 +161,7 @@ static const char *show_name(char to[160], const launch_args *a, str name)
     return to;
 }
 
-/* The last one of a single name. */
+/* The last argument with this name. */
 static const launch_arg *find_last(launch_args *a, str name)
 {
     for (size_t i = a->list.n; i > 0; i--)
@@ -180,7 +180,7 @@ static bool has_read(const launch_args *a, str key)
     return false;
 }
 
-/* A name that stands in the list with another value before this one. */
+/* Note a name that occurred earlier in the list with another value. */
 static void note_repeated(launch_args *a, const launch_arg *last)
 {
     char shown[160];
@@ -240,7 +240,7 @@ static const char *describe_cause(char to[200], const shell_cause *c)
     return to;
 }
 
-/* Refuse a value that is not known; false: it is known. */
+/* Refuse an unknown value; false: it is known. */
 static bool refuse_unknown(launch_args *a, const launch_arg *arg, str value, int key)
 {
     const shell_cause *cause =
@@ -248,7 +248,7 @@ static bool refuse_unknown(launch_args *a, const launch_arg *arg, str value, int
     if (cause == NULL)
         return false;
     if (key >= 0 && (a->opts->given >> key & 1) != 0)
-        return true; /* the user gives it: nothing is missing */
+        return true; /* the user sets it: nothing is missing */
     char why[200], shown[160], other[64] = "";
     if (key >= 0)
         snprintf(other, sizeof other, " or --%s",
@@ -297,7 +297,7 @@ static const launch_arg *find_launch_value(launch_args *a, const char *names, st
     return arg;
 }
 
-/* ${NAME} in a tree, which neither the file nor the user sets. */
+/* Refuse ${NAME} in a tree that neither the file nor the user sets. */
 static bool refuse_reference(launch_args *a, const launch_arg *arg, str word, int key)
 {
     char shown[160], other[64] = "";
@@ -305,7 +305,7 @@ static bool refuse_reference(launch_args *a, const launch_arg *arg, str word, in
         return false;
     const str name = {word.at + 2, word.n - 3};
     if (key >= 0 && (a->opts->given >> key & 1) != 0)
-        return true; /* the user gives it: nothing is missing */
+        return true; /* the user sets it: nothing is missing */
     if (key >= 0)
         snprintf(other, sizeof other, " or --%s",
                  halley_plan_key_name((halley_plan_key)key));
@@ -321,7 +321,8 @@ static bool is_whole(double value)
     return value >= 0 && value <= INT32_MAX && value == (double)(uint32_t)value;
 }
 
-/* The number of the first of these arguments; false: absent, or none (a failure then). */
+/* Read the first of these arguments as a number; false: absent, or not a number (an
+ * error). */
 static bool read_launch_number(double *out, launch_args *a, const char *names, int key,
                                bool whole)
 {

@@ -1,7 +1,7 @@
 /*
- * DeepSpeed's JSON: a plan without a model. "auto" is as if absent. Of global batch,
- * batch of a GPU and accumulation steps two are enough; the number of data-parallel ranks
- * follows where all three are given.
+ * DeepSpeed's JSON: a plan without a model. "auto" is treated as absent. Two of global
+ * batch, batch per GPU and accumulation steps are enough. If all three are given, they
+ * determine the number of data-parallel ranks.
  */
 #include "base/number/number.h"
 #include "workload/launch/tree.h"
@@ -72,7 +72,7 @@ static const launch_key keys[] = {
     {"tensor-parallel.*", LAUNCH_FREE, NULL, NULL},
 };
 
-/* "auto" is left to whoever starts the run: as if absent. */
+/* "auto" leaves the choice to the launcher: it is treated as absent. */
 static void drop_auto(launch_args *a)
 {
     for (size_t i = 0; i < a->list.n; i++)
@@ -91,7 +91,7 @@ static uint32_t get_set_number(const halley_launch *l, halley_plan_key key,
                                                                             : otherwise;
 }
 
-/* Set a number that the arguments around the JSON may have stated already. */
+/* Set a number that the arguments around the JSON may already have set. */
 static void set_agreed(launch_args *a, halley_plan_key key, uint32_t value,
                        const char *name)
 {
@@ -141,7 +141,7 @@ static void read_batches(launch_args *a)
     }
 }
 
-/* "cpu" or "nvme" where a device is named; 0 none, 1 cpu, 2 nvme. */
+/* Read the name of a device: 0 none, 1 cpu, 2 nvme. */
 static uint32_t read_deepspeed_device(launch_args *a, const char *name)
 {
     const str device = launch_args_text(a, name, STR("none"), NO_KEY);

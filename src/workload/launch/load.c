@@ -1,7 +1,7 @@
 /*
- * Which launch file is it, and who reads it? Content decides, not the name: JSON by its
- * keys, TOML by its tables, YAML by its blocks, a printed list by its dots, and any other
- * text with Megatron's arguments is a script.
+ * Detects the kind of a launch file and calls its reader. The content decides, not the
+ * name. JSON has known keys, TOML has tables, YAML has blocks, and a printed list has
+ * dots. Any other text with Megatron's arguments is a script.
  */
 #include "base/file/file.h"
 #include "base/limit.h"
@@ -136,7 +136,7 @@ static bool is_printed_list(str text)
     return false;
 }
 
-/* A line that is a table's name and nothing else. */
+/* True if a line consists only of a table's name. */
 static bool has_toml_table(str text)
 {
     str line;
@@ -184,7 +184,7 @@ static bool has_megatron_argument(str text)
     return false;
 }
 
-/* A command with several of MaxText's keys as name=value. */
+/* True for a command with several of MaxText's keys as name=value. */
 static bool has_maxtext_words(str text)
 {
     uint32_t n = 0;
@@ -200,8 +200,8 @@ static launch_kind find_script_kind(str text)
     return has_maxtext_words(text) ? LAUNCH_MAXTEXT_SCRIPT : LAUNCH_NONE;
 }
 
-/* A shell script by its first line or, where nothing else says so, by its name. One that
- * starts no program we know is refused as such, and not as broken YAML. */
+/* A shell script, detected by its first line or, if nothing else decides, by its name. A
+ * script without a known program gets an error about that, not about broken YAML. */
 static bool is_shell_script(str body, const char *name)
 {
     const char *end = memchr(body.at, '\n', body.n);
@@ -216,8 +216,8 @@ static str drop_mark(str text)
     return str_starts(text, STR("\xef\xbb\xbf")) ? (str){text.at + 3, text.n - 3} : text;
 }
 
-/* Programs whose keys look like Megatron's or DeepSpeed's and mean other things: reading
- * half of them would be wrong in silence. */
+/* Detect programs whose keys look like Megatron's or DeepSpeed's but have other meanings.
+ * Reading half of them would be silently wrong. */
 static launch_kind find_foreign_kind(str text)
 {
     static const struct {
@@ -235,9 +235,9 @@ static launch_kind find_foreign_kind(str text)
     return LAUNCH_NONE;
 }
 
-/* The kind by content. Of trees, *tree is the file and the caller's, when the kind has
- * one
- * (*has_tree). A tree that cannot be parsed is no launch file unless its name says so. */
+/* Detect the kind from the content. If the kind has a tree (*has_tree), *tree is the
+ * file, and the caller owns it. A tree that cannot be parsed is a launch file only if its
+ * name indicates this. */
 static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
                                     bool *has_tree)
 {
@@ -267,7 +267,7 @@ static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
         kind = find_yaml_kind(tree->root);
         *has_tree = kind != LAUNCH_NONE;
         if (tree->root->kind != CONF_MAP && find_script_kind(body) != LAUNCH_NONE) {
-            conf_fini(tree); /* one long text: a script with a colon in it */
+            conf_fini(tree); /* one long text: a script that contains a colon */
             return find_script_kind(body);
         }
     } else {
@@ -292,7 +292,7 @@ static void read_printed(launch_args *a, str text)
     launch_megatron_read(a);
 }
 
-/* The last part of a nested key: Megatron's own YAML has blocks. */
+/* Keep the last part of nested keys: Megatron's own YAML has blocks. */
 static void drop_blocks(launch_args *a)
 {
     for (size_t i = 0; i < a->list.n; i++) {
@@ -313,7 +313,7 @@ static void read_tree_arguments(launch_args *a, const conf_file *file)
     launch_megatron_read(a);
 }
 
-/* A here-document as JSON: parts that are not known become the word unknown. */
+/* Parse a here-document as JSON: unknown parts become the word unknown. */
 static bool parse_document(conf_file *out, str document)
 {
     strbuf text = {0};
@@ -361,7 +361,8 @@ static void get_folder(char *to, size_t size, const char *path)
         snprintf(to, size, "%.*s", (int)(slash > path ? slash - path : 1), path);
 }
 
-/* --deepspeed_config FILE, if the file is known and lies beside the script. */
+/* Read --deepspeed_config FILE, if the name is known and the file is next to the
+ * script. */
 static void read_named_document(launch_args *a, const char *folder)
 {
     const launch_arg *arg = launch_args_find(a, "deepspeed-config");
@@ -398,8 +399,8 @@ static bool has_deepspeed_document(const shell_script *script)
     return false;
 }
 
-/* A file that holds nothing but arguments: no shell reads it, so lines need no backslash
- * and | is a letter. */
+/* True for a file that contains only arguments. No shell reads it, so lines need no
+ * backslash, and | is an ordinary character. */
 static bool is_argument_file(str text)
 {
     str line;
@@ -431,10 +432,10 @@ static void read_argument_file(launch_args *a, str text)
     launch_args_split(a, strbuf_str(&words), 0);
     if (a->status == HALLEY_OK)
         launch_megatron_read(a);
-    strbuf_fini(&words); /* The arguments are parts of this text. */
+    strbuf_fini(&words); /* The arguments refer to this text. */
 }
 
-/* Whether any of the arguments says something about model or plan. */
+/* True if any of the arguments describes the model or the plan. */
 static bool has_known_argument(const launch_args *a)
 {
     for (size_t i = 0; i < a->list.n; i++) {
@@ -472,7 +473,7 @@ static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
     if (a->status == HALLEY_OK && !is_maxtext)
         launch_megatron_read(a);
     if (is_maxtext) {
-        /* nothing beside it is read */
+        /* no file next to it is read */
     } else if (a->status == HALLEY_OK && has_deepspeed_document(&script))
         read_documents(a, &script);
     else if (a->status == HALLEY_OK && on_disk)
@@ -481,7 +482,7 @@ static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
     shell_script_fini(&script);
 }
 
-/* A device that the file's path or its comments do not hide: by its usual names. */
+/* Find a device by its usual names in the file's name or the beginning of its text. */
 static void find_launch_device(halley_launch *l, str text)
 {
     static const char *const devices[] = {

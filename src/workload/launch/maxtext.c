@@ -1,7 +1,7 @@
 /*
- * MaxText's YAML. The model is a name, or sizes with MaxText's own defaults; the batch is
- * counted per device; parallelism is a product of two meshes, inside a slice (ici) and
- * between slices (dcn), where -1 takes what is left.
+ * MaxText's YAML. The model is a name, or sizes with MaxText's own defaults. The batch is
+ * per device. Parallelism is the combination of two meshes, inside a slice (ici) and
+ * between slices (dcn). There, -1 takes the remaining devices.
  */
 #include "base/number/number.h"
 #include "base/number/whole.h"
@@ -185,7 +185,7 @@ static const launch_key keys[] = {
     FREE("remat-policy-*"),
 };
 
-/* Whether the file has a key, be it as false. */
+/* True if the file has a key, even with the value false. */
 static bool is_given(const launch_args *a, const char *name)
 {
     for (size_t i = 0; i < a->list.n; i++)
@@ -194,7 +194,8 @@ static bool is_given(const launch_args *a, const char *name)
     return false;
 }
 
-/* remat_policy as recomputation; what is kept or offloaded by name. */
+/* remat_policy as a kind of recomputation, with the tensors that are kept or
+ * offloaded. */
 static const struct {
     const char *word, *recompute, *keep, *offload;
 } policies[] = {
@@ -212,7 +213,7 @@ static const struct {
     {"minimal_offloaded", "kept", "input", "qkv+out+mlpwi+mlpwo"},
 };
 
-/* remat_policy custom: a word for each tensor: device, offload or remat. */
+/* remat_policy custom: one word per tensor: device, offload or remat. */
 static void read_custom_remat(launch_args *a)
 {
     static const struct {
@@ -263,7 +264,7 @@ static void read_remat(launch_args *a)
                      STR_ARG(word));
 }
 
-/* One axis on one mesh; -1 ("the rest") is 0. */
+/* The size of one axis in one mesh; -1 ("the rest") becomes 0. */
 static uint32_t read_axis(launch_args *a, const char *mesh, const char *axis,
                           int otherwise)
 {
@@ -364,7 +365,8 @@ static void read_pipeline(launch_args *a, uint32_t pp)
     launch_set_number(a->launch, HALLEY_KEY_VIRTUAL, chunks > 0 ? chunks : 1);
 }
 
-/* A data-parallel rank works on the batch of all devices that share the model. */
+/* The batch of a data-parallel rank is that of all devices that share a copy of the
+ * model. */
 static void read_maxtext_batch(launch_args *a, uint32_t tp, uint32_t pp, uint32_t cp)
 {
     halley_launch *l = a->launch;
@@ -388,7 +390,7 @@ static void read_maxtext_batch(launch_args *a, uint32_t tp, uint32_t pp, uint32_
                       launch_args_whole(a, "max-target-length", 2048, HALLEY_KEY_SEQ));
 }
 
-/* Attention kernel, and how tokens meet experts. */
+/* The attention kernel, and the method of expert dispatch. */
 static void read_maxtext_kernels(launch_args *a)
 {
     const str kernel = launch_args_text(a, "attention", STR("autoselected"), NO_KEY);
@@ -462,7 +464,7 @@ const char *const launch_maxtext_marks[] = {
     "ici_fsdp_parallelism=",  "ici_tensor_parallelism=",
     "remat_policy=",          NULL};
 
-/* A value of a command line; a list loses its brackets, quotes and commas. */
+/* A value of a command line; brackets, quotes and commas of a list are removed. */
 static void add_maxtext_word(launch_args *a, str name, str value, uint32_t line)
 {
     strbuf plain = {0};
@@ -486,7 +488,7 @@ void launch_maxtext_split(launch_args *a, str words, uint32_t line)
         const str word = launch_word_take(&words);
         const char *equals = word.n > 0 ? memchr(word.at, '=', word.n) : NULL;
         if (equals == NULL || word.at[0] == '-' || equals == word.at)
-            continue; /* the program, its base file, options of a launcher */
+            continue; /* the program, its base file, launcher options */
         const str name = {word.at, (size_t)(equals - word.at)};
         if (memchr(name.at, SHELL_UNKNOWN, name.n) == NULL)
             add_maxtext_word(a, name, (str){equals + 1, word.n - name.n - 1}, line);

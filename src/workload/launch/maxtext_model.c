@@ -1,9 +1,10 @@
 /*
- * The model of a MaxText file. It is a preset by name, with sizes that replace its own,
- * or sizes with MaxText's defaults. The key decoder_block says what the sizes do not: how
- * many real layers one entry holds, which layers see a window, which norms there are.
+ * The model of a MaxText file. It is a preset by name, with sizes that override those of
+ * the preset, or sizes with MaxText's defaults. The key decoder_block implies what the
+ * sizes do not state. This is how many real layers one entry holds, which layers have a
+ * window, and which norms there are.
  *
- * The key global_parameter_scale is a power of two. Its doublings go to heads and
+ * The key global_parameter_scale is a power of two. Its doublings apply to heads and
  * feed-forward, then to the hidden size, then to the layers, and so on. The code that
  * counts Hugging Face's configurations counts the shape.
  */
@@ -24,11 +25,11 @@ typedef enum block_norms {
 
 static const struct block {
     const char *name;
-    uint32_t layers;     /* real ones per entry of base_num_decoder_layers */
-    uint32_t full_every; /* every n-th layer sees all; 0 = windows are not used */
+    uint32_t layers;     /* real layers per entry of base_num_decoder_layers */
+    uint32_t full_every; /* every n-th layer has full attention; 0 = no windows */
     const char *window;  /* the key of the window */
     block_norms norms;
-    bool qk_norm;         /* whatever use_qk_norm says */
+    bool qk_norm;         /* independent of use_qk_norm */
     bool weightless_norm; /* use_qk_norm has no weights */
 } blocks[] = {
     {"default", 1, 0, NULL, NORMS_RMS, false, false},
@@ -62,7 +63,7 @@ static const struct block *find_block(launch_args *a)
     return NULL;
 }
 
-/* Keys that change the model where they are not the value given here. */
+/* Refuse keys that change the model, unless they have the value given here. */
 static void refuse_shapes(launch_args *a)
 {
     static const struct {
@@ -130,7 +131,7 @@ static void read_latent(launch_args *a, hf_shape *s)
     s->v_head = launch_args_whole(a, "v-head-dim", 128, NO_KEY);
     s->kv_heads = s->heads;
     s->head_dim = s->nope + s->rope;
-    s->qk_norm = HF_QK_NONE; /* the norms of the ranks, which are counted anyway */
+    s->qk_norm = HF_QK_NONE; /* norms of the ranks, which are counted anyway */
 }
 
 static void read_maxtext_experts(launch_args *a, hf_shape *s, double scale)
@@ -193,7 +194,7 @@ static void read_maxtext_windows(launch_args *a, hf_shape *s, const struct block
         s->layers[i].windowed = block->window == NULL || (i + 1) % block->full_every != 0;
 }
 
-/* False: a failure. */
+/* Returns false on failure. */
 static bool read_maxtext_sizes(launch_args *a, hf_shape *s, const struct block *block)
 {
     const scales by = read_scales(a);
@@ -245,7 +246,7 @@ static void read_shape(launch_args *a, halley_model *m)
     m->extra_active_params = hf_shape_active_params(&s) - halley_model_active_params(m);
 }
 
-/* Sizes next to a name replace those of the named model. */
+/* Sizes in addition to a name override those of the named model. */
 static void override_sizes(launch_args *a, halley_model *m)
 {
     const struct {

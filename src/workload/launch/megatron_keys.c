@@ -1,7 +1,7 @@
 /*
- * Megatron-LM's arguments (and those of Megatron-DeepSpeed and the launchers that start
- * it): what each means to halley. A row with * stands for all arguments that begin so;
- * the first row that fits counts, so exact names stand before patterns.
+ * The meaning of each of Megatron-LM's arguments in halley (also those of
+ * Megatron-DeepSpeed and of launchers). A row with * matches all arguments with that
+ * prefix. The first matching row is used, so exact names are listed before patterns.
  */
 #include "workload/launch/args.h"
 
@@ -208,7 +208,7 @@ const launch_key launch_megatron_keys[] = {
     READ("nnodes", NULL, "nodes"),
     READ("num-gpus", NULL, "GPUs of a node (deepspeed)"),
     READ("num-nodes", NULL, "nodes (deepspeed)"),
-    /* changes the run, not modelled */
+    /* affects the run, not modelled */
     REFUSED("encoder-tensor-model-parallel-size", "other parallelism in the encoder"),
     REFUSED("encoder-pipeline-model-parallel-size", "other parallelism in the encoder"),
     REFUSED("pipeline-model-parallel-split-rank", "stages of encoder and decoder"),
@@ -242,7 +242,7 @@ const launch_key launch_megatron_keys[] = {
     REFUSED("te-precision-config-file", "number formats by layer, in another file"),
     REFUSED("num-experts-switch", "experts of Megatron-DeepSpeed"),
     REFUSED("moe-upcycling-granularity", "experts made of slices"),
-    /* without influence: patterns */
+    /* without effect: patterns */
     FREE("lr*"),
     FREE("min-lr"),
     FREE("decoupled-*"),

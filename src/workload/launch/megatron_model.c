@@ -1,7 +1,7 @@
 /*
- * The model of a Megatron argument list. What an absent argument means is Megatron's:
- * tied embeddings, biases everywhere, layer norms, learned positions, a feed-forward
- * without a gate. The shape is counted by the same code as Hugging Face's configurations.
+ * The model of a Megatron argument list. Absent arguments have Megatron's defaults: tied
+ * embeddings, biases everywhere, layer norms, learned positions, a feed-forward without a
+ * gate. The code that counts Hugging Face's configurations counts the shape.
  */
 #include "base/number/number.h"
 #include "base/number/whole.h"
@@ -16,7 +16,8 @@
 
 enum { NO_KEY = -1 };
 
-/* Vocabularies by words of a tokenizer's type, name or path; the longest words first. */
+/* Vocabulary sizes by words in a tokenizer's type, name or path; the longest words
+ * first. */
 static const struct {
     const char *word;
     uint32_t size;
@@ -49,7 +50,7 @@ static const struct {
     {"bloom", 250680, "BLOOM"},
 };
 
-/* Vocabulary that a tokenizer's type or name stands for; 0: not known. */
+/* The vocabulary size of a tokenizer's type or name; 0: unknown. */
 static uint32_t find_vocab(str tokenizer)
 {
     char lower[256];
@@ -64,7 +65,7 @@ static uint32_t find_vocab(str tokenizer)
 }
 
 /* The size before padding; 0: the file names a tokenizer that halley does not know.
- * Without any tokenizer it is GPT-2's, as in Megatron's own examples. */
+ * Without a tokenizer it is GPT-2's, as in Megatron's own examples. */
 static uint32_t find_vocabulary(launch_args *a, bool is_bert)
 {
     static const char *const names[] = {"tokenizer-type",         "tokenizer-model",
@@ -84,7 +85,7 @@ static uint32_t find_vocabulary(launch_args *a, bool is_bert)
             return known;
     }
     if (launch_args_has(a, "merge-file"))
-        return 50257; /* only GPT-2's kind of tokenizer has one */
+        return 50257; /* only GPT-2's kind of tokenizer has a merge file */
     const launch_arg *file = launch_args_find(a, "vocab-file");
     if (is_bert && file != NULL)
         return str_contains(file->value, STR("cased")) &&
@@ -129,7 +130,7 @@ static double read_vocabulary(launch_args *a, bool is_bert)
     return 0;
 }
 
-/* "[0]*3+[1]*58": one bit per layer. A parser of [ ] * + ( ) and numbers. */
+/* "[0]*3+[1]*58": one bit per layer. This parses [ ] * + ( ) and numbers. */
 typedef struct freq_reader {
     str rest;
     uint8_t *out;
@@ -223,7 +224,8 @@ static void place_listed_experts(launch_args *a, hf_shape *s, str list)
         s->layers[i].ffn = bits[i] ? HF_MOE : HF_MLP;
 }
 
-/* Megatron-DeepSpeed: one expert per token and every second layer, unless stated. */
+/* Megatron-DeepSpeed: by default, one expert per token, and experts in every second
+ * layer. */
 static void place_deepspeed_experts(launch_args *a, hf_shape *s)
 {
     const uint32_t every = launch_args_whole(a, "expert-interval", 2, NO_KEY);
@@ -236,7 +238,7 @@ static void place_deepspeed_experts(launch_args *a, hf_shape *s)
                          STR_ARG(type));
 }
 
-/* One number for all layers. */
+/* Refuse a list: there must be one number for all layers. */
 static void refuse_expert_list(launch_args *a)
 {
     const launch_arg *arg = launch_args_find(a, "num-experts");
@@ -313,7 +315,7 @@ static void read_megatron_attention(launch_args *a, hf_shape *s)
     s->nope = launch_args_whole(a, "qk-head-dim", 128, NO_KEY);
     s->rope = launch_args_whole(a, "qk-pos-emb-head-dim", 64, NO_KEY);
     s->v_head = launch_args_whole(a, "v-head-dim", 128, NO_KEY);
-    s->qk_norm = HF_QK_NONE; /* the norms of the ranks, which are counted anyway */
+    s->qk_norm = HF_QK_NONE; /* norms of the ranks, which are counted anyway */
 }
 
 /* Layer norms of query and key have biases, too. */
@@ -326,7 +328,8 @@ static void add_norm_biases(hf_shape *s)
         s->extra = s->extra_active = s->extra + n * 2 * s->head_dim;
 }
 
-/* --window-size 127,0 sees 128 tokens; skip frequency N: every N-th layer sees all. */
+/* --window-size 127,0 covers 128 tokens. With skip frequency N, every N-th layer has full
+ * attention. */
 static void read_megatron_window(launch_args *a, hf_shape *s)
 {
     str list = launch_args_text(a, "window-size", STR(""), NO_KEY), first;
@@ -359,7 +362,8 @@ static void read_positions(launch_args *a, hf_shape *s)
         s->positions = rows * s->hidden;
 }
 
-/* The layers of a hybrid: one letter each; | and / part stages and prediction layers. */
+/* The layers of a hybrid: one letter each; | and / separate stages and prediction
+ * layers. */
 static str get_hybrid_pattern(launch_args *a)
 {
     return launch_args_text(a, "hybrid-layer-pattern hybrid-override-pattern", STR(""),
@@ -474,7 +478,7 @@ static bool read_megatron_sizes(launch_args *a, hf_shape *s)
     return s->layers != NULL;
 }
 
-/* BERT: token types, a pooler, the head of masked words and of the next sentence. */
+/* BERT: token types, a pooler, the heads for masked words and for the next sentence. */
 static void adjust_bert(hf_shape *s, halley_model *m)
 {
     const double h = s->hidden;
@@ -484,8 +488,8 @@ static void adjust_bert(hf_shape *s, halley_model *m)
         s->extra + 2 * h + h * h + h + h * h + h + 2 * h + s->vocab + 2 * h + 2;
 }
 
-/* T5: as many layers again as an encoder; the decoder's layers also attend to its output
- * and have a third norm; the head has a bias. */
+/* T5: add an encoder with the same number of layers. The decoder's layers also attend to
+ * its output and have a third norm. The head has a bias. */
 static void add_encoder(launch_args *a, hf_shape *s)
 {
     const double n = launch_args_whole(a, "encoder-num-layers", s->n_layers, NO_KEY);
@@ -499,8 +503,8 @@ static void add_encoder(launch_args *a, hf_shape *s)
     s->extra_active = s->extra;
 }
 
-/* A language model that reads images (examples/multimodal): seq-length counts the tokens
- * of an image, decoder-seq-length those of the language model. */
+/* A multimodal language model (examples/multimodal): seq-length counts the tokens of an
+ * image, decoder-seq-length those of the language model. */
 static uint32_t read_multimodal_sequence(launch_args *a, uint32_t seq)
 {
     if (!launch_args_has(a, "language-model-type vision-model-type"))
@@ -524,8 +528,8 @@ static uint32_t read_sequence(launch_args *a)
     return patch > 0 ? height / patch * (width / patch) : 0;
 }
 
-/* --spec MODULE FUNCTION: layers that Python code describes. Those of Mamba hybrids are
- * known by their pattern. */
+/* --spec MODULE FUNCTION: layers described by Python code. Those of Mamba hybrids are
+ * known from their pattern. */
 static void note_specification(launch_args *a)
 {
     const str spec = launch_args_text(a, "spec", STR(""), NO_KEY);

@@ -1,7 +1,7 @@
 /*
- * The plan of a Megatron argument list. Everything that Megatron does when an argument is
- * absent is set here, too: no sequence parallelism, a replicated optimizer, gradients of
- * four bytes with bf16, communication that does not overlap.
+ * The plan of a Megatron argument list. Megatron's defaults for absent arguments are also
+ * set here: no sequence parallelism, a replicated optimizer, gradients of four bytes with
+ * bf16, communication that does not overlap.
  */
 #include "base/number/number.h"
 #include "workload/launch/args.h"
@@ -63,7 +63,7 @@ static void repeat_tail(layout_reader *l, size_t from, uint32_t times)
     }
 }
 
-/* Items up to the end or ')': a letter, or ( items ), each with *times. */
+/* Parse items up to the end or ')': a letter, or ( items ), each with *times. */
 static void expand_layout(layout_reader *l)
 {
     while (l->ok && l->rest.n > 0 && l->rest.at[0] != ')') {
@@ -168,7 +168,7 @@ static void refuse_uneven(launch_args *a, uint32_t layers, uint32_t stages)
         layers, stages);
 }
 
-/* First and last stage of their own sizes, and the rest even. */
+/* First and last stage have their own sizes, and the rest is even. */
 static void read_uneven(launch_args *a, const degrees *d)
 {
     uint32_t layers[HALLEY_MAX_STAGES];
@@ -190,7 +190,7 @@ static void read_uneven(launch_args *a, const degrees *d)
     set_stages(a, layers, d->pp);
 }
 
-/* Embedding or head count as a layer. */
+/* Embedding or head counts as a layer. */
 static bool read_accounted(launch_args *a, const degrees *d)
 {
     const bool first = launch_args_has(a, "account-for-embedding-in-pipeline-split");
@@ -214,7 +214,7 @@ static bool read_accounted(launch_args *a, const degrees *d)
     return true;
 }
 
-/* DeepSpeed balances stages by itself, and may count embedding and head as layers. */
+/* DeepSpeed balances stages itself, and may count embedding and head as layers. */
 static bool read_deepspeed_stages(launch_args *a, const degrees *d)
 {
     const str method = launch_args_text(a, "pp-partition-method", STR(""), NO_KEY);
@@ -249,7 +249,7 @@ static void read_megatron_stages(launch_args *a, degrees *d)
     launch_set_number(a->launch, HALLEY_KEY_VIRTUAL, d->virtual);
 }
 
-/* "0:384 200B:768 400B:1152": the last size. */
+/* "0:384 200B:768 400B:1152": use the last size. */
 static uint32_t read_schedule_end(launch_args *a)
 {
     const str text =
@@ -286,7 +286,7 @@ static void read_megatron_batch(launch_args *a)
         launch_set_number(a->launch, HALLEY_KEY_SEQ, a->launch->model.seq);
     else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) != 0 || !a->launch->has_model)
         return;
-    else if (a->opts->may_lack_vocab) /* only to show the file */
+    else if (a->opts->may_lack_vocab) /* only to display the file */
         import_note(a->launch->import,
                     "The sequence length is not stated. Give --seq N.");
     else
@@ -318,7 +318,7 @@ static void read_megatron_precision(launch_args *a)
             launch_set(l, HALLEY_KEY_FP8_RECIPE, recipes[i].recipe);
     if (fp4)
         launch_set(l, HALLEY_KEY_FP8_RECIPE, "nv");
-    if (fp8) /* the primary weights stay in bf16 unless they are gathered in fp8 */
+    if (fp8) /* primary weights stay in bf16 unless they are gathered in fp8 */
         launch_set(l, HALLEY_KEY_FP8_PARAMS,
                    launch_args_has(a, "fp8-param-gather") ? "yes" : "no");
     if (fp8 && launch_args_has(a, "first-last-layers-bf16"))
@@ -333,7 +333,7 @@ static void read_megatron_precision(launch_args *a)
     launch_set(l, HALLEY_KEY_GRADIENT_MEMORY, bytes);
 }
 
-/* Megatron's FSDP by its strategy. */
+/* Megatron's FSDP, by its sharding strategy. */
 static void read_strategy(launch_args *a)
 {
     static const struct {
@@ -385,7 +385,7 @@ static void read_megatron_sharding(launch_args *a)
                          a->dashes, a->dashes);
 }
 
-/* "core_attn moe_act" as "core-attn+moe-act". */
+/* Set "core_attn moe_act" as "core-attn+moe-act". */
 static void set_modules(launch_args *a, str words)
 {
     char text[256];
@@ -489,9 +489,9 @@ static void read_megatron_offload(launch_args *a)
         launch_set_number(l, HALLEY_KEY_OFFLOAD_LAYERS, layers);
 }
 
-/* Programs that have fused attention only on request: Megatron-DeepSpeed, releases of
- * Megatron-LM before Transformer Engine (known by arguments that were renamed since), and
- * layers that do without it. */
+/* True for programs that use fused attention only on request. These are
+ * Megatron-DeepSpeed, releases of Megatron-LM before Transformer Engine (detected by
+ * arguments that were renamed later), and layers that do not use it. */
 static bool has_old_attention(launch_args *a)
 {
     const str layers = launch_args_text(a, "transformer-impl", STR(""), NO_KEY);
@@ -555,7 +555,7 @@ static void read_deepspeed_capacity(launch_args *a)
         launch_set(a->launch, HALLEY_KEY_CAPACITY, number_shortest(capacity).at);
 }
 
-/* What halley times as something else; a note says which. */
+/* Note features that halley times as something else. */
 static void note_substitutes(launch_args *a, const degrees *d)
 {
     halley_import *import = a->launch->import;
@@ -584,7 +584,7 @@ static void note_substitutes(launch_args *a, const degrees *d)
             a->dashes);
 }
 
-/* Rules that make Megatron stop. */
+/* Check the rules whose violation makes Megatron stop. */
 static void check_degrees(launch_args *a, const degrees *d)
 {
     const halley_model *m = &a->launch->model;
@@ -650,7 +650,7 @@ static uint32_t read_batch_size(const shell_script *script)
     return n > 0 ? n * per_node : 0;
 }
 
-/* A number of the launcher, 0 where it is absent or not known ("auto", a variable). */
+/* A number of the launcher; 0 if absent or unknown ("auto", a variable). */
 static uint32_t peek_number(launch_args *a, const char *names)
 {
     const launch_arg *arg = launch_args_find(a, names);
@@ -723,7 +723,7 @@ static void read_megatron_plan(launch_args *a)
         check_degrees(a, &d);
 }
 
-/* Names that printed lists and other programs use for the same thing. */
+/* Alternative names in printed lists and other programs. */
 static const struct {
     const char *from, *to;
     bool negated;
@@ -754,7 +754,7 @@ static void rename_aliases(launch_args *a)
         }
 }
 
-/* Whether the arguments describe a model; else they are a part of a configuration, a
+/* True if the arguments describe a model. Otherwise they are a part of a configuration: a
  * plan. */
 static bool has_shape(launch_args *a)
 {

@@ -1,8 +1,8 @@
 /*
- * What Megatron stores per parameter: gradients, and the states of the optimizer. Adam
- * keeps a copy of the weights and two moments, four bytes each. The precision-aware
- * optimizer keeps them in the formats that the arguments name. Next to weights in bf16 it
- * stores only the 16 bits that these lack of a copy in fp32.
+ * The bytes that Megatron stores per parameter: gradients, and the states of the
+ * optimizer. Adam keeps a copy of the weights and two moments, four bytes each. The
+ * precision-aware optimizer keeps them in the formats that the arguments name. With
+ * weights in bf16, it stores only the other 16 bits of an fp32 copy.
  */
 #include "base/number/number.h"
 #include "workload/launch/args.h"
@@ -11,7 +11,7 @@
 
 enum { NO_KEY = -1 };
 
-/* Bytes of a format's word; `otherwise` for "auto" and where it is absent. */
+/* The bytes of a format; `otherwise` for "auto" or if absent. */
 static double read_format_bytes(launch_args *a, const char *name, double otherwise)
 {
     static const struct {
@@ -43,7 +43,7 @@ static bool is_value(const launch_args *a, halley_plan_key key, const char *text
     return value != NULL && strcmp(value, text) == 0;
 }
 
-/* The precision-aware optimizer; its arguments mean nothing without the flag. */
+/* The precision-aware optimizer; without the flag, its arguments have no effect. */
 static void read_aware_optimizer(launch_args *a)
 {
     const bool is_aware = launch_args_has(a, "use-precision-aware-optimizer");
@@ -61,7 +61,7 @@ static void read_aware_optimizer(launch_args *a)
         set_bytes(a, HALLEY_KEY_GRADIENT_MEMORY, gradient);
 }
 
-/* Megatron's FSDP has formats of its own; "auto" is the gradient's own format. */
+/* Megatron's FSDP has its own formats; "auto" is the gradient's own format. */
 static void read_fsdp_formats(launch_args *a)
 {
     const bool is_fsdp = launch_args_has(a, "use-megatron-fsdp use-custom-fsdp");

@@ -1,4 +1,4 @@
-/* Models by the names that training programs give them. */
+/* Models by their names in training programs. */
 #include "workload/launch/args.h"
 #include "workload/launch/write.h"
 

@@ -1,8 +1,8 @@
 /*
  * NeMo's and Megatron-Bridge's YAML. Most keys are Megatron's names with underscores, in
- * blocks (model, trainer.strategy, train, ddp, optim, ...); the rest is renamed here. A
- * file that holds only a part of a configuration (an override file) gives a plan without
- * a model.
+ * blocks (model, trainer.strategy, train, ddp, optim, ...). The others are renamed here.
+ * A file with only a part of a configuration (an override file) gives a plan without a
+ * model.
  */
 #include "workload/launch/tree.h"
 
@@ -11,7 +11,7 @@
 
 typedef enum nemo_how {
     NEMO_COPY,
-    NEMO_IF_FALSE, /* a flag that is set where the key is false */
+    NEMO_IF_FALSE, /* set a flag if the key is false */
     NEMO_IF_TRUE,
     NEMO_CALL
 } nemo_how;
@@ -23,7 +23,7 @@ typedef struct nemo_key {
     void (*call)(launch_args *to, const launch_arg *arg);
 } nemo_key;
 
-/* `from` has dashes for underscores; both spellings are needed. */
+/* `from` has dashes instead of underscores; both spellings are needed. */
 static str write_underscores(char to[240], str name)
 {
     size_t n = name.n < 239 ? name.n : 239;
@@ -113,7 +113,7 @@ static void read_unpadded(launch_args *to, const launch_arg *arg)
         launch_args_add(to, STR("make-vocab-size-divisible-by"), STR("0"), arg->line);
 }
 
-/* A tokenizer of another library than Megatron's, whose vocabulary is not GPT-2's. */
+/* A tokenizer that is not from Megatron; its vocabulary is not GPT-2's. */
 static void read_library(launch_args *to, const launch_arg *arg)
 {
     if (!arg->is_off && !str_eq(arg->value, STR("megatron")))
@@ -240,7 +240,7 @@ static const char *const free_blocks[] = {
     "inprocess",      "env",          "model.optim.",
     "optim.",         "optimizer."};
 
-/* Keys without influence that Megatron does not have. */
+/* Keys without effect that Megatron does not have. */
 static const char *const free_keys[] = {"mcore_gpt",
                                         "megatron_amp_O2",
                                         "native_amp",
@@ -338,7 +338,7 @@ static bool begins_with_any(str name, const char *const *list, size_t n)
     return false;
 }
 
-/* The key without the name of its block. */
+/* The key without its block's name. */
 static str get_leaf(str path)
 {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
@@ -374,7 +374,7 @@ static void apply_nemo_key(launch_args *to, const nemo_key *key, const launch_ar
         add_flag(to, key->to, arg);
 }
 
-/* Names that launch_megatron_read renames; they count as known. */
+/* True for names that launch_megatron_read renames; they count as known. */
 static bool is_megatron_name(str leaf)
 {
     static const char *const renamed[] = {"add-bias-linear",
@@ -432,7 +432,8 @@ static uint32_t find_number(launch_args *a, const conf_file *file, const char *p
                                                                           : 0;
 }
 
-/* A sequence of the data that is not the model's is said; without one, it is used. */
+/* If the data's sequence length differs from the model's, report it. If the model has
+ * none, use it. */
 static void compare_sequences(launch_args *a, const conf_file *file)
 {
     static const char *const paths[] = {"model.data.seq_length", "dataset.seq_length",
@@ -480,7 +481,7 @@ static void refuse_sharding(launch_args *a, const conf_file *file)
                          how);
 }
 
-/* NeMo 1: the rank counts only with the scheme. */
+/* NeMo 1: the rank has an effect only with the scheme. */
 static void read_old_adapters(launch_args *a, const conf_file *file)
 {
     const char *scheme = find_text(a, file, "model.peft.peft_scheme");
@@ -489,8 +490,9 @@ static void read_old_adapters(launch_args *a, const conf_file *file)
         launch_set_number(a->launch, HALLEY_KEY_LORA, rank);
 }
 
-/* An override file holds a part of a configuration; the rest is in a recipe, which
- * is not Megatron's defaults. What the file does not state is left open. */
+/* An override file contains a part of a configuration. The rest is in a recipe, which
+ * does not have Megatron's defaults. Keys that the file does not state are therefore left
+ * unset. */
 static void forget_unstated(launch_args *a)
 {
     static const struct {

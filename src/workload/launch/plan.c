@@ -1,4 +1,4 @@
-/* What a launch file says, and its plan for a number of NPUs. */
+/* The contents of a launch file, and its plan for a number of NPUs. */
 #include "base/number/number.h"
 #include "base/number/whole.h"
 #include "workload/launch/args.h"
@@ -51,8 +51,8 @@ uint32_t halley_launch_replicas(const halley_launch *launch)
     return launch->replicas;
 }
 
-/* Keys that change neither shapes nor communication: where halley cannot model a value
- * yet, the file is still of use, and a note says so. */
+/* True for keys that affect neither shapes nor communication. If halley cannot model a
+ * value yet, the file is still useful, and a note reports this. */
 static bool is_soft(halley_plan_key key)
 {
     static const halley_plan_key soft[] = {
@@ -81,7 +81,7 @@ static halley_status set_key(halley_plan *plan, const halley_launch *l,
     return status;
 }
 
-/* Keys that follow from the number of NPUs. */
+/* Set the keys that follow from the number of NPUs. */
 static halley_status set_counted(halley_plan *p, uint64_t *bits, const halley_launch *l,
                                  uint32_t n_npus, uint64_t except, halley_error *err)
 {
@@ -89,7 +89,7 @@ static halley_status set_counted(halley_plan *p, uint64_t *bits, const halley_la
                          (p->cp > 0 ? p->cp : 1);
     const uint32_t cp = p->cp > 0 ? p->cp : 1;
     if (n_npus == 0 || n_npus % cut != 0)
-        return HALLEY_OK; /* the check of the plan says it better */
+        return HALLEY_OK; /* the check of the plan has a better error */
     const uint32_t dp = (uint32_t)(n_npus / cut);
     char text[32];
     double batch = l->npu_batch > 0 ? l->npu_batch * n_npus : l->local_batch * dp;

@@ -1,18 +1,18 @@
 /*
- * workload/launch/shell.h - a shell script is read, not run.
+ * workload/launch/shell.h - reads a shell script without running it.
  *
- * What is followed: assignments, arrays, export, ${N:-default}, integer arithmetic, if
- * and case whose operands are known, here-documents, `source` of a file beside the
- * script. Bodies of loops and functions are left out, and what they assign becomes
- * unknown. Everything that needs a program ($( ), ` `, patterns in ${ }) is unknown, too.
- * Nothing is ever started.
+ * It follows assignments, arrays, export, ${N:-default}, integer arithmetic,
+ * here-documents, and `source` of a file next to the script. It also follows if and case
+ * with known operands. It skips bodies of loops and functions, and variables that they
+ * assign become unknown. Everything that needs a program ($( ), ` `, patterns in ${ }) is
+ * also unknown. Nothing is ever started.
  *
- * An unknown part of a text is written as SHELL_UNKNOWN id SHELL_KNOWN, where id counts
- * the causes: which variable, which line, why. An element of an array ends in
+ * An unknown part of a text is written as SHELL_UNKNOWN id SHELL_KNOWN. The id is the
+ * number of its cause: which variable, which line, why. An element of an array ends in
  * SHELL_ELEMENT.
  *
- * Time and memory are bounded: at most SHELL_MAX_WORK bytes are written by expansions and
- * SHELL_MAX_KEPT are kept; beyond that the script is refused.
+ * Time and memory are bounded. Expansions write at most SHELL_MAX_WORK bytes, of which at
+ * most SHELL_MAX_KEPT are kept. Otherwise the script is refused.
  */
 #ifndef WORKLOAD_LAUNCH_SHELL_H
 #define WORKLOAD_LAUNCH_SHELL_H
@@ -26,13 +26,12 @@
 
 enum {
     SHELL_MAX_TEXT = 1 << 20, /* bytes of a script */
-    SHELL_MAX_WORK = 1 << 21, /* bytes that expansions write, in all */
-    SHELL_MAX_KEPT = 1 << 18, /* bytes of values that are kept */
-    /* of all that is kept, in blocks of which the last is as large as the others together
-     */
+    SHELL_MAX_WORK = 1 << 21, /* total bytes that expansions write */
+    SHELL_MAX_KEPT = 1 << 18, /* bytes of kept values */
+    /* of all kept values, in blocks; the last block is as large as the others together */
     SHELL_MAX_MEMORY = SHELL_MAX_KEPT / 2 * 3,
     SHELL_MAX_VARIABLES = 2048,
-    SHELL_MAX_WORDS = 4096, /* of one command */
+    SHELL_MAX_WORDS = 4096, /* per command */
     SHELL_MAX_DEPTH = 64,   /* of if, case, loops and of nested quotes */
 };
 #define SHELL_UNKNOWN '\x01'
@@ -40,12 +39,12 @@ enum {
 #define SHELL_ELEMENT '\x1f'
 
 typedef enum shell_why {
-    SHELL_FROM_COMMAND,  /* $( ), ` ` or another expansion that halley does not follow */
+    SHELL_FROM_COMMAND,  /* $( ), ` ` or another unsupported expansion */
     SHELL_NEVER_SET,     /* a variable of the environment, or a forgotten one */
     SHELL_FROM_ARGUMENT, /* $1 and so on */
     SHELL_FROM_LOOP,     /* assigned in a loop or function */
-    SHELL_FROM_BRANCH,   /* assigned only where a condition cannot be decided */
-    SHELL_FROM_ITSELF,   /* its value needs its own value */
+    SHELL_FROM_BRANCH,   /* assigned only in a branch whose condition is unknown */
+    SHELL_FROM_ITSELF,   /* its value depends on itself */
 } shell_why;
 
 typedef struct shell_cause {
@@ -54,17 +53,17 @@ typedef struct shell_cause {
     shell_why why;
 } shell_cause;
 
-/* "NAME=VALUE" of the user: fixed before the first line, beats every assignment. */
+/* "NAME=VALUE" from the user: set before the first line, overrides every assignment. */
 typedef struct shell_options {
     const char *const *sets;
     size_t n_sets;
-    const char *const *marks; /* beginnings of words that a training command has; NULL:
+    const char *const *marks; /* prefixes of words that identify a training command; NULL:
                                  Megatron's arguments */
     const char *folder;       /* where `source` finds files; NULL: nowhere */
-    halley_import *import;    /* takes the notes */
+    halley_import *import;    /* receives the notes */
 } shell_options;
 
-/* What a script would start, as far as it can be known. */
+/* What a script would start, as far as it is known. */
 typedef struct shell_script {
     arena memory;
     str command; /* its words, separated by blanks; empty: no training command */
@@ -74,13 +73,14 @@ typedef struct shell_script {
     ARRAY(str) batch; /* texts after "#SBATCH" */
 } shell_script;
 
-/* Read a script. `name` is its path, for errors. On success free with shell_script_fini.
- * HALLEY_EFORMAT: a quote or bracket that never ends; HALLEY_ELIMIT: too much of it. */
+/* Read a script. `name` is its path, for errors. On success, free it with
+ * shell_script_fini. HALLEY_EFORMAT: an unterminated quote or bracket; HALLEY_ELIMIT: it
+ * exceeds a limit. */
 halley_status shell_script_read(shell_script *out, str text, const char *name,
                                 const shell_options *options, halley_error *err);
 void shell_script_fini(shell_script *script);
 
-/* The first cause of an unknown part in a text, or NULL: all of it is known. */
+/* The first cause of an unknown part in a text; NULL: the whole text is known. */
 const shell_cause *shell_find_cause(const shell_script *script, str text);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Words with their variables put in. A part that needs a program, or a variable that has
- * no value, becomes a mark with the number of its cause, so that the value of an argument
- * that matters can be refused with the variable's name and line.
+ * Expands the variables in words. A part that needs a program, or a variable without a
+ * value, becomes a mark with the number of its cause. If the value of an important
+ * argument is unknown, the error can then name the variable and its line.
  */
 #include "workload/launch/shell_state.h"
 
@@ -118,12 +118,12 @@ halley_status shell_variable_doubt(shell *s, str name, shell_why why, uint32_t l
     return status;
 }
 
-/* A variable that is not set: empty for tests, else unknown. */
+/* A variable that is not set: empty in tests, else unknown. */
 static halley_status append_unset(shell *s, strbuf *out, str name, unsigned flags)
 {
     if ((flags & SHELL_UNSET_IS_EMPTY) != 0)
         return HALLEY_OK;
-    str kept = name; /* further causes share the last number */
+    str kept = name; /* additional causes share the last number */
     if (s->script->causes.n < MAX_CAUSES)
         TRY(keep_text(s, name, &kept));
     const shell_why why =
@@ -145,7 +145,7 @@ static halley_status append_variable(shell *s, strbuf *out, str name, unsigned f
     return append_unset(s, out, name, flags);
 }
 
-/* NAME at the start of the inside of ${ }. */
+/* Take NAME at the beginning of the text inside ${ }. */
 static str take_shell_name(str *rest)
 {
     size_t n = 0;
@@ -158,7 +158,8 @@ static str take_shell_name(str *rest)
     return name;
 }
 
-/* ${A[@]}: drop the index of all, and the first of BASH_SOURCE; false: another index. */
+/* ${A[@]}: remove the index of all elements, and the first of BASH_SOURCE; false: another
+ * index. */
 static bool drop_index(str name, str *rest)
 {
     const bool first = str_eq(name, STR("BASH_SOURCE")) && str_starts(*rest, STR("[0]"));
@@ -169,7 +170,7 @@ static bool drop_index(str name, str *rest)
     return rest->n == 0 || rest->at[0] != '[';
 }
 
-/* ${NAME:-word} and kin, where `rest` begins with the operator. */
+/* ${NAME:-word} and similar forms; `rest` begins with the operator. */
 static halley_status append_default(shell *s, strbuf *out, str name, str rest,
                                     unsigned flags)
 {
@@ -224,8 +225,8 @@ static halley_status append_number(shell *s, strbuf *out, str expression)
     return status;
 }
 
-/* The argument of "cd WORD && pwd", "readlink -f WORD" or "realpath WORD", which stay the
- * same path (`keep`), or of "dirname WORD"; false: none of them. */
+/* The argument of "dirname WORD", or of "cd WORD && pwd", "readlink -f WORD" or "realpath
+ * WORD", which keep the path (`keep`). False: none of them. */
 static bool find_path_word(str inside, str *word, bool *keep)
 {
     static const char *const starts[] = {"cd ", "readlink -f ", "realpath ", "dirname "};
@@ -255,7 +256,7 @@ static bool find_path_word(str inside, str *word, bool *keep)
     return word->n > 0;
 }
 
-/* The folder of a path that is known; the script's own is ".". */
+/* The folder of a known path; that of the script is ".". */
 static bool find_known_folder(str path, bool keep, str *out)
 {
     path = str_trim(path);
@@ -269,7 +270,7 @@ static bool find_known_folder(str path, bool keep, str *out)
     return true;
 }
 
-/* $( ): nothing is run; the folder of the script is known without. */
+/* $( ): nothing is run, but the folder of the script is known. */
 static halley_status append_command(shell *s, strbuf *out, str inside)
 {
     str word, folder;
@@ -290,7 +291,7 @@ static halley_status append_command(shell *s, strbuf *out, str inside)
     return append_unknown(s, out, s->expanding, SHELL_FROM_COMMAND);
 }
 
-/* From the $ at *at on; *at is moved behind it. */
+/* Expand from the $ at *at; *at is moved to the end of the expansion. */
 static halley_status expand_dollar(shell *s, strbuf *out, str raw, size_t *at,
                                    unsigned flags)
 {
@@ -324,7 +325,7 @@ static halley_status expand_dollar(shell *s, strbuf *out, str raw, size_t *at,
     return append_variable(s, out, (str){raw.at + i, end - i}, flags);
 }
 
-/* From a quote at *at on. */
+/* Expand from the quote at *at. */
 static halley_status expand_quoted(shell *s, strbuf *out, str raw, size_t *at,
                                    unsigned flags)
 {
@@ -343,7 +344,7 @@ static halley_status expand_quoted(shell *s, strbuf *out, str raw, size_t *at,
     return append_shell_text(s, out, inside);
 }
 
-/* From a backslash at *at on. */
+/* Expand from the backslash at *at. */
 static halley_status expand_escape(shell *s, strbuf *out, str raw, size_t *at,
                                    unsigned flags)
 {

@@ -1,7 +1,7 @@
 /*
- * Cutting a script into commands and words. Lines that end in a backslash go on; comments
- * start with # at the beginning of a word; quotes, $( ), ${ }, ` ` and NAME=( ) may hold
- * separators. Words keep their quotes, and views of the text are handed out: nothing is
+ * Splits a script into commands and words. A line that ends in a backslash continues.
+ * Comments start with # at the beginning of a word. Quotes, $( ), ${ }, ` ` and NAME=( )
+ * may contain separators. Words keep their quotes. They are views of the text: nothing is
  * copied.
  */
 #include "workload/launch/shell_lex.h"
@@ -22,7 +22,7 @@ static char get_char(const shell_lexer *x, size_t ahead)
     return x->at + ahead < x->text.n ? x->text.at[x->at + ahead] : '\0';
 }
 
-/* The end of '...' , "..." or `...` that begins at `at`; 0: none. */
+/* The end of '...' , "..." or `...` that begins at `at`; 0: unterminated. */
 static size_t find_quote_end(str text, size_t at, uint32_t depth)
 {
     const char quote = text.at[at];
@@ -95,7 +95,7 @@ static void advance_shell_text(shell_lexer *x, size_t to)
         x->line += x->text.at[x->at] == '\n';
 }
 
-/* A backslash at the end of a line; its length, else 0. */
+/* The length of a backslash at the end of a line; 0: none. */
 static size_t get_continuation(const shell_lexer *x)
 {
     if (get_char(x, 0) != '\\')
@@ -123,7 +123,7 @@ static bool is_shell_name_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the word so far is NAME= or NAME+=, so that ( begins an array. */
+/* True if the word so far is NAME= or NAME+=, so that ( begins an array. */
 static bool begins_array(str word)
 {
     if (word.n < 2 || word.at[word.n - 1] != '=')
@@ -145,7 +145,7 @@ static bool is_name(str word)
     return word.n > 0;
 }
 
-/* Whether a bracket or quote that belongs to the word begins here. */
+/* True if a bracket or quote that belongs to the word begins here. */
 static bool opens_part(const shell_lexer *x, size_t start)
 {
     const char c = get_char(x, 0), next = get_char(x, 1);
@@ -208,7 +208,7 @@ bool shell_lexer_element(shell_lexer *x, str *word, halley_status *status)
     return true;
 }
 
-/* One line of a here-document, without its end. */
+/* One line of a here-document, without its line end. */
 static str take_line(shell_lexer *x)
 {
     const size_t start = x->at;
@@ -262,7 +262,7 @@ static halley_status read_here(shell_lexer *x, shell_command *c, bool is_tabbed)
     return HALLEY_OK;
 }
 
-/* < > and kin with the word they take. */
+/* Skip < > and similar redirections with their word. */
 static halley_status skip_redirection(shell_lexer *x, shell_command *c)
 {
     const bool in = get_char(x, 0) == '<';
@@ -313,7 +313,7 @@ static bool take_end(shell_lexer *x, shell_command *c)
     return false;
 }
 
-/* Everything up to ]] is one command's, && and < included. */
+/* Everything up to ]] belongs to one command, including && and <. */
 static halley_status take_test(shell_lexer *x, shell_command *c)
 {
     for (;;) {
@@ -338,7 +338,7 @@ static halley_status take_test(shell_lexer *x, shell_command *c)
     }
 }
 
-/* After a word: whether the command ends here by its grammar. */
+/* True if the grammar ends the command after this word. */
 static bool ends_by_grammar(const shell_command *c)
 {
     static const char *const alone[] = {"then", "else", "do",    "{",
@@ -370,11 +370,11 @@ static void take_function(shell_lexer *x, shell_command *c)
         x->at++;
         c->is_function = true;
     } else if (opens) {
-        x->at = before; /* a line break cannot lie between: the count stays right */
+        x->at = before; /* there is no line break between: the line count stays right */
     }
 }
 
-/* Whether only ! stands before the last word. */
+/* True if only ! precedes the last word. */
 static bool is_negated(const shell_command *c)
 {
     for (size_t i = 0; i + 1 < c->words.n; i++)

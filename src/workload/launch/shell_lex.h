@@ -46,14 +46,14 @@ typedef struct shell_lexer {
     halley_error *err;
 } shell_lexer;
 
-/* The next command; no words at the end of the text or for an empty one. Redirections are
- * left out. `case WORD in` is a command of its own. */
+/* The next command. It has no words at the end of the text or if it is empty.
+ * Redirections are omitted. `case WORD in` is a separate command. */
 halley_status shell_lexer_next(shell_lexer *lexer, shell_command *command);
 /* The pattern before ')' of a case; "esac" ends it. */
 halley_status shell_lexer_pattern(shell_lexer *lexer, str *pattern, uint32_t *line);
 /* The next word of a list: elements of an array. False at its end. */
 bool shell_lexer_element(shell_lexer *lexer, str *word, halley_status *status);
-/* The end of a bracket or quote that begins at text.at[at]; 0: it never ends. */
+/* The end of a bracket or quote that begins at text.at[at]; 0: unterminated. */
 size_t shell_find_close(str text, size_t at, uint32_t depth);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Following a script: which lines run, what they assign, and which command would start
- * the training. Sections are a stack; the mode of a section is how its lines are treated
- * (run, in doubt, repeated, skipped), never milder than that of the section around it.
+ * Follows a script: finds which lines run, what they assign, and which command would
+ * start the training. Sections form a stack. The mode of a section determines how its
+ * lines are treated (run, in doubt, repeated, skipped). It is never weaker than the mode
+ * of the enclosing section.
  */
 #include "base/file/file.h"
 #include "base/limit.h"
@@ -28,14 +29,14 @@ typedef struct section {
     bool is_taken, is_undecided;   /* a branch was taken; none can be chosen */
     bool is_until, is_open;        /* an until loop; a function whose { was seen */
     shell_truth condition;
-    shell_end joined; /* how the condition goes on: && or || */
+    shell_end joined; /* how the condition continues: && or || */
     uint32_t line;
     str subject; /* of case, expanded */
 } section;
 
 enum { N_LEVELS = 4 /* of candidates */, MAX_SOURCED = 4 };
 
-/* The command that looks most like a training run, by how sure it is that it runs. */
+/* The command that is most likely the training run, by how certain it is that it runs. */
 typedef struct candidate {
     str text;
     uint32_t line, score;
@@ -92,7 +93,7 @@ static void pop_section(runner *r, section_kind kind)
 static const char *const marks[] = {"num-layers", "hidden-size", "micro-batch-size",
                                     "tensor-model-parallel-size", "seq-length"};
 
-/* Whether "--name" stands in the text, with - and _ exchanged. */
+/* True if the text contains "--name", with - and _ equivalent. */
 static bool has_argument(str text, const char *name)
 {
     const size_t n = strlen(name);
@@ -110,7 +111,7 @@ static bool has_argument(str text, const char *name)
     return false;
 }
 
-/* Whether a word of the text begins with a mark. */
+/* True if a word of the text begins with a mark. */
 static bool has_word(str text, const char *mark)
 {
     const size_t n = strlen(mark);
@@ -161,7 +162,7 @@ static size_t name_length(str word)
     return n > 0 && isdigit((unsigned char)word.at[0]) ? 0 : n;
 }
 
-/* NAME= or NAME+= at the start of a word: the length of the name, else 0. */
+/* The length of the name in NAME= or NAME+= at the start of a word, else 0. */
 static size_t find_assignment(str word, bool *more)
 {
     const size_t n = name_length(word);
@@ -169,7 +170,7 @@ static size_t find_assignment(str word, bool *more)
     return n > 0 && n < word.n && (*more || word.at[n] == '=') ? n : 0;
 }
 
-/* A section that may or may not run sets a variable: a value that it had stays. */
+/* A section that may or may not run sets a variable: an earlier value is kept. */
 static halley_status doubt_variable(runner *r, str name)
 {
     shell *s = &r->s;
@@ -189,7 +190,7 @@ static halley_status doubt_variable(runner *r, str name)
     return HALLEY_OK;
 }
 
-/* The value of an assignment appended to `value`. */
+/* Append the value of an assignment to `value`. */
 static halley_status expand_value(runner *r, strbuf *value, str raw)
 {
     if (raw.n >= 2 && raw.at[0] == '(' && raw.at[raw.n - 1] == ')')
@@ -230,7 +231,8 @@ static bool is_one_of(str word, const char *const *list, size_t n)
 }
 #define IS_ONE_OF(word, list) is_one_of(word, list, sizeof(list) / sizeof *(list))
 
-/* read, mapfile, unset and kin change variables in ways that are not followed. */
+/* read, mapfile, unset and similar commands change variables in ways that are not
+ * followed. */
 static halley_status doubt_named(runner *r, const shell_command *c)
 {
     for (size_t i = 1; i < c->words.n; i++) {
@@ -241,7 +243,7 @@ static halley_status doubt_named(runner *r, const shell_command *c)
     return HALLEY_OK;
 }
 
-/* printf -v NAME: what it writes is not followed. */
+/* printf -v NAME: its output is not followed. */
 static halley_status doubt_printed(runner *r, const shell_command *c)
 {
     const str name = c->words.n > 2 ? c->words.at[2].raw : (str){"", 0};
@@ -320,7 +322,7 @@ static halley_status take_shell_document(runner *r, const shell_command *c)
     return HALLEY_OK;
 }
 
-/* The file of `source`, if it is known and lies beside the script. */
+/* The file of `source`, if its name is known and it is next to the script. */
 static bool find_sourced(const runner *r, char *path, size_t size, str name)
 {
     while (str_starts(name, STR("./")))
@@ -348,7 +350,7 @@ static halley_status source_file(runner *r, const char *path)
     return status;
 }
 
-/* source FILE, at place `at` of the words: assignments may stand before it. */
+/* source FILE, at index `at` of the words: assignments may precede it. */
 static halley_status follow_source(runner *r, const shell_command *c, size_t at)
 {
     if (get_mode(r) == SHELL_SKIP || c->words.n < at + 2)
@@ -505,7 +507,7 @@ static halley_status begin_case(runner *r, const shell_command *c)
     return copy == NULL ? error_nomem(r->s.err) : push_section(r, next);
 }
 
-/* Whether one of the patterns a|b|c is the subject. */
+/* True if one of the patterns a|b|c matches the subject. */
 static shell_truth match_case(const section *top, str patterns)
 {
     char subject[512], pattern[512];
@@ -579,7 +581,7 @@ static void end_group(runner *r)
         pop_section(r, SECTION_FUNCTION);
 }
 
-/* Words that build sections. *is: it was one. */
+/* Handle words that begin or end sections. *is: it was such a word. */
 static halley_status run_keyword(runner *r, const shell_command *c, bool *is)
 {
     const str first = c->words.at[0].raw;
@@ -619,8 +621,8 @@ static halley_status run_keyword(runner *r, const shell_command *c, bool *is)
     return HALLEY_OK;
 }
 
-/* A command after && or ||: it runs if what stands before says so. Programs are taken to
- * succeed. */
+/* A command after && or || runs depending on the result before it. Programs are assumed
+ * to succeed. */
 static halley_status run_joined(runner *r, const shell_command *c)
 {
     const shell_end before = r->before;
@@ -690,7 +692,7 @@ static halley_status run_text(runner *r, str text, uint32_t line)
     return status;
 }
 
-/* "#SBATCH --nodes=4 --gres=gpu:8" stands in comments. */
+/* Collect "#SBATCH --nodes=4 --gres=gpu:8" from comments. */
 static halley_status collect_batch(shell_script *out, str text, halley_error *err)
 {
     str line;
@@ -725,7 +727,7 @@ static halley_status fix_variables(runner *r)
     return HALLEY_OK;
 }
 
-/* No command: the lists that were assigned, together. */
+/* There is no command: use all assigned lists together. */
 static halley_status join_lists(runner *r)
 {
     strbuf all = {0};
@@ -746,7 +748,7 @@ static halley_status choose_command(runner *r)
 {
     TRY(join_lists(r));
     for (uint32_t i = 0; i < N_LEVELS; i++) {
-        /* Lists beat one text that is only a part of them. */
+        /* Lists take precedence over a text that is only a part of them. */
         const bool partial = i == 2 && r->best[3].score > r->best[2].score;
         if (r->best[i].score == 0 || partial)
             continue;

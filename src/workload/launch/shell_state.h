@@ -1,5 +1,5 @@
-/* workload/launch/shell_state.h - variables of a script while it is read; for shell_*.c.
- */
+/* workload/launch/shell_state.h - the variables of a script during reading; for
+ * shell_*.c. */
 #ifndef WORKLOAD_LAUNCH_SHELL_STATE_H
 #define WORKLOAD_LAUNCH_SHELL_STATE_H
 
@@ -14,8 +14,8 @@ typedef struct shell_variable {
 /* How a section of the script is treated. */
 typedef enum shell_mode {
     SHELL_RUN,    /* it is followed */
-    SHELL_DOUBT,  /* whether it runs cannot be decided */
-    SHELL_REPEAT, /* a loop or function: what it assigns is unknown */
+    SHELL_DOUBT,  /* it cannot be decided whether it runs */
+    SHELL_REPEAT, /* a loop or function: its assignments are unknown */
     SHELL_SKIP    /* it does not run */
 } shell_mode;
 
@@ -28,7 +28,7 @@ typedef struct shell {
     ARRAY(shell_variable) variables;
     size_t work; /* bytes written by expansions */
     uint32_t line, depth;
-    str expanding; /* the variable whose value is being made */
+    str expanding; /* the variable whose value is being expanded */
     halley_error *err;
 } shell;
 
@@ -38,7 +38,7 @@ shell_variable *shell_variable_find(const shell *s, str name);
 halley_status shell_variable_set(shell *s, str name, str value, bool more);
 halley_status shell_variable_doubt(shell *s, str name, shell_why why, uint32_t line);
 
-/* What expansion does with single quotes and with variables that were never set. */
+/* How expansion treats single quotes and variables that were never set. */
 enum {
     SHELL_INSIDE_SINGLE = 1, /* expand inside '...' too: the text of bash -c */
     SHELL_UNSET_IS_EMPTY = 2,
@@ -52,7 +52,7 @@ halley_status shell_expand_list(shell *s, strbuf *out, str list);
 /* Integers with + - * / % ( ), names, and comparisons. False: not known. */
 bool shell_compute(shell *s, str expression, int64_t *out);
 
-/* Whether the words of [ ... ], [[ ... ]], test or (( ... )) hold. */
+/* Evaluate the words of [ ... ], [[ ... ]], test or (( ... )). */
 halley_status shell_judge(shell *s, const shell_command *command, shell_truth *out);
 
 #endif

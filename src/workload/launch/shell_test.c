@@ -1,7 +1,6 @@
 /*
  * Integer arithmetic of $(( )) and the conditions of [ ], [[ ]], test and (( )). An
- * operand that is not known makes its comparison undecided; `undecided && false` is still
- * false.
+ * unknown operand makes its comparison undecided; `undecided && false` is still false.
  */
 #include "base/number/number.h"
 #include "workload/launch/shell_state.h"
@@ -174,7 +173,7 @@ static bool has_word(const judge *j, size_t ahead, const char *word)
     return j->at + ahead < j->n && str_eq(j->words[j->at + ahead].raw, str_from(word));
 }
 
-/* An operand, expanded; false: not known. */
+/* Expand an operand; false: unknown. */
 static bool expand_operand(judge *j, strbuf *out)
 {
     if (j->at >= j->n)
@@ -222,7 +221,7 @@ static shell_truth compare_numbers(str a, str word, str b)
     return SHELL_UNDECIDED;
 }
 
-/* [[ a == pattern ]]: a word without quotes may have * and ?. */
+/* [[ a == pattern ]]: a word without quotes may contain * and ?. */
 static bool matches_pattern(str text, str pattern, str raw)
 {
     char a[512], b[512];

@@ -1,7 +1,7 @@
 /*
- * torchtitan's TOML. The model is a name and a flavor; weights are always sharded (FSDP);
- * the batch is counted per data-parallel rank, so that the global batch follows from the
- * number of GPUs.
+ * torchtitan's TOML. The model is a name and a flavor. Weights are always sharded (FSDP).
+ * The batch is per data-parallel rank, so the global batch follows from the number of
+ * GPUs.
  */
 #include "base/number/number.h"
 #include "base/number/whole.h"
@@ -131,7 +131,7 @@ static uint32_t read_titan_degree(launch_args *a, const char *name, halley_plan_
     return n > 0 ? n : 1;
 }
 
-/* -1 means "the rest": 0 here. */
+/* -1 ("the rest") becomes 0. */
 static uint32_t read_rest_number(launch_args *a, const char *name, uint32_t otherwise)
 {
     const double n = launch_args_real(a, name, otherwise, NO_KEY);
@@ -219,8 +219,8 @@ static void read_titan_stages(launch_args *a, uint32_t pp)
             first, last);
 }
 
-/* Sequences of a pipeline's micro-batch. Older versions state how many micro-batches
- * there are, and have as many as stages otherwise. */
+/* Sequences per micro-batch of a pipeline. Older versions state the number of
+ * micro-batches; its default is the number of stages. */
 static uint32_t read_titan_micro_batch(launch_args *a, uint32_t local, uint32_t pp)
 {
     const char *const names = "experimental.pipeline-parallel-microbatches";
@@ -274,7 +274,7 @@ static void read_titan_precision(launch_args *a)
                                                 : "fp32");
     launch_set(l, HALLEY_KEY_GRADIENT_BYTES, str_contains(reduce, STR("32")) ? "4" : "2");
     const str whole = launch_args_text(a, "training.dtype", STR("float32"), NO_KEY);
-    if (str_contains(whole, STR("bf"))) { /* no copy of the weights in fp32 */
+    if (str_contains(whole, STR("bf"))) { /* there is no fp32 copy of the weights */
         launch_set(l, HALLEY_KEY_DTYPE, fp8 || mx ? "fp8" : "bf16");
         launch_set(l, HALLEY_KEY_GRADIENT_MEMORY, "2");
         launch_set(l, HALLEY_KEY_OPTIMIZER_MEMORY, "4");

@@ -1,6 +1,7 @@
 /*
  * TOML as far as configuration files use it: [tables], key = value with texts, numbers,
- * booleans and lists. Arrays of tables and inline tables are refused by name.
+ * booleans and lists. Arrays of tables and inline tables are refused with an error that
+ * names them.
  */
 #include "base/conf/conf_build.h"
 #include "workload/launch/args.h"
@@ -98,7 +99,7 @@ static str take_toml_key(toml_reader *t)
     return key;
 }
 
-/* The map of a key in a map, new or old. */
+/* The map at a key of a map, new or existing. */
 static halley_status enter_table(toml_reader *t, conf_node **at, str key)
 {
     conf_node *child = find_child(*at, key);
@@ -135,7 +136,7 @@ static halley_status read_table(toml_reader *t)
     }
 }
 
-/* "..." with escapes taken as they stand, '...', or three quotes. */
+/* Read "..." with escapes kept as written, '...', or three quotes. */
 static halley_status read_string(toml_reader *t, conf_node **out)
 {
     const char quote = t->rest.at[0];

@@ -8,7 +8,7 @@
 
 enum { MAX_DEPTH = 16, MAX_PATH = 240 };
 
-/* The last one of a key counts, as in Python. */
+/* The last value of a key counts, as in Python. */
 static const conf_node *find_tree_key(const conf_node *map, str key)
 {
     const conf_node *found = NULL;
@@ -40,8 +40,8 @@ typedef struct resolver {
 
 static void resolve_text(resolver *r, strbuf *out, str text);
 
-/* The node that ${path} names; references from a launcher's file begin with "training.".
- */
+/* The node that ${path} refers to. References from a launcher's file begin with
+ * "training.". */
 static const conf_node *find_reference(const resolver *r, str path)
 {
     if (path.n > 0 && path.at[0] == '.')
@@ -61,7 +61,7 @@ static bool resolve_number(resolver *r, str text, double *out)
     return ok;
 }
 
-/* ${multiply:a,b}: two arguments, which may be references themselves. */
+/* ${multiply:a,b}: two arguments, which may themselves be references. */
 static bool compute_function(resolver *r, str name, str rest, double *out)
 {
     double x, y;
@@ -85,7 +85,7 @@ static bool compute_function(resolver *r, str name, str rest, double *out)
     return true;
 }
 
-/* The value that the user gives a variable with --set; false: none. */
+/* The value that the user sets for a variable with --set; false: none. */
 static bool find_set_value(const resolver *r, str name, str *out)
 {
     for (size_t i = 0; r->opts != NULL && i < r->opts->n_sets; i++) {

@@ -1,4 +1,5 @@
-/* workload/launch/tree.h - trees of YAML, JSON and TOML as lists of arguments. */
+/* workload/launch/tree.h - converts trees of YAML, JSON and TOML to lists of
+ * arguments. */
 #ifndef WORKLOAD_LAUNCH_TREE_H
 #define WORKLOAD_LAUNCH_TREE_H
 
@@ -6,9 +7,10 @@
 
 /* The node at "a.b.c", or NULL. */
 const conf_node *launch_tree_find(const conf_node *root, const char *path);
-/* Every leaf as an argument named by its path: "model.num-layers". Lists of scalars are
- * one value, their items separated by blanks. ${a.b}, ${.x}, ${multiply:a,b} and
- * ${divide_floor:a,b} are resolved; what cannot be stays as written. */
+/* Add every leaf as an argument named by its path: "model.num-layers". A list of scalars
+ * is one value, its items separated by blanks. ${a.b}, ${.x}, ${multiply:a,b} and
+ * ${divide_floor:a,b} are resolved. References that cannot be resolved stay as
+ * written. */
 void launch_tree_flatten(launch_args *a, const conf_node *root);
 /* The value of a node as text in the launch's memory; NULL: none. */
 const char *launch_tree_text(launch_args *a, const conf_node *root,

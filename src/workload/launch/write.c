@@ -1,4 +1,5 @@
-/* Plans as launch files. What a form cannot say is listed, never dropped in silence. */
+/* Writes plans as launch files. Settings that a format cannot express are listed, never
+ * dropped silently. */
 #include "workload/launch/write.h"
 
 #include "base/error.h"
@@ -154,7 +155,7 @@ static void write_shape(launch_writer *w)
         launch_leave_out(w, "attention that is not causal");
 }
 
-/* Stages with layers of their own: E tt... | tt... | ... L. */
+/* Stages with their own numbers of layers: E tt... | tt... | ... L. */
 static void write_layout(launch_writer *w)
 {
     const halley_plan *p = w->plan;

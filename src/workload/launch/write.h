@@ -1,4 +1,4 @@
-/* workload/launch/write.h - plans as launch files; one function per form. */
+/* workload/launch/write.h - plans as launch files; one function per format. */
 #ifndef WORKLOAD_LAUNCH_WRITE_H
 #define WORKLOAD_LAUNCH_WRITE_H
 
@@ -11,7 +11,7 @@ typedef struct launch_writer {
     const halley_plan *plan;
 } launch_writer;
 
-/* Something that the form cannot say (printf form). */
+/* Note something that the format cannot express (printf format). */
 void launch_leave_out(launch_writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -19,7 +19,7 @@ void launch_write_megatron(launch_writer *w);
 void launch_write_deepspeed(launch_writer *w);
 void launch_write_titan(launch_writer *w);
 void launch_write_maxtext(launch_writer *w);
-/* What another program calls a model of ours, or NULL. */
+/* The name of a preset in another program, or NULL. */
 const char *launch_name_of(str program, str preset);
 
 #endif

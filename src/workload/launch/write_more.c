@@ -1,10 +1,10 @@
-/* Plans as DeepSpeed JSON, torchtitan TOML and MaxText YAML. */
+/* Writes plans as DeepSpeed JSON, torchtitan TOML and MaxText YAML. */
 #include "workload/launch/write.h"
 #include "workload/plan_file.h"
 
 #include <string.h>
 
-/* What none of these forms can say. */
+/* Note what none of these formats can express. */
 static void leave_out_common(launch_writer *w)
 {
     const halley_plan *p = w->plan;

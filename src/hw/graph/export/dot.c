@@ -1,5 +1,5 @@
 /*
- * hw/graph/export/dot.c - Graphviz. Parallel cables are one line with a count; above
+ * hw/graph/export/dot.c - Graphviz. Parallel cables are one line with a count. Above
  * 2,000 devices, endpoints with the same neighbours become one box with a count.
  */
 #include "base/hash.h"
@@ -22,7 +22,7 @@ typedef struct dot_line {
 
 typedef struct dot_drawing {
     const hw_graph *g;
-    uint32_t *box;   /* by device: the device whose box it is in */
+    uint32_t *box;   /* by device: the first device of its box */
     uint32_t *times; /* by device: devices in its box */
     ARRAY(dot_line) lines;
     map64 by_ends;
@@ -41,7 +41,7 @@ static void add_dot_quoted(strbuf *to, const hw_graph *g, uint32_t device)
     strbuf_add_char(to, '"');
 }
 
-/* A hash over the neighbours of an endpoint, whatever their order. */
+/* A hash of the neighbours of an endpoint, independent of their order. */
 static uint64_t hash_neighbours(const hw_graph *g, uint32_t device)
 {
     uint64_t sum = g->dev_kind[device];
@@ -80,7 +80,7 @@ static bool collect_lines(dot_drawing *d)
             continue;
         if ((d->times[a] > 1 && g->link_from[i] != a) ||
             (d->times[b] > 1 && g->link_to[i] != b))
-            continue; /* of a box, only the links of its first device are drawn */
+            continue; /* only the links of a box's first device are drawn */
         const uint64_t key = hash_u64((uint64_t)low << 32 | high) ^
                              hash_bytes(&g->link_Bps[i], sizeof g->link_Bps[i], one_way);
         if (!map64_put(&d->by_ends, key, &at, &fresh))

@@ -1,4 +1,4 @@
-/* hw/graph/export/export.c - the table of formats, and what they share. */
+/* hw/graph/export/export.c - the table of export formats, and code that they share. */
 #include "hw/graph/export/export.h"
 
 #include "base/number/number.h"

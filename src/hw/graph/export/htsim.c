@@ -1,10 +1,11 @@
 /*
- * hw/graph/export/htsim.c - fat trees as htsim's .topo: only where the graph is wired as
- * htsim would wire it (up to the numbering of switches), else it is refused.
+ * hw/graph/export/htsim.c - fat trees as htsim's .topo. A graph is refused unless it is
+ * wired as htsim would wire it (up to the numbering of switches).
  *
- * Two tiers: every leaf to every spine. Three: every leaf of a pod to every switch of
- * tier 1 of that pod; the core switches fall into classes, one per tier-1 switch of a
- * pod, and a core switch is joined to the switches of its class in all pods.
+ * With two tiers, every leaf is connected to every spine. With three tiers, every leaf of
+ * a pod is connected to every tier-1 switch of that pod. The core switches form classes,
+ * one per tier-1 switch of a pod. A core switch is connected to the switches of its class
+ * in all pods.
  */
 #include "hw/graph/export/export.h"
 
@@ -54,7 +55,7 @@ static halley_status find_tree_tiers(tree_shape *t, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The rate, latency and count of the cables of a tier's switch; all must be alike. */
+/* The rate, latency and number of cables of a tier's switch; all must be equal. */
 static halley_status measure_tier(tree_shape *t, uint32_t i, halley_error *err)
 {
     const hw_graph *g = t->g;
@@ -87,7 +88,7 @@ static halley_status measure_tier(tree_shape *t, uint32_t i, halley_error *err)
     return HALLEY_OK;
 }
 
-/* How many cables lead from a to b. */
+/* The number of cables from a to b. */
 static uint32_t count_cables(const hw_graph *g, uint32_t a, uint32_t b)
 {
     uint32_t n = 0;
@@ -119,7 +120,8 @@ static uint32_t get_htsim_file_leaf(const tree_shape *t, uint32_t i)
     return t->g->link_to[t->g->adj_link[t->g->dev_first[host]]];
 }
 
-/* Leaves i ... of one pod have the same parents, each with `bundle` cables. */
+/* Check that the leaves i ... of one pod have the same parents, each with `bundle`
+ * cables. */
 static halley_status check_pods(tree_shape *t, halley_error *err)
 {
     const hw_graph *g = t->g;
@@ -151,7 +153,8 @@ static halley_status check_pods(tree_shape *t, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Core switches of one class have the same neighbours; an agg is in one class. */
+/* Check that the core switches of one class have the same neighbours, and that every
+ * aggregation switch is in one class. */
 static halley_status check_core(tree_shape *t, halley_error *err)
 {
     const hw_graph *g = t->g;

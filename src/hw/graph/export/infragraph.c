@@ -1,10 +1,11 @@
 /*
  * hw/graph/export/infragraph.c - InfraGraph 2.x, YAML.
  *
- * A server with NPUs is an instance whose components are its devices; an NPU without a
- * server is a server of its own; a switch outside servers is an instance with one port
- * per cable. All edges stand at the top, as slices where they are regular. InfraGraph
- * joins two nodes once, so parallel cables need ports, which only switches have here.
+ * A server with NPUs is an instance whose components are its devices. An NPU without a
+ * server is a server by itself. A switch outside servers is an instance with one port per
+ * cable. All edges are written at the top level, as slices if they are regular.
+ * InfraGraph connects two nodes at most once. Parallel cables therefore need ports, which
+ * only switches have here.
  */
 #include "base/hash.h"
 #include "base/number/number.h"
@@ -14,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a device is in the file. */
+/* The place of a device in the file. */
 typedef struct infra_place {
     uint32_t instance; /* run of equal instances */
-    uint32_t index;    /* which of them */
+    uint32_t index;    /* index in the run */
     uint32_t component;
 } infra_place;
 
-/* Instances that are alike and follow each other. */
+/* A run of consecutive equal instances. */
 typedef struct infra_run {
     uint32_t n;
     uint32_t counts[HW_DEVICE_N_KINDS]; /* of a server; all zero: a switch */
@@ -44,8 +45,8 @@ static const char *const component_names[HW_DEVICE_N_KINDS] = {
 static const char *const choices[HW_DEVICE_N_KINDS] = {"xpu", "nic",    "switch", "cpu",
                                                        "",    "memory", "custom"};
 
-/* Servers in the order of their NPUs; a graph in which NPUs of servers are mixed cannot
- * be written, because InfraGraph numbers NPUs server by server. */
+/* Number servers in the order of their NPUs. A graph in which NPUs of different servers
+ * are interleaved cannot be written, because InfraGraph numbers NPUs server by server. */
 static halley_status number_servers(infra_writer *w, halley_error *err)
 {
     const hw_graph *g = w->g;
@@ -131,7 +132,7 @@ static bool place_switches(infra_writer *w)
         if (w->server_of[i] != HW_NONE)
             continue;
         infra_run one = {.ports = g->dev_first[i + 1] - g->dev_first[i]};
-        one.ports += one.ports == 0; /* a port makes it a switch */
+        one.ports += one.ports == 0; /* one port makes it a switch */
         ok = add_run(w, &one, &w->places[i]);
     }
     return ok;
@@ -148,7 +149,7 @@ static uint32_t find_link_row(infra_writer *w, uint32_t link)
                : HW_NONE;
 }
 
-/* One end of an edge: instance and component as a number that counts through both. */
+/* One end of an edge: instance and component as one consecutive number. */
 typedef struct infra_end {
     uint32_t run, kind; /* kind: of a server's component; HW_DEVICE_N_KINDS = port */
     uint32_t per_one;   /* components of one instance */
@@ -208,7 +209,8 @@ static void write_piece(strbuf *to, const infra_writer *w, const infra_end ends[
     strbuf_add(to, STR("}\n"));
 }
 
-/* How many of n following ends can be one slice: whole instances, or part of one. */
+/* How many of n consecutive ends fit into one slice: whole instances, or a part of
+ * one. */
 static uint64_t fit_slice(const infra_end *end, uint64_t n)
 {
     const uint64_t in_one = end->per_one - end->at % end->per_one;
@@ -217,7 +219,7 @@ static uint64_t fit_slice(const infra_end *end, uint64_t n)
     return n < in_one ? n : in_one;
 }
 
-/* A run of edges whose ends both count up by one. */
+/* A run of edges in which both ends increase by one. */
 static void write_edge_run(strbuf *to, const infra_writer *w, infra_end ends[2],
                            uint64_t n, uint32_t link)
 {

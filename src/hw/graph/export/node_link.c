@@ -1,7 +1,7 @@
 /*
  * hw/graph/export/node_link.c - node-link JSON of networkx, one line per node and edge.
- * In a directed graph the two edges of a cable have its number, "cable", so that they are
- * one cable when they are read again.
+ * In a directed graph, both edges of a cable have its number, "cable". They become one
+ * cable when the file is read again.
  */
 #include "base/hash.h"
 #include "hw/graph/export/export.h"

@@ -1,14 +1,14 @@
 /*
  * hw/graph/export/ns3.c - the topology text of ASTRA-sim's ns-3 back end: NPUs first,
- * then switches. A pair of one-way links becomes one line with the way back
- * ("@RATE/DELAY").
+ * then switches. A pair of opposite one-way links becomes one line with the reverse
+ * direction ("@RATE/DELAY").
  */
 #include "hw/graph/export/export.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Which device of the file a device of the graph is part of; HW_NONE: of none. */
+/* The device of the file that a device of the graph is merged into; HW_NONE: none. */
 typedef struct ns3_places {
     uint32_t *at;
     uint32_t n_npus, n_switches;
@@ -24,8 +24,8 @@ static halley_status refuse_kind(const hw_graph *g, uint32_t device, halley_erro
                             hw_device_kind_name((hw_device_kind)g->dev_kind[device]));
 }
 
-/* The NPU nearest to a NIC, by breadth-first search through what is no switch of the
- * fabric; the first in the order of links. */
+/* The NPU nearest to a NIC, by breadth-first search through devices that are not switches
+ * of the fabric. Ties go to the first in link order. */
 static uint32_t find_nearest_npu(const hw_graph *g, uint32_t nic, uint32_t *queue,
                                  uint8_t *seen)
 {
@@ -78,7 +78,7 @@ static void write_ns3_file_rate(strbuf *to, const hw_graph *g, uint32_t link)
     strbuf_add(to, STR("Gbps"));
 }
 
-/* The one-way link in the other direction that no earlier link took; HW_NONE: none. */
+/* The opposite one-way link that no earlier link has used; HW_NONE: none. */
 static uint32_t find_way_back(const hw_graph *g, uint32_t link, const uint8_t *taken)
 {
     const uint32_t from = g->link_to[link];

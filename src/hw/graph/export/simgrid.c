@@ -1,9 +1,9 @@
 /*
  * hw/graph/export/simgrid.c - SimGrid platforms, XML 4.1.
  *
- * NPUs are hosts, everything else routers. A cable is a split-duplex link with a route of
- * its own. Up to 1,000 devices SimGrid finds the other routes itself (Floyd, n^3); above
- * that the shortest routes between all NPUs are written (Full), up to 2,048 NPUs.
+ * NPUs are hosts, and all other devices are routers. A cable is a split-duplex link with
+ * its own route. Up to 1,000 devices, SimGrid finds the other routes itself (Floyd, n^3).
+ * Above that, the shortest routes between all NPUs are written (Full), up to 2,048 NPUs.
  */
 #include "hw/graph/export/export.h"
 #include "hw/graph/route.h"
@@ -52,7 +52,7 @@ static void write_cables(strbuf *to, const hw_graph *g)
 static void write_route(strbuf *to, const hw_graph *g, const hw_route *route,
                         uint32_t src, uint32_t dst)
 {
-    if (route->n < 2) /* a cable has its route already */
+    if (route->n < 2) /* the route of a cable is already written */
         return;
     strbuf_add(to, STR("    <route src=\""));
     add_simgrid_file_name(to, g, src);

@@ -2,8 +2,8 @@
  * hw/graph/generators/gen_dims.c - ASTRA-sim's networks of dimensions as a graph.
  *
  * NPU id = sum of c_d * stride_d, dimension 0 fastest. In every dimension, the NPUs that
- * differ in that coordinate only form a line; each line gets its own ring, full mesh or
- * switch, and every NPU has its own ports in every dimension. Lines are numbered by their
+ * differ only in that coordinate form a line. Each line gets its own ring, full mesh or
+ * switch. Every NPU has its own ports in every dimension. Lines are numbered by their
  * lowest NPU.
  */
 #include "hw/graph/generate.h"

@@ -1,19 +1,20 @@
 /*
- * hw/graph/generators/gen_dragonfly.c - groups of switches joined by global cables:
- * dragonfly (Kim et al. 2008) and dragonfly+ (Shpiner et al. 2017); Slim Fly as counts.
+ * hw/graph/generators/gen_dragonfly.c - groups of switches connected by global cables:
+ * dragonfly (Kim et al. 2008) and dragonfly+ (Shpiner et al. 2017). Slim Fly is only
+ * counted.
  *
  * A group has `ports` global ports. Port q = round * (G - 1) + (o - 1) of group i goes to
- * group (i + o) mod G, o = 1 ... G - 1; its partner there is port
- * round * (G - 1) + (G - o - 1). Of the ports left over after all full rounds the first k
- * take the offsets 1 ... k, the next k the offsets G - k ... G - 1; an odd last one stays
- * dark.
+ * group (i + o) mod G, o = 1 ... G - 1. Its partner there is port round * (G - 1) + (G -
+ * o - 1). Some ports are left over after all full rounds. The first k of them take the
+ * offsets 1 ... k, the next k the offsets G - k ... G - 1. If their number is odd, the
+ * last one is unused.
  */
 #include "hw/graph/generate.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Cables of one group's global ports that are in use, both ends counted. */
+/* The number of global ports of one group that are in use. */
 static uint64_t count_used_ports(uint64_t ports, uint64_t groups)
 {
     if (groups < 2)
@@ -67,7 +68,7 @@ static halley_status count_dragonfly_plus(hw_counts *out, hw_generator_params *p
     return HALLEY_OK;
 }
 
-/* Which switch owns a global port. */
+/* Which switch has a global port. */
 typedef struct global_ports {
     uint32_t n;         /* of a group */
     uint32_t h;         /* of a switch */
@@ -81,7 +82,7 @@ static uint32_t find_owner(const global_ports *g, uint32_t group, uint32_t port)
     return g->first + group * g->per_group + port / g->h;
 }
 
-/* Join all groups at one offset; of the two ends, the lower offset adds the cable. */
+/* Connect all groups at one offset. The end with the lower offset adds the cable. */
 static void add_offset(hw_builder *b, const hw_generator_params *p, const global_ports *g,
                        const uint32_t ports[2], uint32_t offset, uint16_t kind)
 {
@@ -115,7 +116,7 @@ static void add_global_cables(hw_builder *b, const hw_generator_params *p,
             kind);
 }
 
-/* The formula holds where equal halves of the groups exist. */
+/* The formula holds if the groups can be split into equal halves. */
 static void set_group_bisection(hw_builder *b, const hw_generator_params *p,
                                 uint64_t n_npus, uint32_t ports)
 {
@@ -158,7 +159,7 @@ static void build_dragonfly(hw_builder *b, const hw_generator_params *p)
     set_group_bisection(b, p, n, ports.n);
 }
 
-/* Groups are numbered one after the other: leaves, then spines of each. */
+/* Groups are numbered consecutively: leaves, then spines of each. */
 static void build_dragonfly_plus(hw_builder *b, const hw_generator_params *p)
 {
     const uint32_t per_group = p->l + p->s, n = p->hosts_per_switch * p->l * p->G;
@@ -186,9 +187,10 @@ static void build_dragonfly_plus(hw_builder *b, const hw_generator_params *p)
 }
 
 /*
- * Slim Fly (Besta and Hoefler 2014) of parameter q: 2 q^2 switches of degree (3 q - d)/2,
- * d = -1, 0 or 1 with q = 4 w + d, and half the degree of endpoints, rounded up. DeepSeek
- * counts one with q = 28, which is no prime power, so that no such graph exists.
+ * Slim Fly (Besta and Hoefler 2014) with parameter q has 2 q^2 switches of degree (3 q -
+ * d)/2. Here q = 4 w + d with d = -1, 0 or 1. A switch has half its degree of endpoints,
+ * rounded up. DeepSeek counts one with q = 28. This is no prime power, so no such graph
+ * exists.
  */
 static halley_status count_slim_fly(hw_counts *out, hw_generator_params *p,
                                     halley_error *err)

@@ -1,9 +1,9 @@
 /*
- * hw/graph/generators/gen_edges.c - a network written out: devices and the cables between
+ * hw/graph/generators/gen_edges.c - an explicit network: devices and the cables between
  * them.
  *
- * NPUs have the first ids. They pass traffic on only where the network would not be
- * connected otherwise, which hw_graph_generate finds out.
+ * NPUs have the first ids. They forward traffic only if the network would not be
+ * connected otherwise; hw_graph_generate finds this out.
  */
 #include "base/number/number.h"
 #include "hw/graph/generate.h"

@@ -4,14 +4,14 @@
  * non-blocking traffic for shift permutations on real life fat trees", 2010).
  *
  * Tiers i = 1 ... h: a tier-i switch has m_i children, a tier-(i-1) device has w_i
- * parents, and p_i parallel cables join such a pair. A device of tier i has digits
- * a_j < m_j for j > i and b_j < w_j for j <= i; its number inside the tier has b_1
- * fastest, then ... b_i, a_(i+1), ... a_h. The device (a_h ... a_i; b_(i-1) ... b_1) of
- * tier i - 1 is joined to the switches (a_(i+1) ...; b_i ... b_1), b_i = 0 ... w_i - 1.
+ * parents, and p_i parallel cables connect such a pair. A device of tier i has digits a_j
+ * < m_j for j > i and b_j < w_j for j <= i. Its number inside the tier has b_1 fastest,
+ * then ... b_i, a_(i+1), ... a_h. The device (a_h ... a_i; b_(i-1) ... b_1) of tier i - 1
+ * is connected to the switches (a_(i+1) ...; b_i ... b_1), b_i = 0 ... w_i - 1.
  *
- * Planes are copies of the switches. Wired to every plane, an NPU has one cable of
- * link/planes into each; wired to one, NPU i of a node is in plane i, and the switch
- * inside the node joins the planes.
+ * Planes are copies of the switches. If wired to every plane, an NPU has one cable of
+ * link/planes to each. If wired to one plane, NPU i of a node is in plane i, and the
+ * switch inside the node connects the planes.
  */
 #include "base/number/number.h"
 #include "hw/graph/generate.h"
@@ -61,7 +61,7 @@ static const char *name_tier(const hw_generator_params *p, uint32_t i, char *to,
     return to;
 }
 
-/* Down ports of a switch with `radix` ports and this oversubscription. */
+/* The number of down ports of a switch with `radix` ports and this oversubscription. */
 static halley_status split_radix(uint32_t *down, const hw_generator_params *p, uint32_t i,
                                  halley_error *err)
 {
@@ -85,7 +85,8 @@ static halley_status split_radix(uint32_t *down, const hw_generator_params *p, u
         number_digits(e / (t->radix - e), 6).at);
 }
 
-/* Children of a switch of tier i, from the NPUs under it, its radix, or the total. */
+/* Children of a switch of tier i, from the number of NPUs below it, its radix, or the
+ * total. */
 static halley_status size_tier(hw_generator_params *p, uint32_t i, uint64_t below,
                                halley_error *err)
 {
@@ -117,8 +118,8 @@ static halley_status size_tier(hw_generator_params *p, uint32_t i, uint64_t belo
     return HALLEY_OK;
 }
 
-/* Uplinks of tier i: as many as give the oversubscription; where that is no whole number
- * the next higher, each with less capacity. */
+/* Set the uplinks of tier i to the number that gives the oversubscription. If this is a
+ * fraction, it is rounded up, and each uplink gets less capacity. */
 static halley_status connect_tier(hw_generator_params *p, uint32_t i, halley_error *err)
 {
     const hw_tier_params *t = &p->tiers[i];
@@ -240,7 +241,7 @@ static halley_status count_leaf_spine(hw_counts *out, hw_generator_params *p,
     return count_fat_tree(out, p, err);
 }
 
-/* The tree of one plane while it is built. */
+/* The tree of one plane during building. */
 typedef struct plane_wiring {
     const hw_generator_params *p;
     uint32_t plane;
@@ -257,7 +258,7 @@ static void connect_device(hw_builder *b, const plane_wiring *w, uint32_t i,
                            uint32_t index)
 {
     const hw_generator_params *p = w->p;
-    uint32_t wide = 1; /* product of w below tier i */
+    uint32_t wide = 1; /* all w below tier i, multiplied */
     for (uint32_t j = 0; j + 1 < i; j++)
         wide *= p->w[j];
     const uint32_t digits = index % wide, above = index / wide / p->m[i - 1];

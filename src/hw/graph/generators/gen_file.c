@@ -1,8 +1,8 @@
 /*
  * hw/graph/generators/gen_file.c - a network read from a topology file of another tool.
  *
- * Rates and latencies that the file does not state are those of `link` and `latency`,
- * where these are given.
+ * If the file does not state rates and latencies, those of `link` and `latency` are used,
+ * if given.
  */
 #include "base/file/file.h"
 #include "hw/graph/generate.h"

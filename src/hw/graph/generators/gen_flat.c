@@ -1,6 +1,6 @@
 /*
- * hw/graph/generators/gen_flat.c - networks of one step: all NPUs wired to each other or
- * to the same switches, and the cube mesh of NVIDIA's DGX-1.
+ * hw/graph/generators/gen_flat.c - single-step networks: all NPUs are wired to each other
+ * or to the same switches. Also the cube mesh of NVIDIA's DGX-1.
  */
 #include "hw/graph/generate.h"
 
@@ -57,8 +57,8 @@ static void build_switch(hw_builder *b, const hw_generator_params *p)
     b->graph->bisection_Bps = p->link_Bps * half_count(p->n);
 }
 
-/* NVLink domains: every NPU has one link to each of s switch chips. With even spraying,
- * s chips act as one with s times the rate, which needs s times fewer links. */
+/* NVLink domains: every NPU has one link to each of s switch chips. With even spraying, s
+ * chips behave as one chip with s times the rate, which needs s times fewer links. */
 static halley_status count_nvl(hw_counts *out, hw_generator_params *p, halley_error *err)
 {
     TRY(hw_require_count(p->n, "nvl", "n", err));
@@ -92,7 +92,7 @@ static void build_nvl(hw_builder *b, const hw_generator_params *p)
     b->graph->bisection_Bps = p->link_Bps * p->s * half_count(p->n);
 }
 
-/* The hybrid cube mesh of NVIDIA's DGX-1 with V100, as its documents draw it: {a, b,
+/* The hybrid cube mesh of NVIDIA's DGX-1 with V100, as in its documentation: {a, b,
  * number of NVLinks}. */
 static const uint8_t dgx1_links[][3] = {
     {0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1},

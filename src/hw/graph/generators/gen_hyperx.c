@@ -1,7 +1,7 @@
 /*
- * hw/graph/generators/gen_hyperx.c - HyperX (Ahn et al. 2009): switches on a grid, fully
- * connected along every line of every dimension by K cables, with T NPUs each. Switch
- * numbers have dimension 0 fastest.
+ * hw/graph/generators/gen_hyperx.c - HyperX (Ahn et al. 2009). Switches form a grid, with
+ * T NPUs each. Along every line of every dimension, they are fully connected by K cables.
+ * Switch numbers have dimension 0 fastest.
  */
 #include "hw/graph/generate.h"
 

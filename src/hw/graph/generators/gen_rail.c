@@ -1,15 +1,16 @@
 /*
- * hw/graph/generators/gen_rail.c - rails: NPU r of every node is wired to leaves of its
- * own.
+ * hw/graph/generators/gen_rail.c - rails: NPU r of every node is wired to the leaves of
+ * rail r.
  *
- * NPU (node x, place r) has id x * npus + r and goes to leaf (r, x / nodes-per-leaf),
- * whose number is r * ceil(nodes / nodes-per-leaf) + x / nodes-per-leaf. Rail-optimised:
- * every leaf is joined to every spine. Rail-only (Wang et al., arXiv 2307.12169): there
- * are no spines, and traffic between rails goes through the switch inside the node.
+ * NPU (node x, place r) has id x * npus + r. It is connected to leaf (r, x /
+ * nodes-per-leaf), whose number is r * ceil(nodes / nodes-per-leaf) + x / nodes-per-leaf.
+ * Rail-optimised: every leaf is connected to every spine. Rail-only (Wang et al., arXiv
+ * 2307.12169): there are no spines, and traffic between rails goes through the switch
+ * inside the node.
  *
- * NICs: as many as NPUs, and each NPU has its own, which then needs no device; or a
- * multiple k of them, and an NPU has k cables, into k rails; or fewer, and NPUs share
- * NICs, which are devices with a link to each of their NPUs.
+ * If there are as many NICs as NPUs, each NPU has its own, which needs no device. If
+ * there are k times as many, an NPU has k cables, into k rails. If there are fewer, NPUs
+ * share NICs, which are devices with a link to each of their NPUs.
  */
 #include "hw/graph/generate.h"
 
@@ -113,7 +114,7 @@ static uint32_t add_nics(hw_builder *b, const hw_generator_params *p)
     return first;
 }
 
-/* One cable from every port of a node to the leaf of its rail. */
+/* Add one cable from every port of a node to the leaf of its rail. */
 static void add_ports(hw_builder *b, const hw_generator_params *p, uint32_t first_nic,
                       uint32_t first_leaf)
 {

@@ -1,13 +1,13 @@
 /*
- * hw/graph/generators/gen_torus.c - grids of NPUs that pass traffic on: ring, torus,
+ * hw/graph/generators/gen_torus.c - grids of NPUs that forward traffic: ring, torus,
  * mesh, twisted torus and the optically switched torus of TPU pods.
  *
- * NPU id = sum of c_d * stride_d, dimension 0 fastest. In a torus, NPU c has a cable to
- * c + 1 in every dimension, with wrap-around where the dimension has more than two. A
- * twist (i, j, t) shifts coordinate j by t on the wrap-around cables of dimension i.
- * Pods of TPU v4 and later (Jouppi et al. 2023) consist of cubes of 4 x 4 x 4: cables
- * inside a cube are copper, between cubes and around they are optical circuits, 144 and
- * 48 for each cube.
+ * NPU id = sum of c_d * stride_d, dimension 0 fastest. In a torus, NPU c has a cable to c
+ * + 1 in every dimension, with wrap-around if the dimension has more than two NPUs. A
+ * twist (i, j, t) shifts coordinate j by t on the wrap-around cables of dimension i. Pods
+ * of TPU v4 and later (Jouppi et al. 2023) consist of cubes of 4 x 4 x 4. Cables inside a
+ * cube are copper, 144 per cube. Cables between cubes and around are optical circuits, 48
+ * per cube.
  */
 #include "hw/graph/generate.h"
 
@@ -68,8 +68,8 @@ static halley_status count_mesh(hw_counts *out, hw_generator_params *p, halley_e
     return HALLEY_OK;
 }
 
-/* The usual twist: the wrap of every short dimension (n) shifts every long one (2n) by n.
- */
+/* The usual twist: the wrap-around of every short dimension (n) shifts every long one
+ * (2n) by n. */
 static halley_status add_usual_twist(hw_generator_params *p, halley_error *err)
 {
     uint32_t least = UINT32_MAX;
@@ -153,7 +153,7 @@ static halley_status count_ocs(hw_counts *out, hw_generator_params *p, halley_er
     return count_twisted(out, p, err);
 }
 
-/* The NPU one step up from `id` in a dimension; the wrap-around applies the twists. */
+/* The next NPU after `id` in a dimension; twists apply to the wrap-around. */
 static uint32_t step_up(const hw_generator_params *p, uint32_t id, uint32_t dim)
 {
     uint32_t c[HW_MAX_DIMS] = {0}, rest = id;
@@ -175,8 +175,8 @@ static uint32_t step_up(const hw_generator_params *p, uint32_t id, uint32_t dim)
     return to;
 }
 
-/* Cables of one dimension, in the order of the lower NPU. `between` = 0: all of `inside`;
- * else cables that cross the border of a cube are of kind `between`. */
+/* Add the cables of one dimension, in the order of the lower NPU. If `between` is 0, all
+ * are of kind `inside`. Otherwise cables that leave a cube are of kind `between`. */
 static void add_dimension(hw_builder *b, const hw_generator_params *p, uint32_t dim,
                           bool wraps, const uint16_t kinds[2])
 {
@@ -192,7 +192,7 @@ static void add_dimension(hw_builder *b, const hw_generator_params *p, uint32_t 
     }
 }
 
-/* In a twisted torus dimension order would not be minimal. */
+/* In a twisted torus, dimension order is not minimal. */
 static void set_dims(hw_builder *b, const hw_generator_params *p, bool wraps)
 {
     b->graph->n_dims = p->n_dims;
@@ -203,7 +203,7 @@ static void set_dims(hw_builder *b, const hw_generator_params *p, bool wraps)
     }
 }
 
-/* Formula of a torus or mesh with an even longest dimension. */
+/* The formula for a torus or mesh with an even longest dimension. */
 static void set_bisection(hw_builder *b, const hw_generator_params *p, bool wraps)
 {
     uint32_t longest = 1;

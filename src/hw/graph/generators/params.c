@@ -1,10 +1,10 @@
 /*
- * hw/graph/generators/params.c - the parameters of generators, read from a map of YAML or
- * JSON.
+ * hw/graph/generators/params.c - reads the parameters of generators from a YAML or JSON
+ * map.
  *
- * One table names every key. Numbers with a unit and plain numbers go straight into the
- * parameters; lists and maps are kept as nodes and read by the functions below, because
- * their form depends on the generator. The explicit edges are in params_edges.c.
+ * One table names every key. Plain numbers and numbers with a unit are stored directly in
+ * the parameters. Lists and maps are kept as nodes and read by the functions below,
+ * because their form depends on the generator. params_edges.c reads explicit edges.
  */
 #include "hw/graph/generators/params.h"
 
@@ -31,7 +31,7 @@ static const char *const wiring_names[] = {"every", "one", NULL};
         .offset = offsetof(hw_raw_params, p.member), .min = least, .max = most,          \
         .doc = text                                                                      \
     }
-/* Rates between 1 kB/s and 100 TB/s, as the flow model has them. */
+/* Rates between 1 kB/s and 100 TB/s: the range of the flow model. */
 #define LEAST_RATE 1e3
 #define MOST_RATE 100e12
 
@@ -120,7 +120,7 @@ static const conf_field fields[] = {
           "all)"),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
-/* Keys that every generator takes. */
+/* Keys that every generator accepts. */
 static const char common_keys[] = " topology link latency node-link node-latency "
                                   "switch-latency cost power links failed "
                                   "events reroute ";
@@ -131,7 +131,7 @@ const conf_field *hw_generator_fields(size_t *n)
     return fields;
 }
 
-/* Whether a list of words has the key; _ and - are the same. */
+/* True if a list of words contains the key; _ and - are equivalent. */
 static bool has_key(const char *words, str key)
 {
     str rest = str_from(words), word;
@@ -156,7 +156,7 @@ const conf_field *hw_generator_field(const hw_generator *row, size_t k)
     return NULL;
 }
 
-/* A list of at most `most` whole numbers from 1 on. */
+/* Read a list of at most `most` positive integers. */
 static halley_status read_numbers(uint32_t *to, uint32_t *n, uint32_t most,
                                   const hw_params_source *in, const conf_node *list,
                                   const char *key, halley_error *err)
@@ -392,7 +392,7 @@ static halley_status read_lists(hw_raw_params *raw, const hw_params_source *in,
     return HALLEY_OK;
 }
 
-/* Keys with _ as they are in the table. */
+/* Rename keys with _ to the spelling in the table. */
 static halley_status normalise_keys(conf_node *copy, arena *memory, const conf_node *map,
                                     halley_error *err)
 {
@@ -418,7 +418,7 @@ bool hw_generator_is_short(const conf_node *map)
            (conf_find(map, "file") != NULL || conf_find(map, "edges") != NULL);
 }
 
-/* A key of another generator is as wrong as an unknown one. */
+/* A key of another generator is an error, like an unknown key. */
 static halley_status check_keys(const hw_params_source *in, const conf_node *map,
                                 const hw_generator *row, halley_error *err)
 {
@@ -432,7 +432,7 @@ static halley_status check_keys(const hw_params_source *in, const conf_node *map
     return HALLEY_OK;
 }
 
-/* A relative name is relative to the file that mentions it. */
+/* A relative path is relative to the file that contains it. */
 static halley_status read_file_name(hw_raw_params *raw, const hw_params_source *in,
                                     halley_error *err)
 {

@@ -1,10 +1,10 @@
-/* hw/graph/generators/params.h - what params.c and params_edges.c share. */
+/* hw/graph/generators/params.h - shared by params.c and params_edges.c. */
 #ifndef HW_GRAPH_GENERATORS_PARAMS_H
 #define HW_GRAPH_GENERATORS_PARAMS_H
 
 #include "hw/graph/generate.h"
 
-/* The parameters while they are read: lists and maps are still nodes. */
+/* The parameters during reading: lists and maps are still nodes. */
 typedef struct hw_raw_params {
     hw_generator_params p;
     const conf_node *dims, *shifts, *m, *w, *parallel, *tiers, *sizes;
@@ -17,10 +17,10 @@ typedef struct hw_raw_params {
 
 typedef struct hw_params_source {
     const conf_file *file;
-    arena *memory; /* for what the parameters lend */
+    arena *memory; /* for data that the parameters refer to */
 } hw_params_source;
 
-/* The devices and edges of a network that is written out. */
+/* Read the devices and edges of an explicit network. */
 halley_status hw_edges_read(hw_raw_params *raw, const hw_params_source *in,
                             halley_error *err);
 

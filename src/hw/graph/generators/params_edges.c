@@ -1,9 +1,9 @@
 /*
- * hw/graph/generators/params_edges.c - a network written out: its devices get ids, and
- * every edge is resolved to two of them.
+ * hw/graph/generators/params_edges.c - an explicit network: assigns ids to its devices,
+ * and resolves every edge to two of them.
  *
- * Devices are named npu0 ... and switch0 ..., or as `switches` and `devices` say. An edge
- * names a device, or gives its number. NPUs are numbered first, by their `id` where they
+ * Devices are named npu0 ... and switch0 ..., or as in `switches` and `devices`. An edge
+ * refers to a device by name or number. NPUs are numbered first, by their `id` if they
  * have one, else in the order of the list.
  */
 #include "base/hash.h"
@@ -71,7 +71,7 @@ static const conf_field edge_fields[] = {
 };
 enum { N_EDGE_FIELDS = sizeof edge_fields / sizeof *edge_fields };
 
-/* The devices while they are collected. */
+/* The devices during reading. */
 typedef struct edge_reader {
     const hw_params_source *in;
     hw_raw_params *raw;
@@ -157,7 +157,7 @@ static halley_status read_device(edge_reader *r, map64 *ids, const conf_node *no
     return add_device(r, d.kind, d.name, err);
 }
 
-/* NPUs in the order of their ids, which must be 0 ... n - 1. */
+/* Sort NPUs by their ids, which must be 0 ... n - 1. */
 static halley_status sort_npus(edge_reader *r, const map64 *ids, halley_error *err)
 {
     device_array sorted = {0};
@@ -198,7 +198,7 @@ static halley_status read_devices(edge_reader *r, halley_error *err)
     return status;
 }
 
-/* NPUs first; names must differ. */
+/* Number NPUs first; names must be distinct. */
 static halley_status number_devices(edge_reader *r, halley_error *err)
 {
     const size_t n = r->npus.n + r->others.n;

@@ -1,4 +1,4 @@
-/* hw/graph/import/draft.c - what all readers of topology files use. */
+/* hw/graph/import/draft.c - functions shared by all readers of topology files. */
 #include "hw/graph/import/draft.h"
 
 #include "base/number/number.h"
@@ -170,7 +170,7 @@ static bool is_number_char(char c)
            c == 'E';
 }
 
-/* Splits "2e5Mbps" after its number. */
+/* Split "2e5Mbps" after its number. */
 static bool split_number(str text, double *number, str *unit)
 {
     size_t n = 0;
@@ -233,8 +233,7 @@ bool hw_read_delay(str text, double *latency_s)
     return true;
 }
 
-/* The five entities of XML; others stay as they are. Writes over the text, in an arena.
- */
+/* Resolve the five entities of XML; others are kept. Overwrites the text, in an arena. */
 static str resolve_entities(arena *memory, str text)
 {
     static const struct entity {

@@ -12,8 +12,8 @@
 typedef struct hw_draft_device {
     uint8_t kind;   /* hw_device_kind */
     uint32_t line;  /* of the file; 0 = unknown */
-    uint32_t node;  /* server it is in; HW_NONE = in none */
-    uint32_t order; /* NPUs are numbered by this, then by their place in the file */
+    uint32_t node;  /* server that contains it; HW_NONE = none */
+    uint32_t order; /* NPUs are numbered by this, then by their order in the file */
 } hw_draft_device;
 
 typedef struct hw_draft_link {
@@ -31,12 +31,12 @@ struct hw_draft {
     intern names; /* the id of a name is the id of its device */
     ARRAY(hw_draft_device) devices;
     ARRAY(hw_draft_link) links;
-    intern kind_names; /* of links, where the file names them */
+    intern kind_names; /* kinds of links, if the file names them */
     strbuf warnings;   /* one per line */
     uint32_t n_warnings;
 };
 
-/* Write the error, with its line (0 = unknown) and "[code]" at the end; returns its
+/* Set the error, with its line (0 = unknown) and "[code]" at the end. Returns its
  * status. */
 halley_status hw_draft_fail(hw_draft *d, uint32_t line, const char *code,
                             const char *format, ...)
@@ -44,13 +44,13 @@ halley_status hw_draft_fail(hw_draft *d, uint32_t line, const char *code,
 void hw_draft_warn(hw_draft *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* How many devices a file may have. */
+/* The maximum number of devices in a file. */
 uint32_t hw_draft_limit(const hw_draft *d);
-/* A new device; a name that is there already is an error. `out` may be NULL. */
+/* Add a device; a duplicate name is an error. `out` may be NULL. */
 halley_status hw_draft_add_device(uint32_t *out, hw_draft *d, hw_device_kind kind,
                                   str name, uint32_t line);
-uint32_t hw_draft_find(const hw_draft *d, str name); /* HW_NONE: there is no such one */
-/* Refuses loops and rates that are not positive. */
+uint32_t hw_draft_find(const hw_draft *d, str name); /* HW_NONE: no such device */
+/* Fails for loops and rates that are not positive. */
 halley_status hw_draft_add_link(hw_draft *d, const hw_draft_link *link, uint32_t line);
 /* The index of a link kind for hw_draft_link.kind; 0 when memory ran out. */
 uint16_t hw_draft_name_kind(hw_draft *d, str name);
@@ -63,10 +63,11 @@ halley_status hw_draft_fail_at(hw_draft *d, const conf_node *at, const char *cod
                                const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* "400Gbps" as B/s, "0.5us" as s: units of ns-3 and SimGrid. False: not such a text. */
+/* Read "400Gbps" as B/s, "0.5us" as s: units of ns-3 and SimGrid. False: not such a
+ * text. */
 bool hw_read_rate(str text, double *bw_Bps);
 bool hw_read_delay(str text, double *latency_s);
-/* The next word of a text, between white space; false at the end. */
+/* The next word of a text, separated by white space; false at the end. */
 bool hw_next_word(str *text, str *word);
 
 /* An XML file as a tree in an arena. */
@@ -81,8 +82,8 @@ bool hw_xml_attribute(const hw_xml *e, const char *name, str *value);
 bool hw_xml_text(const hw_xml *e, const char *name, arena *memory, str *value);
 const hw_xml *hw_xml_child(const hw_xml *e, const char *name); /* NULL: none */
 
-/* The graph of a draft. NPUs first, then NICs, switches by their distance from the
- * endpoints, then the rest; each in the order of the file. */
+/* Make the graph of a draft: NPUs first, then NICs, switches by their distance from the
+ * endpoints, then the rest. Each kind is in the order of the file. */
 halley_status hw_draft_finish(hw_graph **out, hw_draft *d, const char *format);
 
 #endif

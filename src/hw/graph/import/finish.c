@@ -1,9 +1,9 @@
 /*
- * hw/graph/import/finish.c - from a draft to a graph: order, tiers, nodes, warnings.
+ * hw/graph/import/finish.c - converts a draft to a graph: order, tiers, nodes, warnings.
  *
- * Devices are sorted by kind (NPUs, NICs, switches, others) and, for switches, by their
- * distance from the endpoints, which is their tier. NPUs pass traffic on only where they
- * could not reach each other otherwise (rings, tori, meshes).
+ * Devices are sorted by kind (NPUs, NICs, switches, others). Switches are also sorted by
+ * their distance from the endpoints, which is their tier. NPUs forward traffic only if
+ * they could not reach each other otherwise (rings, tori, meshes).
  */
 #include "hw/graph/import/draft.h"
 #include "hw/graph/measure.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the devices of a draft become. */
+/* The order and tiers of a draft's devices in the graph. */
 typedef struct device_order {
     uint32_t *sorted; /* draft ids in the order of the graph */
     uint32_t *new_id; /* by draft id */
@@ -68,8 +68,8 @@ static hw_device_kind choose_endpoint_kind(const hw_draft *d)
                                 : HW_DEVICE_HOST;
 }
 
-/* Distances from the nearest endpoint, counting switches only, by breadth-first search.
- */
+/* Distances from the nearest endpoint, counting only switches, by breadth-first
+ * search. */
 static void find_tiers(device_order *o, const hw_draft *d)
 {
     const hw_device_kind kind = choose_endpoint_kind(d);
@@ -133,7 +133,7 @@ static bool sort_devices(device_order *o, const hw_draft *d)
     return true;
 }
 
-/* Groups of equal kind and tier, with a name for each device. */
+/* Make groups of equal kind and tier, with a name for each device. */
 static void add_groups(hw_builder *b, const hw_draft *d, const device_order *o)
 {
     const uint32_t n = (uint32_t)d->devices.n;
@@ -203,7 +203,7 @@ static void add_links(hw_builder *b, const hw_draft *d, const device_order *o)
     }
 }
 
-/* Nodes of equal size whose NPUs follow each other give two coordinates. */
+/* Nodes of equal size with consecutive NPUs give two coordinates. */
 static void find_coordinates(hw_graph *g)
 {
     g->n_dims = 1;
@@ -261,7 +261,7 @@ static bool copy_warnings(hw_graph *g, hw_draft *d)
     return true;
 }
 
-/* NPUs pass traffic on where they cannot reach each other otherwise. */
+/* NPUs forward traffic if they cannot reach each other otherwise. */
 static void allow_forwarding(hw_graph *g)
 {
     if (g->n_npus < 2 || hw_graph_check_connected(g, NULL) == HALLEY_OK)
@@ -281,7 +281,7 @@ static halley_status build_graph(hw_graph **out, hw_draft *d, device_order *o,
     hw_builder_init(&b, format);
     add_groups(&b, d, o);
     add_links(&b, d, o);
-    array_fini(&d->links); /* large files need the room */
+    array_fini(&d->links); /* large files need the memory */
     TRY(hw_builder_finish(out, &b, d->err));
     hw_graph *g = *out;
     g->is_imported = true;
@@ -296,7 +296,7 @@ static halley_status build_graph(hw_graph **out, hw_draft *d, device_order *o,
     return HALLEY_OK;
 }
 
-/* NPUs after the first that take part become hosts, which send nothing. */
+/* Only the first n_used NPUs take part. The others become hosts, which send nothing. */
 static bool demote_idle(hw_draft *d, uint32_t n_used)
 {
     sort_key *const keys = mem_array(d->devices.n + 1, sizeof *keys);

@@ -1,9 +1,9 @@
 /*
- * hw/graph/import/htsim.c - fat trees of htsim (.topo): keys with whole numbers, tier by
- * tier from below.
+ * hw/graph/import/htsim.c - fat trees of htsim (.topo): keys with integers, tier by tier
+ * from the bottom.
  *
- * pods = Nodes / Podsize; a tier's downlink is the cable to the tier below, tier 0's to
- * the host. All divisions must be exact, as htsim itself demands.
+ * pods = Nodes / Podsize. A tier's downlink is the cable to the tier below; that of tier
+ * 0 goes to the host. All divisions must be exact, as htsim itself requires.
  */
 #include "hw/graph/import/draft.h"
 
@@ -51,7 +51,7 @@ typedef struct htsim_tree {
     htsim_tier tier[3];
     int at_tier; /* -1 = before the first */
     uint32_t line;
-    /* What follows. */
+    /* Derived values. */
     int64_t pods, tor_per_pod, agg_per_pod, core;
     uint32_t first_tor, first_agg, first_core;
 } htsim_tree;
@@ -154,8 +154,8 @@ static int64_t get_value(const htsim_tree *t, int tier, enum htsim_key key)
     return key == HTSIM_OVER || key == HTSIM_BUNDLE ? 1 : 0;
 }
 
-/* A value that check_htsim_tiers found given, or that is 1 unless given; none may be
- * zero. */
+/* A value that check_htsim_tiers has checked, or 1 if it is optional and absent. None may
+ * be zero. */
 static int64_t get_divisor(const htsim_tree *t, int tier, enum htsim_key key)
 {
     const int64_t value = get_value(t, tier, key);

@@ -1,9 +1,9 @@
 /*
- * hw/graph/import/ibnetdiscover.c - an InfiniBand fabric as ibnetdiscover prints it.
+ * hw/graph/import/ibnetdiscover.c - an InfiniBand fabric as printed by ibnetdiscover.
  *
- * Blocks of one device each: Switch, Ca or Rt with its ports; every cable stands at both
- * of its ends. The speed is the last "4xNDR" of a port's line. Adapters (Ca) become NICs,
- * the aggregation nodes of switches something else.
+ * Each block is one device: Switch, Ca or Rt with its ports. Every cable is listed at
+ * both of its ends. The speed is the last "4xNDR" of a port's line. Adapters (Ca) become
+ * NICs. The aggregation nodes of switches become devices of kind "other".
  */
 #include "hw/graph/import/draft.h"
 
@@ -94,7 +94,7 @@ static bool take_index(str *s, uint32_t *out)
     return take_char(s, ']');
 }
 
-/* Up to and with the closing character. */
+/* Take the text up to and including the closing character. */
 static bool take_until(str *s, char close, str *inside)
 {
     const char *end = s->n > 0 ? memchr(s->at, close, s->n) : NULL;
@@ -198,7 +198,7 @@ static halley_status add_port(ib_reader *r, ib_port *port)
     return HALLEY_OK;
 }
 
-/* vendid=0x2c9 and the like say nothing about cables. */
+/* Attribute lines such as vendid=0x2c9 contain no information about cables. */
 static bool is_attribute_line(str line)
 {
     static const char *const words[] = {"vendid",     "devid",       "sysimgguid",
@@ -274,7 +274,8 @@ static halley_status join_port(ib_reader *r, size_t i)
                              port->line);
 }
 
-/* Cables between the same kinds of devices: how many, the best rate, how many have it. */
+/* Cables between the same kinds of devices: their number, the best rate, and how many
+ * have it. */
 typedef struct sibling_count {
     double best_Bps;
     uint32_t n, n_best;
@@ -288,7 +289,7 @@ find_siblings(sibling_count table[HW_DEVICE_N_KINDS][HW_DEVICE_N_KINDS],
     return a < b ? &table[a][b] : &table[b][a];
 }
 
-/* A cable slower than most of its siblings is worth a word. */
+/* Warn about cables that are slower than most cables of their kind. */
 static void warn_slow_cables(hw_draft *d)
 {
     sibling_count table[HW_DEVICE_N_KINDS][HW_DEVICE_N_KINDS] = {0};

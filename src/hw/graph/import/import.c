@@ -1,4 +1,5 @@
-/* hw/graph/import/import.c - the table of formats, and how a format is recognised. */
+/* hw/graph/import/import.c - the table of import formats, and how a format is
+ * detected. */
 #include "hw/graph/import/import.h"
 
 #include "base/xml.h"
@@ -40,7 +41,7 @@ static const hw_import_format *detect_xml(str text)
     return &hw_import_nccl;
 }
 
-/* 3, 5 or 6 words in the first line, whole numbers but for the sixth. */
+/* True if the first line has 3, 5 or 6 words, all integers except the sixth. */
 static bool looks_like_ns3(str text)
 {
     str line, word;
@@ -61,7 +62,7 @@ static bool starts_word(str line, const char *word)
     return line.n >= n && strncasecmp(line.at, word, n) == 0;
 }
 
-/* Formats of lines, by the first lines that are no comment. */
+/* Detect line-based formats by the first lines that are not comments. */
 static const hw_import_format *detect_lines(str text)
 {
     static const struct line_mark {
@@ -122,7 +123,8 @@ static const hw_import_format *detect_tree(const conf_node *root)
     return has_any(root, infra) ? &hw_import_infragraph : NULL;
 }
 
-/* A JSON or YAML text that cannot be parsed is of the format whose keys it mentions. */
+/* If JSON or YAML cannot be parsed, the format is the one whose keys the text
+ * contains. */
 static const hw_import_format *detect_broken(str text)
 {
     if (str_contains(text, STR("\"nodes\"")) && !str_contains(text, STR("\"instances\"")))
@@ -171,7 +173,7 @@ static halley_status list_formats(str wrong, halley_error *err)
     return status;
 }
 
-/* NPUs of a fabric of NICs: each is a device of its own with a link that cannot bind. */
+/* Add NPUs to a fabric of NICs: each is a device whose link is never the bottleneck. */
 static halley_status add_npus(hw_draft *d)
 {
     const uint32_t n = d->options->npus_per_nic, n_before = (uint32_t)d->devices.n;

@@ -1,22 +1,23 @@
 /*
- * hw/graph/import/import.h - topology files of other tools as graphs.
+ * hw/graph/import/import.h - imports topology files of other tools as graphs.
  *
- * Each format is a row: a name, how to recognise it, and a reader that fills a draft. To
- * add one: a file here, a row in the table of import.c, a fuzz target, a test of good and
- * bad files in tests/unit/hw/test_import.c, and a row in doc/reference/topology.md.
+ * Each format is a row: a name, a detection function, and a reader that fills a draft. To
+ * add one, add a file here, a row in the table of import.c, and a fuzz target. Also add a
+ * test of good and bad files in tests/unit/hw/test_import.c, and a row in
+ * doc/reference/topology.md.
  */
 #ifndef HW_GRAPH_IMPORT_IMPORT_H
 #define HW_GRAPH_IMPORT_IMPORT_H
 
 #include "hw/graph/graph.h"
 
-/* Valid when zeroed. Texts are lent. */
+/* Valid when zeroed. Texts are not owned. */
 typedef struct hw_import_options {
-    str format;            /* "ns3"; empty: found by content */
+    str format;            /* "ns3"; empty: detect from content */
     str topology;          /* Slurm YAML: which one; empty: the default one */
     str plugin;            /* Slurm conf: "block" or "tree"; empty: the tree, if any */
-    uint32_t npus_per_nic; /* fabrics of NICs without NPUs: NPUs to add to each NIC */
-    uint32_t n_used;       /* NPUs that take part, the first; others are hosts; 0 = all */
+    uint32_t npus_per_nic; /* fabrics of NICs without NPUs: NPUs to add per NIC */
+    uint32_t n_used; /* only the first n_used NPUs take part; others are hosts; 0 = all */
     uint32_t most_devices; /* larger files are refused; 0 = HW_MAX_DEVICES */
 } hw_import_options;
 
@@ -24,19 +25,19 @@ typedef struct hw_draft hw_draft;
 
 typedef struct hw_import_format {
     const char *name;
-    /* Reads draft->text; failures are written with hw_draft_fail. */
+    /* Reads draft->text; reports failures with hw_draft_fail. */
     halley_status (*read)(hw_draft *draft);
     const char *doc; /* one sentence */
 } hw_import_format;
 
 /*
- * Parse `text`, the (uncompressed) content of `path`, which is named in messages. Errors
- * end in a code word of doc/reference/topology.md in brackets: "... [dangling-link]".
+ * Parse `text`, the (uncompressed) content of `path`, which messages name. Errors end in
+ * a code word of doc/reference/topology.md in brackets: "... [dangling-link]".
  */
 halley_status hw_graph_import(hw_graph **out, str text, const char *path,
                               const hw_import_options *options, halley_error *err);
-/* The format of a text by its content; NULL: none of these (perhaps a file of halley's).
- */
+/* Detect the format of a text from its content; NULL: none (perhaps a file of
+ * halley's). */
 const hw_import_format *hw_import_detect(str text, const char *path);
 const hw_import_format *hw_import_find(str name); /* NULL when unknown */
 const hw_import_format *hw_import_get(size_t i);  /* NULL past the last */

@@ -2,8 +2,9 @@
  * hw/graph/import/infragraph.c - InfraGraph 2.x: device types with components and edges,
  * instances of them, and edges between instances, all with slices.
  *
- * A device type is laid out once: every component has an offset, so that a path such as
- * "cx5[0:2].port" is a list of numbers and nothing is looked up by name afterwards.
+ * A device type is laid out once: every component gets an offset. A path such as
+ * "cx5[0:2].port" then becomes a list of numbers, and later lookups by name are
+ * unnecessary.
  */
 #include "hw/graph/import/infragraph.h"
 
@@ -25,7 +26,7 @@ static str get_infragraph_text(const conf_node *map, const char *key)
     return node != NULL && node->kind == CONF_SCALAR ? node->text : (str){"", 0};
 }
 
-/* The list under a key; an absent one is empty. */
+/* The list at a key; empty if absent. */
 static halley_status get_list(const conf_node **out, infra *f, const conf_node *map,
                               const char *key)
 {
@@ -80,7 +81,7 @@ static const rate_unit rate_units[] = {
 static const rate_unit delay_units[] = {
     {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
 
-/* {choice: UNIT, UNIT: number}, where the choice may be left out. */
+/* Read {choice: UNIT, UNIT: number}; `choice` is optional. */
 static halley_status read_measure(double *out, infra *f, const conf_node *map,
                                   const rate_unit *units, str link)
 {
@@ -225,7 +226,7 @@ static halley_status read_infragraph_devices(infra *f)
     return HALLEY_OK;
 }
 
-/* Offsets and sizes, from the inside out. */
+/* Compute offsets and sizes, inner devices first. */
 static halley_status lay_out_device(infra *f, uint32_t id, uint32_t depth)
 {
     infra_device *device = &f->devices[id];
@@ -321,7 +322,7 @@ static halley_status refuse_old(infra *f, const conf_node *at)
                             "2.x (edges)");
 }
 
-/* Files before 2.0 have connections, at the top or in a device. */
+/* Files before 2.0 have connections, at the top level or in a device. */
 static halley_status check_version(infra *f)
 {
     const conf_node *list = conf_find(f->root, "devices");
@@ -353,7 +354,7 @@ static halley_status check_root(infra *f)
     return HALLEY_OK;
 }
 
-/* Devices, links and instances of the file, checked. */
+/* Read and check the devices, links and instances of the file. */
 static halley_status read_infra_parts(infra *f)
 {
     TRY(check_root(f));

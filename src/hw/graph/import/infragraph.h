@@ -1,4 +1,5 @@
-/* hw/graph/import/infragraph.h - the parts of an InfraGraph file, for its two files. */
+/* hw/graph/import/infragraph.h - the parts of an InfraGraph file, shared by its two
+ * readers. */
 #ifndef HW_GRAPH_IMPORT_INFRAGRAPH_H
 #define HW_GRAPH_IMPORT_INFRAGRAPH_H
 
@@ -49,9 +50,9 @@ typedef struct infra_device {
     uint32_t n_components;
     infra_links links;
     infra_pairs pairs; /* of its own edges */
-    uint64_t size;     /* nodes in all; 0 also while it is not known */
+    uint64_t size;     /* total number of nodes; 0 also while unknown */
     uint64_t work;     /* steps to expand it */
-    int state;         /* of the search for loops: 0 new, 1 open, 2 done */
+    int state;         /* state of the loop search: 0 new, 1 open, 2 done */
 } infra_device;
 
 typedef struct infra_instance {
@@ -73,13 +74,13 @@ typedef struct infra {
 
 /* The pairs of an edge between two lists of nodes. */
 typedef ARRAY(uint64_t) infra_nodes;
-/* The indexes that "name[a:b:c]" means of `count`. */
+/* The indexes of "name[a:b:c]", out of `count`. */
 typedef struct infra_slice {
     str name;
     int64_t first, end, step;
 } infra_slice;
 const infra_link *infra_find_link(const infra_links *links, const conf_node *name);
-/* Everything as devices and links of the draft. */
+/* Add everything to the draft as devices and links. */
 halley_status infra_build(infra *f);
 
 #endif

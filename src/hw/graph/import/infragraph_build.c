@@ -1,9 +1,9 @@
 /*
- * hw/graph/import/infragraph_build.c - the nodes and edges that an InfraGraph file means.
+ * hw/graph/import/infragraph_build.c - expands an InfraGraph file to nodes and edges.
  *
- * Instances expand in their order. An instance without an accelerator but with ports or
- * NICs is one switch: its inside is contracted. A second edge between the same two nodes
- * replaces the first.
+ * Instances are expanded in order. An instance with ports or NICs but without an
+ * accelerator becomes one switch: its inside is contracted. A second edge between the
+ * same two nodes replaces the first.
  */
 #include "hw/graph/import/infragraph.h"
 
@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A limit on devices bounds the edges, too. */
+/* The limit on devices also limits the edges. */
 static size_t limit_pairs(const infra *f)
 {
     const uint64_t n = (uint64_t)hw_draft_limit(f->d) * 16;
     return n < HW_MAX_LINKS / 2 ? (size_t)n : HW_MAX_LINKS / 2;
 }
 
-/* A bound of a slice: empty means `otherwise`. */
+/* A bound of a slice; empty means `otherwise`. */
 static bool read_bound(str text, int64_t otherwise, int64_t *out)
 {
     text = str_trim(text);
@@ -80,7 +80,7 @@ static const infra_component *find_component(const infra_device *device, str par
     return NULL;
 }
 
-/* Every node so far, times the indexes of the slice. */
+/* Combine every node so far with every index of the slice. */
 static halley_status multiply_nodes(infra_nodes *nodes, infra *f,
                                     const infra_component *c, const infra_slice *slice)
 {
@@ -188,7 +188,7 @@ static halley_status get_fabric_end(const conf_node **out, infra *f,
 
 static const char *const end_keys[2] = {"ep1", "ep2"};
 
-/* ep {device?, component} inside of a device. */
+/* ep {device?, component} inside a device. */
 static halley_status expand_inner_end(infra_nodes *out, infra *f, uint32_t device,
                                       const conf_node *end, const char *where)
 {
@@ -203,7 +203,7 @@ static halley_status expand_inner_end(infra_nodes *out, infra *f, uint32_t devic
     return expand_path(out, f, device, str_from(path), where);
 }
 
-/* ep {instance, component} at the top. */
+/* ep {instance, component} at the top level. */
 static halley_status expand_outer_end(infra_nodes *out, infra *f, const conf_node *end,
                                       const char *where)
 {
@@ -287,7 +287,8 @@ static halley_status expand_edges(infra_pairs *out, infra *f, uint32_t device)
     return HALLEY_OK;
 }
 
-/* All edges of the file, with nodes numbered through; later ones replace earlier ones. */
+/* All edges of the file, with consecutive node numbers; later edges replace earlier
+ * ones. */
 typedef struct edge_set {
     infra_pairs pairs;
     map64 by_ends;
@@ -351,11 +352,11 @@ static bool has_choice(const infra *f, uint32_t device, infra_choice choice)
     return false;
 }
 
-/* Where the nodes of the file go in the draft. */
+/* The place of the file's nodes in the draft. */
 typedef struct node_map {
     uint32_t *to; /* by node */
     uint64_t at;
-    uint32_t server; /* number of the instance that is being added */
+    uint32_t server; /* number of the instance being added */
 } node_map;
 
 static hw_device_kind choose_fabric_kind(infra_choice choice)

@@ -1,10 +1,10 @@
 /*
- * hw/graph/import/nccl.c - the inside of a node as NCCL and RCCL describe it in XML.
+ * hw/graph/import/nccl.c - the inside of a node as described by the XML of NCCL and RCCL.
  *
- * <system> holds <cpu>s, these nested <pci> devices, GPUs among them with <nvlink>,
- * <xgmi> or <c2c>, and <nic>s. Rates are those that NCCL itself uses (topo.h and
- * xml.h of NCCL): PCI by generation and width, NVLink and xGMI by architecture. NVLinks
- * to NVSwitch chips add up into one switch, as NCCL does.
+ * <system> contains <cpu>s. These contain nested <pci> devices and <nic>s. GPUs among the
+ * devices have <nvlink>, <xgmi> or <c2c>. Rates are those that NCCL itself uses (topo.h
+ * and xml.h of NCCL): PCI by generation and width, NVLink and xGMI by architecture.
+ * NVLinks to NVSwitch chips are added up into one switch, as in NCCL.
  */
 #include "base/number/number.h"
 #include "hw/graph/import/draft.h"
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link of a GPU, put aside until all devices are known. */
+/* A link of a GPU, stored until all devices are known. */
 typedef struct gpu_link {
     const hw_xml *e, *gpu;
     uint32_t device, host, cpu;
 } gpu_link;
 
-/* GPU to GPU or to the NVSwitch, added up. */
+/* All links from a GPU to another GPU or to the NVSwitch, added up. */
 typedef struct gpu_pair {
     uint32_t from, to;
     double bw_Bps;
@@ -56,7 +56,7 @@ static bool read_nccl_whole(str text, int64_t *out)
     return *end == '\0' && (isdigit((unsigned char)copy[0]) || copy[0] == '-');
 }
 
-/* A whole number; absent: `otherwise`, or an error when that is INT64_MIN. */
+/* Read an integer. If absent: `otherwise`, or an error if that is INT64_MIN. */
 static halley_status get_whole(int64_t *out, nccl_reader *r, const hw_xml *e,
                                const char *key, int64_t otherwise)
 {
@@ -139,7 +139,8 @@ static halley_status find_cpu_rate(double *out, nccl_reader *r, const hw_xml *cp
     return HALLEY_OK;
 }
 
-/* "h0/0000:07:00.0": the name of a device, in lower case; hosts only where several. */
+/* "h0/0000:07:00.0": the name of a device, in lower case; with the host if there are
+ * several. */
 static str make_bus_name(char *to, size_t size, uint32_t host, str bus)
 {
     const int n =
@@ -247,7 +248,7 @@ static halley_status add_pci(nccl_reader *r, const hw_xml *e, const pci_place *a
                              e->line);
 }
 
-/* A NIC directly under a processor, such as a virtual one. */
+/* A NIC directly below a processor, for example a virtual one. */
 static halley_status add_cpu_nic(nccl_reader *r, const hw_xml *e, const nccl_cpu *cpu)
 {
     char name[200];
@@ -395,7 +396,7 @@ static gpu_pair *find_reverse(nccl_reader *r, const gpu_pair *pair)
     return NULL;
 }
 
-/* Links between GPUs are listed at both ends: one cable. */
+/* Links between GPUs are listed at both ends; they are one cable. */
 static halley_status add_nccl_pairs(nccl_reader *r)
 {
     for (size_t i = 0; i < r->pairs.n; i++) {

@@ -2,8 +2,8 @@
  * hw/graph/import/node_link.c - graphs of networkx in node-link JSON.
  *
  * {directed, multigraph, nodes: [{id, kind, ...}], edges or links: [{source, target,
- * bandwidth_gbps, latency_ns, ...}]}. We write kind, bandwidth_gbps and latency_ns; other
- * words that people use are read too.
+ * bandwidth_gbps, latency_ns, ...}]}. halley writes kind, bandwidth_gbps and latency_ns.
+ * Other common words are also read.
  */
 #include "base/number/number.h"
 #include "hw/graph/import/draft.h"
@@ -35,7 +35,7 @@ static const struct kind_word {
     {"other", HW_DEVICE_OTHER},
 };
 
-/* An id is a scalar, or a list of them: "0,1". */
+/* An id is a scalar or a list of scalars: "0,1". */
 static halley_status get_id(str *out, strbuf *room, hw_draft *d, const conf_node *node,
                             const char *what)
 {
@@ -168,7 +168,7 @@ static halley_status find_end(uint32_t *out, hw_draft *d, strbuf *room,
     return HALLEY_OK;
 }
 
-/* Is the edge the way back of a cable whose other way was read? Then both are one. */
+/* True if the edge is the opposite direction of a cable that was already read. */
 static bool is_way_back(node_link_reader *r, const hw_draft_link *link,
                         const conf_node *edge, halley_status *status)
 {

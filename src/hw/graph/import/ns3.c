@@ -6,7 +6,7 @@
  *     switch ids, then "from to RATE DELAY ERROR_RATE" per cable
  *
  * Words are separated by white space. A public fork adds comments, a block of regions, a
- * word for the kind of link and another rate for the way back ("@RATE/DELAY").
+ * word for the kind of link, and another rate for the reverse direction ("@RATE/DELAY").
  */
 #include "base/number/number.h"
 #include "hw/graph/import/draft.h"
@@ -15,17 +15,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAST_LINK = 10 /* bytes of a link: counts are checked before allocating */ };
+enum { LEAST_LINK = 10 /* minimum bytes of a link: checked before allocating */ };
 
 typedef struct ns3_reader {
     hw_draft *d;
     str rest;      /* after the current line */
-    str words;     /* left of the current line */
+    str words;     /* rest of the current line */
     uint32_t line; /* of the current line */
     uint32_t nodes, gpus_per_server, nvswitches, switches, links;
     uint32_t n_lossy;
     uint8_t *is_switch; /* by id */
-    /* The last words read and what they mean: most links are alike. */
+    /* The last words read and their values: most links are equal. */
     str rate_word, delay_word;
     double rate_Bps, delay_s;
 } ns3_reader;
@@ -237,7 +237,7 @@ static halley_status read_loss(ns3_reader *r, str word)
     return HALLEY_OK;
 }
 
-/* The rest of a link's line: the kind of link, the way back. */
+/* The rest of a link's line: the kind of link, and the reverse direction. */
 static halley_status read_extra(ns3_reader *r, str *back)
 {
     static const char *const kinds[] = {"intra", "inter_leaf", "inter_spine", "wan"};

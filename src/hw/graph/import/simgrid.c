@@ -1,5 +1,5 @@
 /*
- * hw/graph/import/simgrid.c - SimGrid platforms (XML 4.1) in the form that we write:
+ * hw/graph/import/simgrid.c - SimGrid platforms (XML 4.1) in the form that halley writes:
  * hosts (NPUs), routers, links, and one route over one link per cable.
  */
 #include "base/number/number.h"
@@ -19,7 +19,7 @@ typedef struct simgrid_reader {
     intern names;
     ARRAY(simgrid_link) links;
     uint32_t n_half_duplex, n_long_routes, n_loopbacks;
-    uint32_t n_unread; /* elements with links or routes of a form that is not read */
+    uint32_t n_unread; /* elements with links or routes in a form that is not supported */
     str first_unread;
 } simgrid_reader;
 
@@ -32,7 +32,7 @@ static halley_status get_attribute(str *out, simgrid_reader *r, const hw_xml *e,
                          STR_ARG(e->name), key);
 }
 
-/* SimGrid takes a number without unit as B/s. */
+/* In SimGrid, a number without a unit is in B/s. */
 static bool read_simgrid_rate(str text, double *out)
 {
     return number_read(str_trim(text), out) || hw_read_rate(str_trim(text), out);
@@ -73,8 +73,9 @@ static bool is_one_of(str name, const char *const *names)
     return false;
 }
 
-/* Short forms of many hosts or links that SimGrid expands: without them there would be no
- * network. Other elements hold part of the wiring, and are counted. */
+/* Refuse short forms of many hosts or links that SimGrid expands: without them there
+ * would be no network. Other unsupported elements contain a part of the wiring and are
+ * counted. */
 static halley_status check_form(simgrid_reader *r, const hw_xml *e)
 {
     static const char *const short_forms[] = {"cluster", "cabinet", "peer", "include",
@@ -92,7 +93,7 @@ static halley_status check_form(simgrid_reader *r, const hw_xml *e)
     return HALLEY_OK;
 }
 
-/* Devices and links of all zones. */
+/* Read devices and links of all zones. */
 static halley_status read_declared(simgrid_reader *r, const hw_xml *e)
 {
     str id;
@@ -144,7 +145,7 @@ static halley_status read_simgrid_route(simgrid_reader *r, const hw_xml *e)
     TRY(find_route_end(&link.from, r, e, "src"));
     TRY(find_route_end(&link.to, r, e, "dst"));
     if (link.from == link.to && used->is_fat_pipe) {
-        r->n_loopbacks++; /* how fast a host copies to itself: no cable */
+        r->n_loopbacks++; /* the speed at which a host copies to itself: no cable */
         return HALLEY_OK;
     }
     if (used->used && !used->is_fat_pipe)

@@ -1,8 +1,9 @@
 /*
  * hw/graph/import/slurm.c - Slurm's topology.conf and topology.yaml: which hosts are
- * under which switches or in which blocks. The files state no rates.
+ * below which switches or in which blocks. The files state no rates.
  *
- * A block (an NVLink domain, say) is one switch; blocks are joined by one assumed switch.
+ * A block (for example an NVLink domain) is one switch. One assumed switch connects the
+ * blocks.
  */
 #include "hw/graph/import/draft.h"
 
@@ -38,7 +39,7 @@ static halley_status refuse_hostlist(slurm_file *f, str text, uint32_t line)
                          STR_ARG(text));
 }
 
-/* "01-03" appended to every name of `from`; zeros are kept. */
+/* Append "01-03" to every name of `from`; leading zeros are kept. */
 static halley_status multiply_names(name_list *names, slurm_file *f, size_t first,
                                     str ranges, uint32_t line)
 {
@@ -165,7 +166,7 @@ static uint32_t find_switch(const slurm_file *f, const char *name)
     return intern_find(&f->switch_ids, str_from(name));
 }
 
-/* A circle among the switches, by depth-first search without recursion. */
+/* Find a cycle among the switches, by depth-first search without recursion. */
 static halley_status check_circles(slurm_file *f)
 {
     const size_t n = f->switches.n;
@@ -376,7 +377,7 @@ static const char *const key_names[N_KEYS] = {"SwitchName", "Switches",  "Nodes"
                                               "LinkSpeed",  "BlockName", "BlockSizes",
                                               "RingName"};
 
-/* The words of a line by key; {NULL} = not given. */
+/* The values of a line by key; {NULL} = not given. */
 static halley_status split_words(str *values, slurm_file *f, str line, uint32_t number,
                                  bool is_last)
 {
@@ -468,7 +469,7 @@ static str cut_comment(str line)
     return str_trim(line);
 }
 
-/* Lines that end in a backslash go on in the next one. */
+/* A line that ends in a backslash continues on the next line. */
 static halley_status read_conf_lines(slurm_file *f)
 {
     str rest = f->d->text, line;
@@ -553,7 +554,7 @@ static halley_status check_yaml_entry(slurm_file *f, const conf_node *entry,
     return HALLEY_OK;
 }
 
-/* The one that was asked for, the default one, or the first. */
+/* Choose the requested topology, the default one, or the first. */
 static halley_status choose_yaml(const conf_node **out, slurm_file *f,
                                  const conf_node *list)
 {

@@ -1,11 +1,12 @@
 /*
- * hw/graph/route/route_load.c - the load that an all-to-all puts on every link, by even
+ * hw/graph/route/route_load.c - the load of an all-to-all on every link, with even
  * spraying over shortest paths.
  *
  * For every destination class, the messages of all sources are put on the graph of
- * shortest paths and split evenly from far to near: O(classes * links) in place of a
- * route for each pair. NPUs with a single cable need no search of their own: what they
- * send starts at their switch, and their cable carries n - 1 messages each way.
+ * shortest paths. They are split evenly, from far to near. This takes O(classes * links)
+ * instead of a route for each pair. NPUs with a single cable need no search: their
+ * messages start at their switch, and their cable carries n - 1 messages in each
+ * direction.
  */
 #include "hw/graph/route/route_table.h"
 
@@ -22,14 +23,15 @@ typedef struct all_to_all {
     double *load;
     uint32_t *first;              /* n_devices + 1 */
     core_link *out;               /* links that leave a device */
-    uint32_t *in_first, *in_from; /* devices from which a link arrives */
+    uint32_t *in_first, *in_from; /* sources of incoming links */
     uint32_t *starts;             /* messages to one destination that start at a device */
     uint32_t *hops, *queue;
     double *passing;
     uint32_t n; /* devices in the queue */
 } all_to_all;
 
-/* One cable, to a device that forwards and is no such NPU itself (a ring of two). */
+/* True if an NPU has one cable, to a device that forwards and is not such an NPU itself
+ * (as in a ring of two). */
 static bool is_leaf_npu(const hw_router *r, uint32_t device)
 {
     const hw_graph *g = r->graph;
@@ -90,7 +92,7 @@ static void collect_core(all_to_all *a)
     }
 }
 
-/* Distances to a device, nearest first in the queue. */
+/* Compute distances to a device; the queue has the nearest first. */
 static void search_core(all_to_all *a, uint32_t target)
 {
     a->n = 1;
@@ -116,7 +118,7 @@ static bool leads_on(const all_to_all *a, uint32_t from, uint32_t to)
            (a->hops[to] == 0 || a->r->forwards[to] != 0);
 }
 
-/* Send what is at a device on to all links that lead closer. */
+/* Forward the load of a device to all links that lead closer. */
 static void split_device(all_to_all *a, uint32_t d)
 {
     uint32_t n = 0;
@@ -131,7 +133,7 @@ static void split_device(all_to_all *a, uint32_t d)
         }
 }
 
-/* All messages to the `members` NPUs of one device; false: some cannot reach it. */
+/* Add all messages to the `members` NPUs of one device; false: some cannot reach it. */
 static bool load_target(all_to_all *a, uint32_t target, double members)
 {
     double reached = 0;

@@ -1,6 +1,6 @@
 /*
- * hw/graph/route/route_rules.c - routing rules with a walk of their own: up-down with a
- * choice by destination, dimension order, tables and Valiant's detour.
+ * hw/graph/route/route_rules.c - routing rules with their own walks: up-down by
+ * destination, dimension order, tables and Valiant's detour.
  */
 #include "hw/graph/route/route_table.h"
 
@@ -9,9 +9,10 @@
 #include <string.h>
 
 /*
- * D-mod-K, InfiniBand's usual table: going up from tier i - 1, the parent is digit
- * (dst / product of w below i) mod w_i, where w_i is the number of parents; parallel
- * cables follow as the next digit. Where that parent has failed, the next one is taken.
+ * D-mod-K, InfiniBand's usual table. Going up from tier i - 1, the parent is digit (dst /
+ * W) mod w_i. Here w_i is the number of parents, and W is that of all tiers below
+ * multiplied. Parallel cables follow as the next digit. Failed parents are not counted in
+ * w_i, so destinations are redistributed over the remaining ones.
  */
 static uint32_t choose_by_destination(const hw_router *r, const uint32_t *links,
                                       uint32_t n, uint32_t dst, uint64_t *product)
@@ -70,7 +71,7 @@ halley_status hw_walk_up_down(hw_router *r, route_walk *w, halley_error *err)
     return hw_walk_spray(r, w, err);
 }
 
-/* The first link between two devices that is up; HW_NONE when there is none. */
+/* The first link between two devices that is up; HW_NONE if there is none. */
 static uint32_t find_link(const hw_graph *g, uint32_t from, uint32_t to)
 {
     for (uint32_t i = g->dev_first[from]; i < g->dev_first[from + 1]; i++) {
@@ -81,7 +82,7 @@ static uint32_t find_link(const hw_graph *g, uint32_t from, uint32_t to)
     return HW_NONE;
 }
 
-/* Through the switch of a dimension. */
+/* Cross the switch of a dimension. */
 static bool cross_switch(hw_router *r, route_walk *w, const uint32_t ends[2],
                          uint32_t dim)
 {
@@ -100,14 +101,15 @@ static bool cross_switch(hw_router *r, route_walk *w, const uint32_t ends[2],
     return false;
 }
 
-/* Along one dimension while a message crosses it. */
+/* The walk of a message along one dimension. */
 typedef struct dim_walk {
     uint32_t at, stride, size, steps;
     bool up;
     uint64_t share;
 } dim_walk;
 
-/* Steps from NPU to NPU; the latency is added once, both ways being as long. */
+/* Walk from NPU to NPU. The latency is added once, because both directions are equally
+ * long. */
 static bool walk_steps(hw_router *r, route_walk *w, const dim_walk *s, bool adds_latency)
 {
     const uint32_t c = s->at / s->stride % s->size, base = s->at - c * s->stride;
@@ -124,7 +126,7 @@ static bool walk_steps(hw_router *r, route_walk *w, const dim_walk *s, bool adds
     return true;
 }
 
-/* The shorter way round; half way round goes up, or half each way. */
+/* Take the shorter direction. At equal distance, go up, or half in each direction. */
 static bool cross_ring(hw_router *r, route_walk *w, dim_walk s, uint32_t distance_up)
 {
     const uint32_t down = s.size - distance_up;
@@ -181,7 +183,7 @@ halley_status hw_walk_dims(hw_router *r, route_walk *w, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The entry for the fewest NPUs that include dst; NULL when there is none. */
+/* The entry for the fewest NPUs that include dst; NULL if there is none. */
 static const hw_table_entry *find_entry(const hw_router *r, uint32_t device, uint32_t dst)
 {
     const hw_table_entry *best = NULL;
@@ -211,12 +213,12 @@ halley_status hw_walk_table(hw_router *r, route_walk *w, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Towards one NPU, every link of every entry that can be reached must lead on without
- * coming back. Depth-first; state 1 = on the way, 2 = known to arrive. */
+/* Towards one NPU, every link of every reachable entry must lead on without a loop. The
+ * check is depth-first; state 1 = on the current path, 2 = known to arrive. */
 typedef struct table_check {
     hw_router *r;
     uint8_t *state;
-    uint32_t *stack, *link; /* devices on the way, and their next link to try */
+    uint32_t *stack, *link; /* devices on the current path, and their next link to try */
 } table_check;
 
 static halley_status refuse_table(const table_check *c, uint32_t at,
@@ -292,9 +294,9 @@ halley_status hw_check_table(hw_router *r, halley_error *err)
 }
 
 /*
- * Valiant: minimal to a group that is neither the sender's nor the receiver's, then
- * minimal from the switch where the message arrived. The group is chosen by the hash with
- * label 1, or the message is split evenly over all of them.
+ * Valiant: take minimal routes to a group that is neither the sender's nor the
+ * receiver's, then minimal routes from the switch where the message arrived. The hash
+ * with label 1 chooses the group, or the message is split evenly over all of them.
  */
 static halley_status spray_through(hw_router *r, const route_walk *w, uint32_t group,
                                    uint64_t share, double *latency_s)
@@ -306,7 +308,7 @@ static halley_status spray_through(hw_router *r, const route_walk *w, uint32_t g
     double first_s = 0;
     if (hw_spray_from(r, next, w->src, share, &first_s, w->src) != HALLEY_OK)
         return HALLEY_ENOMEM;
-    /* Where it arrived: the ends of hops that lead into the group. */
+    /* The arrival switches: the ends of hops that lead into the group. */
     uint32_t last;
     const uint32_t target = hw_class_of(r, w->dst, &last);
     const size_t end = r->hops.n;
@@ -327,7 +329,7 @@ static halley_status spray_through(hw_router *r, const route_walk *w, uint32_t g
     return HALLEY_OK;
 }
 
-/* The same link may occur on several ways: add its shares up. */
+/* The same link may occur on several paths: add its shares up. */
 static void merge_hops(hw_router *r)
 {
     size_t n = 0;

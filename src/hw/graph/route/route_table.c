@@ -1,9 +1,9 @@
 /*
  * hw/graph/route/route_table.c - next links by breadth-first search from the destination.
  *
- * Only devices that pass traffic on are searched through, over links that are up. Under
- * the rule up-down a way must first rise and then fall: a device below which the
- * destination lies only leads down, any other only up.
+ * The search passes only through devices that forward, over links that are up. With the
+ * rule up-down, a path must first go up and then down. A device above the destination
+ * uses only links down. Any other device uses only links up.
  */
 #include "hw/graph/route/route_table.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tables beyond this are dropped and made again when needed. */
+/* Tables beyond this size are dropped and recomputed when needed. */
 static const size_t most_table_bytes = (size_t)512 << 20;
 #define GROUP_KEY (UINT64_C(1) << 32)
 
@@ -37,7 +37,7 @@ static uint32_t tier_of(const hw_router *r, uint32_t device)
     return hw_graph_group(r->graph, device)->tier;
 }
 
-/* Distances from the devices that are already in the queue. */
+/* Compute distances from the devices that are already in the queue. */
 static void search_back(hw_router *r, next_links *next, uint32_t n)
 {
     const hw_graph *g = r->graph;
@@ -55,8 +55,8 @@ static void search_back(hw_router *r, next_links *next, uint32_t n)
     }
 }
 
-/* Up-down: first everything above the destination, by falling links; then the rest, by
- * rising ones, nearest first. */
+/* Up-down: first everything above the destination, by links down; then the rest, by links
+ * up, nearest first. */
 static void search_up_down(hw_router *r, next_links *next, uint32_t n)
 {
     const hw_graph *g = r->graph;
@@ -70,7 +70,7 @@ static void search_up_down(hw_router *r, next_links *next, uint32_t n)
                 r->queue[n++] = from;
             }
         }
-    /* From the highest tier down, a device that is not above the destination takes the
+    /* From the highest tier down, a device that is not above the destination uses the
      * nearest of its parents. */
     uint32_t highest = 0;
     for (uint32_t i = 0; i < g->n_groups; i++)
@@ -88,7 +88,7 @@ static void search_up_down(hw_router *r, next_links *next, uint32_t n)
         }
 }
 
-/* Whether a link leads one step closer. */
+/* True if a link leads one step closer. */
 static bool leads_closer(const hw_router *r, const next_links *next, uint32_t link,
                          bool is_above)
 {
@@ -103,7 +103,7 @@ static bool leads_closer(const hw_router *r, const next_links *next, uint32_t li
     return next->hops[to] == 0 || r->forwards[to] != 0;
 }
 
-/* Whether the destination lies below the device: some falling link leads closer. */
+/* True if the destination is below the device: some link down leads closer. */
 static bool is_above_target(const hw_router *r, const next_links *next, uint32_t device)
 {
     const hw_graph *g = r->graph;
@@ -144,7 +144,7 @@ static void drop_tables(hw_router *r)
     map64_fini(&r->classes);
 }
 
-/* The table of a class, found or made from the n devices in the queue. */
+/* The table of a class, looked up or made from the n devices in the queue. */
 static const next_links *make_next(hw_router *r, uint64_t key, uint32_t n)
 {
     if (r->table_bytes > most_table_bytes)
