@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N_LOOPS = 6 };
 
@@ -50,7 +51,7 @@ static void note_kind(sums *s, const model_op *op)
     }
 }
 
-static bool sum_node(sums *s, const halley_trace *trace, uint32_t node)
+static void read_node(double value[N_NUMBERS], const halley_trace *trace, uint32_t node)
 {
     assert(node < halley_trace_count(trace));
     trace_roles roles;
@@ -58,17 +59,33 @@ static bool sum_node(sums *s, const halley_trace *trace, uint32_t node)
     trace_roles_read(&roles, trace, node);
     static const trace_role role[] = {TRACE_ROLE_COMM_SIZE, TRACE_ROLE_NUM_OPS,
                                       TRACE_ROLE_TENSOR_SIZE};
-    double value[N_NUMBERS] = {0};
+    memset(value, 0, N_NUMBERS * sizeof *value);
     for (uint32_t i = 0; i < TIME; i++)
         if (trace_roles_u64(&roles, role[i], &v))
             value[i] = (double)v;
     value[TIME] = (double)halley_node_duration_us(trace, node);
-    s->bytes += value[MESSAGE];
-    s->compute += value[WORK];
+}
+
+/* A node of the program counts for the medians. */
+static bool keep_numbers(sums *s, const halley_trace *trace, uint32_t node)
+{
+    double value[N_NUMBERS];
+    read_node(value, trace, node);
     for (uint32_t i = 0; i < N_NUMBERS; i++)
         if (value[i] > 0 && !array_push(&s->of[i], value[i]))
             return false;
     return true;
+}
+
+/* Every node counts for the totals, side nodes as well. */
+static void add_totals(sums *s, const halley_trace *trace)
+{
+    double value[N_NUMBERS];
+    for (uint32_t node = 0; node < halley_trace_count(trace); node++) {
+        read_node(value, trace, node);
+        s->bytes += value[MESSAGE];
+        s->compute += value[WORK];
+    }
 }
 
 /* Adds the nodes of a stage. For the first stage, also the counts of its loops. */
@@ -83,9 +100,10 @@ static halley_status sum_stage(sums *s, conditions *out, learner *l,
     s->n_nodes += n;
     for (uint32_t i = 0; i < n; i++) {
         note_kind(s, &l->m.ops.at[l->program.ops.at[i]]);
-        if (!sum_node(s, trace, i))
+        if (!keep_numbers(s, trace, l->program.nodes.at[i]))
             return error_nomem(err);
     }
+    add_totals(s, trace);
     if (rank > 0)
         return HALLEY_OK;
     TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at, n, 0, err));

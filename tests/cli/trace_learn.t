@@ -169,3 +169,10 @@ $ for i in $(seq 30); do halley trace slice --ids $i-9999 m.et -o r$i.et > made;
 $ halley trace learn -o m.hsm r*.et
 ! halley: 30 recordings of 61695 nodes have different programs, so a model would hold all of them and take about 2 GB; share a recording instead: `halley trace obfuscate r30.et -o OUT -l structure`, changed with `halley trace scale`
 ? 1
+
+## totals of sets without conditions count all their nodes, gradient buckets as well
+$ mkdir bare; for b in 1 2 3; do for s in 512 1024; do halley trace gen -m gpt-1.7b -c dgx-a100:2 --global-batch $((2 * b)) --seq $s -o bare/$b-$s > made; done; done
+$ halley trace learn --no-check --min-support 2 bare -o b.hsm > made 2> said; halley trace synth b.hsm --conditions | grep ^bytes; for f in 1-512 3-1024; do halley trace info bare/$f | grep ^communication; done
+> bytes       1.17e+10  1.207e+10       2     6
+> communication 11.7 GB in collectives
+> communication 12.1 GB in collectives

@@ -67,9 +67,24 @@ static void print_tensor(strbuf *to, uint64_t n_elements, uint64_t element_bytes
                   (unsigned long long)n_elements, (unsigned long long)element_bytes);
 }
 
+/* aten::mm, addmm, baddbmm, _scaled_mm; but not "comm" or "lgamma". */
+static bool has_word_mm(str name)
+{
+    for (size_t i = 0; i + 2 <= name.n; i++) {
+        const char before = i > 0 ? name.at[i - 1] : '_';
+        const char after = i + 2 < name.n ? name.at[i + 2] : '_';
+        const bool begins =
+            before == '_' || before == ':' || before == 'b' || before == 'd';
+        if (name.at[i] == 'm' && name.at[i + 1] == 'm' && begins &&
+            !(after >= 'a' && after <= 'z'))
+            return true;
+    }
+    return false;
+}
+
 static bool is_matmul(str name)
 {
-    return str_contains(name, STR("mm")) || str_contains(name, STR("matmul"));
+    return has_word_mm(name) || str_contains(name, STR("matmul"));
 }
 
 /* The number of elements of a result. For a matmul it is the rows of a times the columns

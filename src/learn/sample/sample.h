@@ -65,7 +65,7 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
                          rng *random);
 
 /* The predicted number of a whole set under these conditions (FIELD_RANKS and so on),
- * and the spread of its logarithm. */
+ * and the spread of its logarithm, which is infinite when no law predicts the number. */
 double sample_set_value(const synth_model *m, const conditions *c, uint32_t field,
                         double *spread);
 /* sample_part: the skeleton of a stage. sample_counts: the iterations of its loops;

@@ -357,7 +357,7 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
     law_point p;
     const model_law *law = set_law(m, c, field);
     conditions_set_point(&p, m, c);
-    *spread = law ? law->spread : 0;
+    *spread = law ? law->spread : INFINITY;
     return law ? exp(fmin(law_log(law->coefficient, &p), 60)) : 1;
 }
 

@@ -30,6 +30,7 @@ typedef struct checker {
     role_summary *roles;
     uint32_t *role_of; /* by rank */
     size_t *n_calls;   /* by role: calls of the group that is being checked */
+    bool has_tables;   /* of peers: ranks of one role can have any peers */
     halley_error *err;
 } checker;
 
@@ -329,8 +330,8 @@ static halley_status check_rule_peers(const checker *c)
     return HALLEY_OK;
 }
 
-/* Check the channels of a rank, except those between two roles that were already compared
- * under the same rule. */
+/* Check the channels of a rank that no rank of the same role has to the same other role.
+ * If peers are listed in tables, check all of them. */
 static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank, bool send)
 {
     const role_summary *const r = &c->roles[c->role_of[rank]];
@@ -342,7 +343,7 @@ static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank, b
         const uint32_t peer = trace_template_peer_of(c->t, rule, rank);
         assert(peer != TRACE_TEMPLATE_NONE);
         TRY(note_pair(c, seen, rule, c->role_of[rank], c->role_of[peer], &fresh));
-        if (fresh)
+        if (fresh || c->has_tables)
             TRY(send ? compare_channel(c, rank, peer) : compare_channel(c, peer, rank));
     }
     return HALLEY_OK;
@@ -381,6 +382,8 @@ halley_status trace_template_check(const trace_template *t, halley_error *err)
         status = summarize_role(&c, i);
     for (uint32_t r = 0; r < t->n_ranks && status == HALLEY_OK; r++)
         c.role_of[r] = trace_template_role_of(t, r);
+    for (size_t i = 0; i < t->peers.n; i++)
+        c.has_tables |= t->peers.at[i].table != NULL;
     if (status == HALLEY_OK)
         status = check_groups(&c);
     if (status == HALLEY_OK)

@@ -130,10 +130,11 @@ static halley_status put_role_node(rank_writer *w, uint32_t node)
 /* Find the role with that text, or add one with this rank as its first. */
 static bool place_rank(set_roles *s, rank_writer *w, map64 *seen)
 {
-    uint32_t role = (uint32_t)s->roles.n;
+    uint32_t role;
     bool fresh;
     uint64_t hash = hash_bytes(w->text.at, w->text.n, 7);
     for (;; hash = hash_u64(hash + 1)) { /* other text with this hash: go on */
+        role = (uint32_t)s->roles.n;
         if (!map64_put(seen, hash, &role, &fresh))
             return false;
         if (fresh || str_eq(strbuf_str(&s->roles.at[role].text), strbuf_str(&w->text)))

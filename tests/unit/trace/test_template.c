@@ -340,6 +340,31 @@ static void tables_stand_for_rules(void **state)
     trace_template_fini(&t);
 }
 
+/* Ranks of one role whose peers are in tables: every channel is compared, not one for
+ * each pair of roles. */
+static void every_channel_of_a_table_is_checked(void **state)
+{
+    (void)state;
+    static const uint32_t to[] = {1, 2, 0, 4, 5, 3}, right[] = {2, 0, 1, 5, 3, 4},
+                          wrong[] = {2, 0, 1, 4, 5, 3};
+    for (int i = 0; i < 2; i++) {
+        trace_template t = {0};
+        halley_error err = {0};
+        const sketch messages = {.to = "to", .from = "from"};
+        const trace_template_peer peers[] = {
+            {.name = STR("to"), .table = to},
+            {.name = STR("from"), .table = i == 0 ? right : wrong}};
+        add_axis(&t, "dp", 6);
+        add_role(&t, &messages, 0, 0, 5);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(trace_template_add_peer(&t, &peers[k], NULL), HALLEY_OK);
+        assert_int_equal(trace_template_end(&t, NULL), HALLEY_OK);
+        assert_int_equal(trace_template_check(&t, &err),
+                         i == 0 ? HALLEY_OK : HALLEY_EINVAL);
+        trace_template_fini(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +375,7 @@ int main(void)
         cmocka_unit_test(errors_are_sentences),
         cmocka_unit_test(wrong_sizes_are_refused),
         cmocka_unit_test(tables_stand_for_rules),
+        cmocka_unit_test(every_channel_of_a_table_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
