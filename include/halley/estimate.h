@@ -146,8 +146,8 @@ typedef struct halley_stage_memory {
 /*
  * How ranks fill nodes. They fill them one after the other. Nodes may then split groups,
  * or the last node may be less than half full. If filling fewer NPUs of each node avoids
- * that and needs no further node, ranks are placed so: 256 ranks in groups of 64 fill 64
- * NPUs in each of four racks of 72, as block scheduling places them.
+ * that and needs no further node, ranks are placed so. For example, 256 ranks in groups
+ * of 64 fill 64 NPUs in each of four racks of 72, as block scheduling places them.
  */
 typedef struct halley_node_fill {
     uint32_t npus_per_node; /* that ranks fill in every node but the last */

@@ -77,7 +77,7 @@ halley_status error_errno(halley_error *err, const char *doing, int errno_value)
     assert(doing != NULL);
     char reason[128];
     const char *text = errno_value == ENOENT
-                           ? "the folder it lies in does not exist"
+                           ? "its folder does not exist"
                            : strerror_r(errno_value, reason, sizeof reason);
     return error_set(err, errno_value == ENOMEM ? HALLEY_ENOMEM : HALLEY_EIO,
                      "cannot %s: %s", doing, text);

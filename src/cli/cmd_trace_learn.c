@@ -140,7 +140,7 @@ static halley_status verify_model(request_call *call, halley_error *err)
     }
     return error_set(err, HALLEY_EINVAL,
                      "the model does not reproduce the corpus (%s; at most 25 %% may "
-                     "differ) and was not kept; share the nearest set instead: `halley "
+                     "differ) and was not kept. Share the nearest set instead: `halley "
                      "trace obfuscate %s -o OUT`, changed with `halley trace scale`; "
                      "--no-check keeps such a model",
                      check.failed, check.nearest);

@@ -563,7 +563,7 @@ static bool count_removed(cleaner *c)
         {STR("unknown fields"), c->n_unknown},
         {STR("recorded starts"), c->n_starts},
         {STR("dependencies that lead nowhere"), c->n_dangling},
-        {STR("attributes that stood twice"), c->n_twice},
+        {STR("duplicate attributes"), c->n_twice},
         {STR("numbers out of their range"), c->n_odd},
         {STR("version string"), version.n > 0},
     };

@@ -213,12 +213,11 @@ static halley_status refuse_unsure(const number_kinds *k, uint32_t node,
                                    halley_error *err)
 {
     const halley_bytes name = halley_node_name(k->t, node);
-    error_set(
-        err, HALLEY_EINVAL,
-        "it cannot be told whether %.*s carries gradients, which another batch does "
-        "not change: its group is not known; --dp-groups names the groups of "
-        "gradients",
-        (int)(name.n < 60 ? name.n : 60), name.at);
+    error_set(err, HALLEY_EINVAL,
+              "it is unknown whether %.*s carries gradients, which another batch does "
+              "not change: its group is not known; --dp-groups names the groups of "
+              "gradients",
+              (int)(name.n < 60 ? name.n : 60), name.at);
     error_at_node(err, halley_node_id(k->t, node));
     error_at_file(err, halley_trace_path(k->t));
     return HALLEY_EINVAL;
@@ -274,9 +273,10 @@ static halley_status refuse_host_only(const number_kinds *k, halley_error *err)
     const double batch = k->job->opts->batch;
     if (k->has_device || batch == 0 || batch == 1)
         return HALLEY_OK;
-    error_set(err, HALLEY_EINVAL,
-              "the recording holds no device work, so another batch cannot be told from "
-              "it: how the host's operators grow with the batch is not known");
+    error_set(
+        err, HALLEY_EINVAL,
+        "the recording holds no device work, so another batch cannot be derived from "
+        "it: how the host's operators grow with the batch is not known");
     error_at_file(err, halley_trace_path(k->t));
     return HALLEY_EINVAL;
 }

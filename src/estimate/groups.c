@@ -188,9 +188,9 @@ static uint32_t all_ranks(const halley_plan *plan)
 }
 
 /*
- * Groups of `run` neighbours are laid end to end on nodes that hold `room` each. How many
- * members of a group share a node, for the group that nodes cut worst: its smallest piece
- * has the fewest network cards, and sends most of its data to other nodes.
+ * Groups of `run` neighbours are laid end to end on nodes that hold `room` each. This is
+ * how many members share a node in the group that nodes cut worst. Its smallest piece has
+ * the fewest network cards, and sends most of its data to other nodes.
  */
 static uint32_t smallest_piece(uint32_t room, uint32_t run, uint32_t n_groups)
 {

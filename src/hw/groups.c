@@ -30,7 +30,7 @@ static halley_status check_ranks(const cluster_group *g, uint8_t *seen, uint32_t
                              "group %lld: rank %u is not one of the %u NPUs",
                              (long long)g->id, rank, n_npus);
         if (seen[rank])
-            return error_set(err, HALLEY_EINVAL, "group %lld: rank %u stands in it twice",
+            return error_set(err, HALLEY_EINVAL, "group %lld: rank %u is listed twice",
                              (long long)g->id, rank);
         seen[rank] = 1;
     }
@@ -71,7 +71,7 @@ halley_status hw_groups_end(halley_cluster *c, halley_error *err)
         qsort(c->groups, c->n_groups, sizeof *c->groups, by_id);
     for (uint32_t i = 1; i < c->n_groups; i++)
         if (c->groups[i].id == c->groups[i - 1].id)
-            return error_set(err, HALLEY_EINVAL, "group %lld stands twice",
+            return error_set(err, HALLEY_EINVAL, "group %lld is listed twice",
                              (long long)c->groups[i].id);
     return HALLEY_OK;
 }

@@ -109,7 +109,7 @@ static halley_status read_factors(double out[17], const conf_file *file,
         return HALLEY_OK;
     if (list->kind != CONF_LIST)
         return conf_error(file, list, err, HALLEY_EFORMAT,
-                          "want a list of {size: ..., value: ...}");
+                          "expected a list of {size: ..., value: ...}");
     for (uint32_t i = 0; i < list->n; i++) {
         factor_text t = {0};
         TRY(conf_read(&t, file, list->items[i], fields, 2, true, NULL, err));

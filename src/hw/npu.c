@@ -90,7 +90,7 @@ halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *er
 {
     if (name.n >= HALLEY_NAME)
         return error_set(err, HALLEY_ELIMIT,
-                         "the name \"%.*s\" is longer than %d letters", STR_ARG(name),
+                         "the name \"%.*s\" is longer than %d characters", STR_ARG(name),
                          HALLEY_NAME - 1);
     if (name.n > 0) /* the address of an absent name is NULL */
         memcpy(to, name.at, name.n);
@@ -213,7 +213,7 @@ static const conf_field attention_fields[] = {
     ATTENTION("half-length", CONF_TYPE_DOUBLE, half, "sequence at which half is reached"),
     ATTENTION("backward", CONF_TYPE_DOUBLE, backward, "share of backward over forward"),
     ATTENTION("old", CONF_TYPE_DOUBLE, old, "kernels of an earlier generation"),
-    ATTENTION("batched", CONF_TYPE_DOUBLE, batched, "batched products against plain"),
+    ATTENTION("batched", CONF_TYPE_DOUBLE, batched, "batched matmuls against plain ones"),
 };
 
 static halley_status read_attention(halley_npu *out, const conf_file *file,

@@ -158,10 +158,11 @@ static halley_status read_step(msccl_reader *r)
                    block->n);
     (void)xml_attribute(&r->xml, STR("type"), &type);
     if (!step_type(type, &step.does))
-        return BAD(r, step.line,
-                   "\"%.*s\" is no type of a step; want s, r, rcs, rrs, rrc, rrcs, cpy, "
-                   "re or nop",
-                   STR_ARG(type));
+        return BAD(
+            r, step.line,
+            "\"%.*s\" is not a type of a step; expected s, r, rcs, rrs, rrc, rrcs, cpy, "
+            "re or nop",
+            STR_ARG(type));
     TRY(read_msccl_integer(&n, r, "cnt", step.does ? 1 : 0, MAX_CHUNKS));
     step.n = (uint32_t)n;
     TRY(read_msccl_integer(&step.dep_block, r, "depid", -1, INT32_MAX));

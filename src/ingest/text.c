@@ -125,10 +125,12 @@ static halley_status take_part(const cursor *c, const str *words, bool comet,
     TRY(take_number(c, words[comet ? 4 : 2], "a communication size", &part->comm_size));
     halley_coll_type type;
     if (!str_eq(part->comm, STR("NONE")) && !text_comm_type(part->comm, &type))
-        return bad(c, error_set(c->err, HALLEY_EFORMAT,
-                                "\"%.*s\" is no communication; want NONE, ALLREDUCE, "
-                                "ALLTOALL, ALLGATHER, REDUCESCATTER or BROADCAST",
-                                STR_ARG(part->comm)));
+        return bad(
+            c, error_set(
+                   c->err, HALLEY_EFORMAT,
+                   "\"%.*s\" is not a kind of communication; expected NONE, ALLREDUCE, "
+                   "ALLTOALL, ALLGATHER, REDUCESCATTER or BROADCAST",
+                   STR_ARG(part->comm)));
     return HALLEY_OK;
 }
 
@@ -163,7 +165,7 @@ static halley_status take_text_list(const cursor *c, str *line, number_array *li
     uint64_t n, value;
     if (!next_text_word(line, &word))
         word = STR("");
-    TRY(take_number(c, word, "the number of layers behind checkpoints", &n));
+    TRY(take_number(c, word, "the number of layers after checkpoints", &n));
     for (uint64_t i = 0; i < n; i++) {
         if (!next_text_word(line, &word))
             word = STR("");
@@ -181,7 +183,7 @@ static halley_status take_text_arguments(const cursor *c, text_file *file, str l
     if (file->kind == TEXT_DLRM) {
         if (!next_text_word(&line, &word))
             word = STR("");
-        return take_number(c, word, "the last bottom layer behind HYBRID_DLRM",
+        return take_number(c, word, "the last bottom layer after HYBRID_DLRM",
                            &file->last_bottom);
     }
     while (next_text_word(&line, &word)) {
@@ -195,7 +197,7 @@ static halley_status take_text_arguments(const cursor *c, text_file *file, str l
             TRY(take_text_list(c, &line, &args->initiates));
         } else if (file->kind >= TEXT_TRANSFORMER && file->kind != TEXT_INFERENCE) {
             return bad(c, error_set(c->err, HALLEY_EFORMAT,
-                                    "\"%.*s\" is not known here; want "
+                                    "\"%.*s\" is not known here; expected "
                                     "model_parallel_NPU_group:, checkpoints: or "
                                     "checkpoint_initiates:",
                                     STR_ARG(word)));

@@ -362,8 +362,7 @@ static halley_status check_folder(const target *output, halley_error *err)
     folder[n] = '\0';
     if (file_is_folder(folder))
         return HALLEY_OK;
-    return error_set(err, HALLEY_EIO,
-                     "cannot write %s: the folder it lies in does not exist",
+    return error_set(err, HALLEY_EIO, "cannot write %s: its folder does not exist",
                      output->path);
 }
 

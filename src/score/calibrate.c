@@ -91,7 +91,7 @@ static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
     out->n_layouts = score_rows_layouts(rows, at, n);
     if (out->n_layouts < 3)
         return error_set(err, HALLEY_EINVAL,
-                         "stack \"%s\" serves %u layouts of these rows; a fit wants at "
+                         "stack \"%s\" serves %u layouts of these rows; a fit needs at "
                          "least 3",
                          stack->name, out->n_layouts);
     if (stack->n_fit > out->n_layouts)

@@ -125,7 +125,7 @@ halley_status score_csv_read(const char *path, score_csv_visit *visit, void *con
     halley_status status;
     if (!products && !collectives)
         status = error_set(err, HALLEY_EFORMAT,
-                           "the first line names neither products "
+                           "the first line names neither matmuls "
                            "(system,source,dtype,m,n,k,latency_ms) nor collectives "
                            "(system,nccl,op,dtype,num_gpus,message_size_elements,"
                            "latency_ms)");

@@ -106,7 +106,7 @@ halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error
     }
     if (!list || list->kind != CONF_LIST)
         return conf_error(file, file->root, err, HALLEY_EFORMAT,
-                          "want a list of runs, or a map with \"rows\"");
+                          "expected a list of runs, or a map with \"rows\"");
     for (uint32_t i = 0; i < list->n; i++) {
         if (list->items[i]->kind != CONF_MAP)
             return conf_error(file, list->items[i], err, HALLEY_EFORMAT,

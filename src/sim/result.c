@@ -155,8 +155,8 @@ static bool note_interference(halley_result *r, const sim *s)
             ? ""
             : arena_printf(&r->memory,
                            "; while a kernel runs on a member, a collective has less of "
-                           "its rate alone: by %s %% beside matmuls, %s %% beside "
-                           "attention, %s %% beside memory-bound kernels",
+                           "its rate alone: by %s %% next to matmuls, %s %% next to "
+                           "attention, %s %% next to memory-bound kernels",
                            number_digits(100 * h[CLUSTER_KERNEL_MATMUL], 4).at,
                            number_digits(100 * h[CLUSTER_KERNEL_ATTENTION], 4).at,
                            number_digits(100 * h[CLUSTER_KERNEL_MEMORY], 4).at);

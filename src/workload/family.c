@@ -37,7 +37,7 @@ static const family_constant unet[] = {
     {HALLEY_K_HOST_F, 0, captured},
     {HALLEY_K_HOST_B, 0, captured},
     {HALLEY_K_MICRO, 0, captured},
-    {HALLEY_K_GEMM, 0.5, "convolutions read from cache what a product loads; MLPerf"},
+    {HALLEY_K_GEMM, 0.5, "convolutions read from cache what a matmul loads; MLPerf"},
     {HALLEY_K_ATTENTION, 0.6, "no mask, so no half-empty tiles; MLPerf"},
     {HALLEY_K_STEP, 2e-3, mlperf},
 };
@@ -45,7 +45,7 @@ static const family_constant dit[] = {
     {HALLEY_K_STEP, 15e-3, assumed},
 };
 static const family_constant recommender[] = {
-    {HALLEY_K_GEMM, 0.42, "products hide behind lookups and messages; MLPerf DLRM"},
+    {HALLEY_K_GEMM, 0.42, "matmuls overlap with lookups and messages; MLPerf DLRM"},
     {HALLEY_K_HOST_F, 0, captured},
     {HALLEY_K_HOST_B, 0, captured},
     {HALLEY_K_MICRO, 0, captured},

@@ -129,7 +129,7 @@ halley_status halley_model_check(halley_model *model, halley_error *err)
         (model->n_bottom < 2 || model->n_top < 2 || !model->tables || !model->table_dim))
         return error_set(
             err, HALLEY_EINVAL,
-            "model \"%s\": a DLRM wants tables, table-dim, and bottom and top "
+            "model \"%s\": a DLRM needs tables, table-dim, and bottom and top "
             "widths",
             model->name);
     if (model->n_ops > MAX_OPERATORS)

@@ -235,7 +235,7 @@ static halley_status read_operators(halley_model *out, const conf_file *file,
 {
     if (!list || list->kind != CONF_LIST || list->n == 0)
         return conf_error(file, file->root, err, HALLEY_EFORMAT,
-                          "a model of kind ops wants a list of operators");
+                          "a model of kind ops needs a list of operators");
     out->ops = mem_array_zero(list->n, sizeof *out->ops);
     if (!out->ops)
         return error_nomem(err);

@@ -257,7 +257,7 @@ static halley_status read_stage(const list_reader *r, const conf_node *at, str w
     halley_plan *p = r->plan;
     if (!str_to_u64(word, &n) || n == 0 || n > UINT8_MAX)
         return conf_error(r->file, at, r->err, HALLEY_EINVAL,
-                          "%s wants layers of a stage from 1 to %d, not \"%.*s\"", r->key,
+                          "%s needs layers of a stage from 1 to %d, not \"%.*s\"", r->key,
                           UINT8_MAX, STR_ARG(word));
     if (p->n_stage_layers == HALLEY_MAX_STAGES)
         return conf_error(r->file, at, r->err, HALLEY_ELIMIT,
@@ -271,7 +271,7 @@ static halley_status read_words(const list_reader *r, const conf_node *at)
     str rest = at->text, part;
     if (at->kind != CONF_SCALAR)
         return conf_error(r->file, at, r->err, HALLEY_EINVAL,
-                          "%s wants single values in its list", r->key);
+                          "%s needs single values in its list", r->key);
     if (r->names && str_eq(rest, STR("none")))
         return HALLEY_OK;
     while (str_next(&rest, '+', &part)) {
@@ -304,7 +304,7 @@ static halley_status read_fsdp(halley_plan *plan, const conf_file *file, str tex
     }
     if (!str_to_u64(text, &n) || n > 100000000)
         return conf_error(file, NULL, err, HALLEY_EINVAL,
-                          "fsdp wants a number of ranks or \"all\", not \"%.*s\"",
+                          "fsdp needs a number of ranks or \"all\", not \"%.*s\"",
                           STR_ARG(text));
     plan->fsdp = (uint32_t)n;
     return HALLEY_OK;

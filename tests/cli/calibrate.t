@@ -14,7 +14,7 @@ $ halley presets megatron-2022 | tail -n +2 | cmp - new.yaml
 
 ## too few layouts are refused
 $ halley calibrate -s jax-25
-! halley: stack "jax-25" serves 1 layouts of these rows; a fit wants at least 3
+! halley: stack "jax-25" serves 1 layouts of these rows; a fit needs at least 3
 ? 1
 
 ## a device is fitted to a table of its own
@@ -37,7 +37,7 @@ $ halley calibrate --device nvlink3-a100
 ! see 'halley calibrate --help'
 ? 2
 $ printf 'a,b\n1,2\n' > t.csv; halley calibrate t.csv --device nvlink3-a100
-! halley: t.csv: the first line names neither products {*}
+! halley: t.csv: the first line names neither matmuls {*}
 ? 1
 $ printf 'system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\nh100_sxm,x\n' > t.csv; halley calibrate t.csv --device nvlink4-h100
 ! halley: t.csv:2:1: 2 cells where the first line has 7

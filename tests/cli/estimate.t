@@ -150,7 +150,7 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --pp 4 --stage-layers 8,8,7
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --pp 4 --stage-layers 8,8,7,x
-! halley: stage-layers wants layers of a stage from 1 to 255, not "x"
+! halley: stage-layers needs layers of a stage from 1 to 255, not "x"
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --expose tpp
@@ -166,7 +166,7 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --recompute-every 2
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp some
-! halley: fsdp wants a number of ranks or "all", not "some"
+! halley: fsdp needs a number of ranks or "all", not "some"
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp 3

@@ -83,7 +83,7 @@ $ mkfifo q; echo 'tp: [' > q & halley estimate -m m.yaml -c dgx-h100:8 --plan q
 ## what cannot be written is said before the work
 $ printf 'name: s\nmodel: gpt-3.6b\ncluster: dgx-h100:8\nplan: {global-batch: 64}\nvary: {plan.tp: [1, 2]}\n' > s.yaml
 $ halley explore s.yaml --report nowhere/r.html
-! halley: cannot write nowhere/r.html: the folder it lies in does not exist
+! halley: cannot write nowhere/r.html: its folder does not exist
 ? 1
 $ d=$(printf 'd%.0s' $(seq 200)); mkdir -p $d/$d/$d; halley explore s.yaml --store $d/$d/$d/s.db 2>&1 | grep -o 'the absolute path of a SQLite file has at most 503 bytes'
 > the absolute path of a SQLite file has at most 503 bytes

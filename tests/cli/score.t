@@ -27,7 +27,7 @@ $ printf 'system,source,dtype,m,n,k,latency_ms\nh100_sxm,x,bfloat16,4096,4096,40
 > gemm h100_sxm bfloat16,latency,1,1
 > gemm h100_sxm bfloat16,latency > 1e9 FLOP,1,1
 $ printf 'a,b\n1,2\n' > x.csv; halley score x.csv
-! halley: x.csv: the first line names neither products {*} nor collectives {*}
+! halley: x.csv: the first line names neither matmuls {*} nor collectives {*}
 ? 1
 
 ## a set of which no row could be scored has no mean, and the answer is no

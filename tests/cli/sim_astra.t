@@ -42,7 +42,7 @@ $ for i in 1 2; do halley sim --astra-output --logging-folder=l --workload-confi
 $ grep -c 'sys.0. finished' l/log.log
 > 2
 $ halley sim --astra-output --logging-folder=no/such --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
-! halley: cannot write no/such: the folder it lies in does not exist
+! halley: cannot write no/such: its folder does not exist
 ? 1
 
 ## flags are on unless they are the number 0, as ASTRA-sim compares; that is said

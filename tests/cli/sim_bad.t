@@ -63,7 +63,7 @@ $ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\ngroups: {1: [
 ! halley: c.yaml:2:17: group 1: rank 9 is not one of the 4 NPUs
 ? 1
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\ngroups: {1: [0, 1, 0]}\n' > c.yaml; halley sim x -c c.yaml
-! halley: c.yaml:2:20: group 1: rank 0 stands in it twice
+! halley: c.yaml:2:20: group 1: rank 0 is listed twice
 ? 1
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\ngroups: {tp: [0, 1]}\n' > c.yaml; halley sim x -c c.yaml
 ! halley: c.yaml:2:14: a group's name must be a positive number, is "tp"
@@ -228,7 +228,7 @@ $ printf "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 5
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ for g in '{"1": [0, 9]}' '{"1": [0, 0]}' '{"1": [2]}' '{"1": []}' '{"one": [0, 1]}' '[1]'; do echo "$g" > g.json; halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --comm-group-configuration=g.json 2>&1 | head -1; done
 > halley: g.json: group 1: rank 9 is not one of the 4 NPUs
-> halley: g.json: group 1: rank 0 stands in it twice
+> halley: g.json: group 1: rank 0 is listed twice
 > halley: warning: g.json: group 1 has one member; a collective in it cannot end
 > halley: g.json: group 1 must be a list of ranks
 > halley: g.json: a group's name must be a positive number, is "one"

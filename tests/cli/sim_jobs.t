@@ -53,7 +53,7 @@ $ halley sim -c c.yaml --job a --job a --placement r.json
 ## what does not go together is refused
 $ halley trace gen all-reduce -n 4 -o a --csv > list
 $ halley sim a -c dgx-h100:16 --job a
-! halley: --job replaces TRACE; each job's groups are in the file beside its traces
+! halley: --job replaces TRACE; each job's groups are in the file next to its traces
 ! see 'halley sim --help'
 ? 2
 $ halley sim a -c dgx-h100:16 --placement spread

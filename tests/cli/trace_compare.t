@@ -86,7 +86,7 @@ $ halley trace compare b c --simulate 0 --train a --holdout b --model m.hsm --cs
 > membership,likelihood-conditions,members,6
 > membership,likelihood-programs,members,6
 > membership,likelihood-numbers,members,6
-! halley: without --reference, likelihoods tell little: what is likely under any model looks like a member
+! halley: without --reference, likelihoods show little: what is likely under any model looks like a member
 $ for x in a c; do halley trace learn $x -o n-$x.hsm --no-check --kind neural --steps 2 --min-support 1 2>&1 > made | grep -v reproduce >&2; done
 ! halley: the network was best after 2 steps: {*} nats an item, {*} of them for the operator
 ! halley: the network was best after 2 steps: {*} nats an item, {*} of them for the operator
@@ -98,7 +98,7 @@ $ halley trace compare b c --simulate 0 --train a --holdout b --model n-a.hsm --
 ! halley: r.hsm: the model has a network and its reference has none: learn the reference with --kind neural, too
 ? 1
 $ halley trace compare b c --simulate 0 --train a --holdout b --model made
-! halley: without --reference, likelihoods tell little: what is likely under any model looks like a member
+! halley: without --reference, likelihoods show little: what is likely under any model looks like a member
 ! halley: made: not a model of 'halley trace learn'
 ? 1
 $ halley trace compare b c --model m.hsm
@@ -139,7 +139,7 @@ $ halley trace compare t nothing
 ! halley: nothing: no such trace: there is no file, no folder and no nothing.0.et of that name
 ? 1
 $ printf 'member x\n' > scores; halley trace compare t t --scores scores
-! halley: scores:1: want a line of 'member SCORE' or 'other SCORE'
+! halley: scores:1: expected a line of 'member SCORE' or 'other SCORE'
 ? 1
 $ printf 'member 1\n' > scores; halley trace compare t t --scores scores
 ! halley: scores: an attack needs scores of members and of others; there are 1 and 0

@@ -68,7 +68,7 @@ $ $DATA/../../tools/test/check-fit $(command -v halley)
 
 ## what does not repeat, or is no recording, is refused
 $ halley trace fit $DATA/recordings/window_edge.json 2>&1 | tail -1
-> halley: nothing repeats in the 1 kernels of the busiest stream: no layers can be told
+> halley: nothing repeats in the 1 kernels of the busiest stream: no layers can be found
 $ halley trace gen all-reduce -n 1 -o a > made
 $ halley trace fit a.0.et
 ! halley: the trace was not linked from a profiler's recording, so its kernels say nothing about its model

@@ -90,7 +90,7 @@ $ halley trace gen
 ! see 'halley trace gen --help'
 ? 2
 $ halley trace gen all-reduce -o nowhere/x
-! halley: cannot write nowhere/x.0.et: the folder it lies in does not exist
+! halley: cannot write nowhere/x.0.et: its folder does not exist
 ? 1
 $ ls
 

@@ -131,7 +131,7 @@ $ cp s4.0.et kept; halley trace learn . -o s4.0.et
 $ cmp s4.0.et kept
 $ halley trace learn . -o m.hsm > /dev/null; halley trace learn . -o m.hsm > /dev/null
 $ halley trace learn . -o no/m.hsm
-! halley: cannot write no/m.hsm: the folder it lies in does not exist
+! halley: cannot write no/m.hsm: its folder does not exist
 ? 1
 $ halley trace learn . -o ''
 ! halley: --out needs a value, is empty
@@ -152,7 +152,7 @@ $ halley trace gen transformer -n 2 --layers 2 -o a > made; halley trace gen tra
 $ halley trace gen all-reduce -n 2 --size 8GB --repeat 40 -o big > made
 $ halley trace learn --min-support 2 -o m.hsm a b big
 ! halley: 1 of 3 sets have programs that too few others share; sets like these are made from the nearest template, scaled
-! halley: the model does not reproduce the corpus (operations 1.5 of the corpus, bytes 0.000315 of the corpus, simulated time 0.00904 of the corpus; at most 25 % may differ) and was not kept; share the nearest set instead: `halley trace obfuscate a -o OUT`, changed with `halley trace scale`; --no-check keeps such a model
+! halley: the model does not reproduce the corpus (operations 1.5 of the corpus, bytes 0.000315 of the corpus, simulated time 0.00904 of the corpus; at most 25 % may differ) and was not kept. Share the nearest set instead: `halley trace obfuscate a -o OUT`, changed with `halley trace scale`; --no-check keeps such a model
 ? 1
 $ ls | grep -c hsm
 > 0

@@ -208,8 +208,8 @@ $ sed '1s/Start_Timestamp/Begin/' $DATA/recordings/roc_kernel_trace.csv > other_
 
 ## what cannot be written is named as it would be called
 $ halley trace link -q $DATA/recordings/window_edge.json -o no/such/a.et; halley trace link -q $DATA/recordings/nsys_2024.sqlite -o no/such/; halley trace link -q $DATA/recordings/window_edge.json -o /dev/full
-! halley: cannot write no/such/a.et: the folder it lies in does not exist
-! halley: cannot write no/such/trace.0.et: the folder it lies in does not exist
+! halley: cannot write no/such/a.et: its folder does not exist
+! halley: cannot write no/such/trace.0.et: its folder does not exist
 ! halley: cannot write /dev/full: No space left on device
 ? 1
 

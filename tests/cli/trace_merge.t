@@ -42,7 +42,7 @@ $ for s in r two; do halley trace info --csv $s; done
 ## chains want equally many ranks
 $ halley trace gen ring -n 2 -o a > made; halley trace gen ring -n 3 -o b > made
 $ halley trace merge --chain -o c a b
-! halley: b has 3 ranks, a has 2; --chain wants equally many
+! halley: b has 3 ranks, a has 2; --chain needs equal numbers
 ? 1
 $ halley trace merge a b
 ! halley: name the output with --out: a prefix, folder or file

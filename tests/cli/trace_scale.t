@@ -211,5 +211,5 @@ $ halley trace info --kernels b.et 2> said | grep -e matmul -e all_reduce -e opt
 > comm.all_reduce       12   343 us   2.82 %                         
 $ halley trace link $DATA/recordings/no_device.json -o n.et > report 2>&1
 $ halley trace scale n.et -o x.et --batch 2
-! halley: n.et: the recording holds no device work, so another batch cannot be told from it: how the host's operators grow with the batch is not known
+! halley: n.et: the recording holds no device work, so another batch cannot be derived from it: how the host's operators grow with the batch is not known
 ? 1

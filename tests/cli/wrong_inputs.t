@@ -75,7 +75,7 @@ $ halley estimate -m bin.json -c dgx-h100:8 --global-batch 64
 ## 14: generation_config.json
 $ printf '{"bos_token_id": 1, "do_sample": true}' > generation_config.json
 $ halley estimate -m generation_config.json -c dgx-h100:8 --global-batch 64
-! halley: generation_config.json: this looks like generation_config.json; give the config.json beside it
+! halley: generation_config.json: this looks like generation_config.json; give the config.json next to it
 ? 1
 
 ## 15: params.json of Meta
@@ -87,13 +87,13 @@ $ halley estimate -m params.json -c dgx-h100:8 --global-batch 64
 ## 16: tokenizer_config.json
 $ printf '{"tokenizer_class": "X"}' > tokenizer_config.json
 $ halley estimate -m tokenizer_config.json -c dgx-h100:8 --global-batch 64
-! halley: tokenizer_config.json: this looks like tokenizer_config.json; give the config.json beside it
+! halley: tokenizer_config.json: this looks like tokenizer_config.json; give the config.json next to it
 ? 1
 
 ## 17: an index of weights
 $ printf '{"metadata": {}, "weight_map": {}}' > model.safetensors.index.json
 $ halley estimate -m model.safetensors.index.json -c dgx-h100:8 --global-batch 64
-! halley: model.safetensors.index.json: this looks like an index of weight files; give the config.json beside it
+! halley: model.safetensors.index.json: this looks like an index of weight files; give the config.json next to it
 ? 1
 
 ## 18: a LoRA adapter
@@ -247,7 +247,7 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 -c dgx-a100:8
 ## 43: slow ranks as a list
 $ (halley presets dgx-h100; echo 'slow: [3, 2]') > slow.yaml
 $ halley estimate -m llama3-8b -c slow.yaml:8 --global-batch 64
-! halley: slow.yaml:9:7: slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}
+! halley: slow.yaml:9:7: slow needs {rank: factor}, and belongs into system: system: {slow: {3: 1.5}}
 ? 1
 
 ## 44: no cluster

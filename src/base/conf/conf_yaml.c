@@ -151,7 +151,7 @@ static halley_status add_alias(builder *b, const yaml_event_t *event)
     b->n_aliased += from->size;
     if (b->n_aliased > MOST_ALIASED)
         return refuse(b, &event->start_mark,
-                      "aliases stand for more than %d values in all", MOST_ALIASED);
+                      "aliases represent more than %d values in all", MOST_ALIASED);
     conf_node *node = conf_node_new(b->file, from->node->kind);
     if (node == NULL)
         return error_nomem(b->err);

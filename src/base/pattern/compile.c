@@ -186,7 +186,7 @@ static void compile_escape(compiler *c)
     } else if (kind == 'd' && isalpha((unsigned char)byte)) {
         add_named(&class, STR("digit"));
     } else if (isalnum((unsigned char)byte)) {
-        refuse(c, "this escape is not supported; those of letters are \\w \\s \\d and "
+        refuse(c, "this escape is not supported; the supported ones are \\w \\s \\d and "
                   "\\W \\S \\D");
         return;
     } else {

@@ -119,8 +119,8 @@ static halley_status read_ranks(cluster_group *g, halley_cluster *c,
                               (long long)g->id, (long long)rank, c->n_npus);
         if (seen[rank])
             return conf_error(file, list->items[i], err, HALLEY_EINVAL,
-                              "group %lld: rank %lld stands in it twice",
-                              (long long)g->id, (long long)rank);
+                              "group %lld: rank %lld is listed twice", (long long)g->id,
+                              (long long)rank);
         seen[rank] = 1;
         g->ranks[i] = (uint32_t)rank;
     }

@@ -247,9 +247,9 @@ static halley_status refuse_stranger(const conf_file *file, halley_error *err)
                           "this is ASTRA-sim's network file: use halley sim "
                           "--network-configuration");
     if (slow != NULL)
-        return conf_error(
-            file, slow, err, HALLEY_EINVAL,
-            "slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}");
+        return conf_error(file, slow, err, HALLEY_EINVAL,
+                          "slow needs {rank: factor}, and belongs into system: system: "
+                          "{slow: {3: 1.5}}");
     return HALLEY_OK;
 }
 

@@ -522,7 +522,7 @@ static halley_status fit_recording(fitter *f, halley_error *err)
     if (f->period.period == 0)
         return error_set(err, HALLEY_EINVAL,
                          "nothing repeats in the %zu kernels of the busiest stream: no "
-                         "layers can be told",
+                         "layers can be found",
                          f->kernels.n);
     f->n_looked_at = f->kernels.n;
     find_inner_period(f);

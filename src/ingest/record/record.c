@@ -375,7 +375,7 @@ static halley_status check_window(const record *r, halley_error *err)
                             window_ns <= LONGEST_WINDOW_NS))
         return HALLEY_OK;
     return error_set(err, HALLEY_EINVAL,
-                     "its events lie more than 10 days apart: the clock of the recording "
+                     "its events are more than 10 days apart: the clock of the recording "
                      "is wrong");
 }
 

@@ -37,7 +37,7 @@ static halley_status check_jobs_usage(request_call *call, halley_error *err)
     if (call->n_args > 0 || o->workload != NULL || o->group != NULL)
         return request_usage(call, err,
                              "--job replaces TRACE; each job's groups are in the file "
-                             "beside its traces");
+                             "next to its traces");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (request_given(call, others[i]))
             return request_usage(call, err, "--%s and --job exclude each other",

@@ -200,7 +200,7 @@ static halley_status run_error_bars(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->stack != NULL || o->device != NULL)
         return request_usage(call, err,
-                             "--error-bars wants neither --stack nor --device");
+                             "--error-bars takes neither --stack nor --device");
     TRY(halley_error_bars_make(&c, o->out, call->args, call->n_args, err));
     if (form == REPORT_TEXT)
         fprintf(

@@ -97,7 +97,7 @@ static halley_status convert_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if (form == REPORT_JSON && o->out == NULL)
         return request_usage(call, err,
-                             "JSON tells what was written: give the file with -o");
+                             "JSON reports what was written; give the file with -o");
     TRY(request_topology_load(&topology, call, &o->source, call->args[0], err));
     request_topology_warn(call, topology);
     halley_status status = halley_topology_save(topology, o->out != NULL ? o->out : "-",

@@ -146,7 +146,7 @@ static halley_status read_scores(halley_auc *out, const char *path, halley_error
         if (!split || (!member && !str_eq(word, STR("other"))) ||
             !number_read(str_trim(number), &value)) {
             status = error_set(err, HALLEY_EFORMAT,
-                               "want a line of 'member SCORE' or 'other SCORE'");
+                               "expected a line of 'member SCORE' or 'other SCORE'");
             error_at_file(err, path);
             error_at_line(err, n_lines, 0);
         } else if (!array_push(&sides[member ? 0 : 1], value)) {
@@ -177,7 +177,7 @@ static halley_status attack_model(request_call *call,
                                          .strict = o->strict};
     if (!o->reference)
         request_note(call,
-                     "without --reference, likelihoods tell little: what is likely under "
+                     "without --reference, likelihoods show little: what is likely under "
                      "any model looks like a member");
     return halley_membership(out, &opts, NULL, err);
 }

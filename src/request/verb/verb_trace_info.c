@@ -185,7 +185,7 @@ static void write_sums(const info *x)
                         t->n_dangling);
     if (t->n_cyclic > 0)
         write_info_line(to, "",
-                        "%" PRIu64 " nodes in or behind cycles, which can never start",
+                        "%" PRIu64 " nodes in or after cycles, which can never start",
                         t->n_cyclic);
     write_work(to, t);
     write_info_line(

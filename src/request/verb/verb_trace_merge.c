@@ -163,7 +163,7 @@ static halley_status load_sets(set_array *sets, request_call *call, halley_error
         if (n != n_first)
             return error_set(err, HALLEY_EINVAL,
                              "%s has %" PRIu32 " ranks, %s has %" PRIu32
-                             "; --chain wants equally many",
+                             "; --chain needs equal numbers",
                              call->args[i], n, call->args[0], n_first);
     }
     return HALLEY_OK;

@@ -303,7 +303,7 @@ static void print_obfuscation(FILE *to, const halley_obfuscation *r)
                     "  %" PRIu64 " nodes split, %" PRIu64 " joined, %" PRIu64
                     " edges added, %" PRIu64 " dropped\n",
                     r->n_split, r->n_joined, r->n_edges_added, r->n_edges_dropped);
-        fprintf(to, "\nsimulated time%s:\n", r->unverified ? " cannot be told" : "");
+        fprintf(to, "\nsimulated time%s:\n", r->unverified ? " is unknown" : "");
         print_times(to, r);
     }
     fprintf(to, "\na reader of these traces still sees:\n");

@@ -55,7 +55,7 @@ static const char *find_option(const sim *s, const halley_sim_opts *opts)
             return "kernels and communication that slow each other down are followed "
                    "rank by rank";
     if (system->jitter > 0)
-        return "jitter gives every rank its own times";
+        return "jitter changes the times of every rank";
     return NULL;
 }
 

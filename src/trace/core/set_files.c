@@ -207,7 +207,7 @@ static halley_status is_whole_set(const trace_file *files, size_t n, halley_erro
         if (f->rank == i)
             continue;
         if (f->rank < i)
-            return error_set(err, HALLEY_EINVAL, "rank %llu stands twice in the set",
+            return error_set(err, HALLEY_EINVAL, "rank %llu is twice in the set",
                              (unsigned long long)f->rank);
         return error_set(
             err, HALLEY_ENOTFOUND,

@@ -206,7 +206,7 @@ static halley_status take_json_elements(json_trace *j, et_list_writer *w)
 static halley_status take_once(json_trace *j, uint32_t *seen, uint32_t number)
 {
     if (*seen >> number & 1)
-        return json_bad(j, "this key stands twice in its object");
+        return json_bad(j, "this key is twice in its object");
     *seen |= 1u << number;
     return HALLEY_OK;
 }

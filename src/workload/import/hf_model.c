@@ -136,17 +136,17 @@ static halley_status refuse_stranger(const conf_file *file, halley_error *err)
         const char *key, *sentence;
     } strangers[] = {
         {"weight_map", "this looks like an index of weight files; give the config.json "
-                       "beside it"},
+                       "next to it"},
         {"peft_type", ""}, /* below */
         {"tokenizer_class", "this looks like tokenizer_config.json; give the config.json "
-                            "beside it"},
+                            "next to it"},
         {"_from_model_config", "this looks like generation_config.json; give the "
-                               "config.json beside it"},
+                               "config.json next to it"},
         {"do_sample",
-         "this looks like generation_config.json; give the config.json beside "
+         "this looks like generation_config.json; give the config.json next to "
          "it"},
         {"eos_token_id", "this looks like generation_config.json; give the config.json "
-                         "beside it"},
+                         "next to it"},
         {"dim", "this looks like Meta's params.json; give the Hugging Face config.json"},
     };
     const conf_node *rank = conf_find(file->root, "r");

@@ -380,7 +380,7 @@ static void read_named_document(launch_args *a, const char *folder)
         import_json_load(&file, path, NULL) != HALLEY_OK) {
         import_note(
             a->launch->import,
-            "The DeepSpeed configuration that the script names is not beside it and "
+            "The DeepSpeed configuration that the script names is not next to it and "
             "is not read.");
         return;
     }

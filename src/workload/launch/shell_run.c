@@ -372,7 +372,7 @@ static halley_status follow_source(runner *r, const shell_command *c, size_t at)
         return status;
     }
     import_note(r->s.options->import,
-                "Line %u: the file that is sourced (%.*s) does not lie beside the script "
+                "Line %u: the file that is sourced (%.*s) is not next to the script "
                 "and is not read.",
                 r->s.line, STR_ARG(file));
     return HALLEY_OK;

@@ -16,7 +16,7 @@ static void an_error_is_a_sentence_and_a_code(void **state)
     assert_int_equal(error_nomem(&err), HALLEY_ENOMEM);
     assert_string_equal(err.text, "memory ran out");
     assert_int_equal(error_errno(&err, "open a", ENOENT), HALLEY_EIO);
-    assert_string_equal(err.text, "cannot open a: the folder it lies in does not exist");
+    assert_string_equal(err.text, "cannot open a: its folder does not exist");
     assert_int_equal(error_errno(&err, "map", ENOMEM), HALLEY_ENOMEM);
 }
 

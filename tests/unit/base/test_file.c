@@ -472,10 +472,10 @@ static void what_cannot_be_written_is_said(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        {"absent/a", "cannot write absent/a: the folder it lies in does not exist"},
+        {"absent/a", "cannot write absent/a: its folder does not exist"},
         {".", "cannot write .: Is a directory"},
         {"file/a", "cannot write file/a: Not a directory"},
-        {"", "cannot write : the folder it lies in does not exist"},
+        {"", "cannot write : its folder does not exist"},
         {"absent/", "cannot write absent/: Is a directory"},
         {"closed", "cannot write closed: Permission denied"},
     };
@@ -664,7 +664,7 @@ static void a_folder_that_cannot_be_made_is_said(void **state)
         {"full", "the folder is not empty ('x' is in it): name another, or remove what "
                  "is in it"},
         {"full/x", "cannot make the folder: File exists"},
-        {"none/new", "cannot make the folder: the folder it lies in does not exist"},
+        {"none/new", "cannot make the folder: its folder does not exist"},
     };
     assert_int_equal(mkdir("full", 0777), 0);
     save("full/x", "old", 3);

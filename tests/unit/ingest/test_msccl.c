@@ -197,7 +197,7 @@ static void bad_algorithms_are_refused_in_a_sentence(void **state)
          "two thread blocks 0"},
         {"<algo>" GPU("0",
                       TB("0", "-1", "-1", STEP("0", "spin", "1", "-1", "-1"))) "</algo>",
-         "\"spin\" is no type of a step"},
+         "\"spin\" is not a type of a step"},
         {"<algo>" GPU("0",
                       TB("0", "-1", "-1", STEP("1", "re", "1", "-1", "-1"))) "</algo>",
          "step 1 comes where step 0 is due"},

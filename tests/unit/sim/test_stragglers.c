@@ -227,8 +227,8 @@ static void collectives_beside_kernels_lose_the_stated_share(void **state)
                 fail_msg("%s, %llu us: %.12g s, not %.12g", classes[i].class,
                          (unsigned long long)lengths[k], get_finish_s(r, 3), want);
             assert_non_null(strstr(halley_result_warning(r, 0),
-                                   "by 5 % beside matmuls, 10 % beside attention, 40 % "
-                                   "beside memory-bound kernels"));
+                                   "by 5 % next to matmuls, 10 % next to attention, 40 % "
+                                   "next to memory-bound kernels"));
             halley_result_free(r);
             halley_trace_set_free(set);
         }

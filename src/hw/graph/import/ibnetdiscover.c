@@ -182,7 +182,8 @@ static bool parse_port(ib_port *port, str rest)
 static halley_status add_port(ib_reader *r, ib_port *port)
 {
     if (r->current == HW_NONE)
-        return hw_draft_fail(r->d, r->line, "bad-line", "a port stands outside a device");
+        return hw_draft_fail(r->d, r->line, "bad-line",
+                             "a port is outside of any device");
     port->device = r->current;
     port->line = r->line;
     uint32_t at = (uint32_t)r->ports.n;
