@@ -157,7 +157,8 @@ typedef struct halley_node_fill {
 halley_node_fill halley_estimate_node_fill(const halley_plan *plan,
                                            const halley_cluster *cluster);
 /* Give the network of a simulation as many NPUs per node as ranks of the plan fill. The
- * cluster has as many NPUs as the plan has ranks. What it costs is no longer right. */
+ * cluster must have as many NPUs as the plan has ranks. It is then for simulation only:
+ * costs and power count whole nodes, which it no longer describes. */
 halley_status halley_estimate_fill_nodes(halley_cluster *cluster, const halley_plan *plan,
                                          halley_error *err);
 
