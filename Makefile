@@ -61,9 +61,10 @@ test asan tsan: %: build-%/build.ninja
 
 # The tests in which threads share something: half a minute of processor time, two of the
 # others alone take more than two minutes each.
+THREADED = pool watch explore_network explore_exact file_set serve jobs obfuscate holes set_files link
 tsan-threads: build-tsan/build.ninja
-	$(call build,build-tsan)
-	@$(TEST) build-tsan pool watch explore_network explore_exact file_set serve jobs obfuscate holes set_files link
+	$(call build,build-tsan,halley tests/request/random-requests $(THREADED:%=tests/unit/test_%))
+	@$(TEST) build-tsan $(THREADED)
 
 fuzz: build-fuzz/build.ninja
 	$(call build,build-fuzz)
