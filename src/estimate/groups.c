@@ -184,7 +184,13 @@ static uint32_t clamp_to_one(uint32_t x, uint32_t high)
 /* Ranks of the whole plan. */
 static uint32_t all_ranks(const halley_plan *plan)
 {
-    return plan->tp * plan->cp * plan->dp * plan->pp;
+    return stage_ranks(plan) * plan->pp;
+}
+
+/* Are the ranks of a stage numbered without gaps? */
+static bool is_stage_contiguous(const halley_plan *plan, const digits *d)
+{
+    return plan->pp == 1 || d->axis[N_AXES - 1] == PP;
 }
 
 /*
@@ -234,9 +240,9 @@ static uint32_t count_experts_together(const halley_plan *plan, const digits *d,
                                        uint32_t per_node, uint32_t stage)
 {
     const uint32_t experts = expert_ranks(plan);
-    const bool is_contiguous = plan->pp == 1 || d->axis[N_AXES - 1] == PP;
-    return is_contiguous ? smallest_piece(per_node, experts, all_ranks(plan) / experts)
-                         : clamp_to_one(stage, experts);
+    return is_stage_contiguous(plan, d)
+               ? smallest_piece(per_node, experts, all_ranks(plan) / experts)
+               : clamp_to_one(stage, experts);
 }
 
 void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],
@@ -265,38 +271,41 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
     in_node[WORKLOAD_OUTER] = clamp_to_one(copies / shard, n[WORKLOAD_OUTER]);
 }
 
+typedef struct blocks {
+    uint32_t ranks[N_AXES + 1], n;
+} blocks;
+
 /* Sizes of the blocks of neighbours that talk to each other, the smallest first: the
- * ranks up to each axis, and those that hold all experts once. Returns how many. */
-static uint32_t list_blocks(uint32_t out[N_AXES + 1], const halley_plan *plan)
+ * ranks up to each axis, and those that hold all experts once. */
+static blocks list_blocks(const halley_plan *plan)
 {
     const digits d = digits_of(plan);
     const uint32_t all = all_ranks(plan);
-    const bool stage_first = plan->pp == 1 || d.axis[N_AXES - 1] == PP;
-    uint32_t experts = plan->has_experts && stage_first ? expert_ranks(plan) : all;
-    uint32_t n = 0, ranks = 1;
+    const bool has_experts = plan->has_experts && is_stage_contiguous(plan, &d);
+    uint32_t experts = has_experts ? expert_ranks(plan) : all;
+    blocks out = {.n = 0};
+    uint32_t ranks = 1;
     for (int i = 0; i < N_AXES; i++) {
         ranks *= d.n[d.axis[i]];
         if (experts < ranks) {
-            out[n++] = experts;
+            out.ranks[out.n++] = experts;
             experts = all;
         }
         if (ranks > 1 && ranks < all)
-            out[n++] = ranks;
+            out.ranks[out.n++] = ranks;
     }
-    assert(n <= N_AXES + 1);
-    return n;
+    assert(out.n <= N_AXES + 1);
+    return out;
 }
 
 /* The smallest block that fits into a node of this size and that nodes split; 0 when
  * they split none. */
-static uint32_t find_split_block(const halley_plan *plan, uint32_t per_node)
+static uint32_t find_split_block(const blocks *b, uint32_t per_node)
 {
     assert(per_node > 0);
-    uint32_t blocks[N_AXES + 1];
-    const uint32_t n = list_blocks(blocks, plan);
-    for (uint32_t i = 0; i < n && all_ranks(plan) > per_node; i++)
-        if (blocks[i] <= per_node && per_node % blocks[i] != 0)
-            return blocks[i];
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->ranks[i] <= per_node && per_node % b->ranks[i] != 0)
+            return b->ranks[i];
     return 0;
 }
 
@@ -314,13 +323,14 @@ uint32_t plan_ranks_per_node(const halley_plan *plan, const halley_cluster *clus
     assert(each > 0 && all > 0);
     if (all <= each || all % each == 0 || !hw_nodes_may_idle(cluster))
         return each;
-    const bool splits = find_split_block(plan, each) > 0;
+    const blocks b = list_blocks(plan);
+    const bool splits = find_split_block(&b, each) > 0;
     if (!splits && !is_last_thin(all, each))
         return each;
     const uint32_t nodes = (all - 1) / each + 1, least = (all - 1) / nodes + 1;
     for (uint32_t u = each - 1, i = 0; u >= least && i < MOST_PLACES; u--, i++)
         if ((all % u == 0 || (splits && !is_last_thin(all, u))) &&
-            find_split_block(plan, u) == 0)
+            find_split_block(&b, u) == 0)
             return u;
     return each;
 }
@@ -329,9 +339,12 @@ halley_node_fill halley_estimate_node_fill(const halley_plan *plan,
                                            const halley_cluster *cluster)
 {
     const uint32_t each = cluster->nodes.npus;
+    const blocks b = list_blocks(plan);
     halley_node_fill fill = {.npus_per_node = plan_ranks_per_node(plan, cluster)};
-    fill.split_ranks = find_split_block(plan, fill.npus_per_node);
-    fill.saved_ranks = fill.npus_per_node < each ? find_split_block(plan, each) : 0;
+    if (all_ranks(plan) <= each) /* one node splits nothing */
+        return fill;
+    fill.split_ranks = find_split_block(&b, fill.npus_per_node);
+    fill.saved_ranks = fill.npus_per_node < each ? find_split_block(&b, each) : 0;
     return fill;
 }
 

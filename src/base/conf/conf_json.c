@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/number/number.h"
-#include "base/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -45,14 +44,6 @@ static halley_status report_equal_keys(const json_maker *m, str key, halley_erro
     return report_json_error(m, what, err);
 }
 
-static bool is_utf8(str text)
-{
-    size_t i = 0, n = 1;
-    for (; i < text.n && n > 0; i += n)
-        n = utf8_length((const uint8_t *)text.at + i, text.n - i);
-    return n > 0;
-}
-
 /* The text of the last key or string; lent until the next one. */
 static halley_status read_json_text(str *out, json_maker *m, halley_error *err)
 {
@@ -63,26 +54,11 @@ static halley_status read_json_text(str *out, json_maker *m, halley_error *err)
             return m->scratch.failed ? error_nomem(err) : report_json_error(m, NULL, err);
         *out = strbuf_str(&m->scratch);
     }
-    if (!is_utf8(*out))
+    if (!str_utf8_valid(*out))
         return report_json_error(m, "a text that is not UTF-8", err);
     if (out->n > 0 && memchr(out->at, '\0', out->n) != NULL)
         return report_json_error(m, "a text with a zero byte (\\u0000)", err);
     return HALLEY_OK;
-}
-
-static bool read_json_integer(int64_t *out, str text)
-{
-    const bool is_negative = text.n > 0 && text.at[0] == '-';
-    int64_t value = 0;
-    for (size_t i = is_negative; i < text.n; i++) {
-        const int digit = text.at[i] - '0';
-        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_sub_overflow(value, digit, &value))
-            return false;
-    }
-    if (is_negative)
-        *out = value;
-    return is_negative || !__builtin_sub_overflow(0, value, out);
 }
 
 static halley_status make_json_number(conf_node **out, json_maker *m, halley_error *err)
@@ -90,7 +66,7 @@ static halley_status make_json_number(conf_node **out, json_maker *m, halley_err
     int64_t whole;
     double real;
     char text[NUMBER_TEXT];
-    if (read_json_integer(&whole, m->reader.text))
+    if (str_to_i64(m->reader.text, &whole))
         snprintf(text, sizeof text, "%" PRId64, whole);
     else if (number_read(m->reader.text, &real))
         snprintf(text, sizeof text, "%s",

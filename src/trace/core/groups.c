@@ -23,18 +23,12 @@ static bool means_all(str name)
 /* Read an integer below UINT32_MAX, not in quotes. */
 static bool read_rank(uint32_t *out, const conf_node *node)
 {
-    uint64_t value = 0;
-    if (node->kind != CONF_SCALAR || node->quoted || node->text.n == 0 ||
-        node->text.n > 10)
+    uint64_t value;
+    if (node->kind != CONF_SCALAR || node->quoted || !str_to_u64(node->text, &value) ||
+        value >= UINT32_MAX)
         return false;
-    for (size_t i = 0; i < node->text.n; i++) {
-        const char c = node->text.at[i];
-        if (c < '0' || c > '9')
-            return false;
-        value = 10 * value + (uint64_t)(c - '0');
-    }
     *out = (uint32_t)value;
-    return value < UINT32_MAX;
+    return true;
 }
 
 /* EFORMAT (without an error sentence) if an item is not a rank. */
