@@ -13,7 +13,7 @@
  * execute in that time, and a thousandth of that in bytes. Simulators with a roofline
  * model use those numbers and not the duration.
  *
- * To add a pattern, add one row in the table of src/trace/gen/gen.c, one function and one
+ * To add a pattern, add one row in the table of src/tools/gen/gen.c, one function and one
  * test.
  */
 #ifndef HALLEY_TRACE_GEN_H

@@ -1,5 +1,5 @@
 # Acceptance: what must be refused, fit, cost and be printed, by the numbers of the
-# requirements. Cases about measured times are in tests/unit/estimate/test_acceptance.c, test_time.c,
+# requirements. Cases about measured times are in tests/unit/core/estimate/test_acceptance.c, test_time.c,
 # test_memory.c, test_kinds.c, test_schedule.c, test_numbers.c (51) and test_score.c; 24 in
 # plan.t.
 

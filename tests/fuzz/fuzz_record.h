@@ -6,8 +6,8 @@
 #define FUZZ_RECORD_H
 
 #include "halley/trace_check.h"
-#include "ingest/record/emit.h"
-#include "ingest/record/facts.h"
+#include "recording/record/emit.h"
+#include "recording/record/facts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,0 @@
-/* ingest/record/rules_file.h - kernel-rules.json as text, made by tools/build/embed. */
-#ifndef INGEST_RECORD_RULES_FILE_H
-#define INGEST_RECORD_RULES_FILE_H
-
-extern const char rec_rules_json[];
-
-#endif
