@@ -146,18 +146,13 @@ typedef struct halley_membership_opts {
 /* The likelihood of the whole set, and of parts of it, because a part may identify
  * members better. */
 typedef enum halley_likelihood {
-    HALLEY_LIKELIHOOD_ALL,        /* of the tables, which every model has */
+    HALLEY_LIKELIHOOD_ALL,        /* everything */
     HALLEY_LIKELIHOOD_CONDITIONS, /* conditions, and the template chosen by them */
     HALLEY_LIKELIHOOD_PROGRAMS,   /* order of operators, and loop counts */
     HALLEY_LIKELIHOOD_NUMBERS,    /* of nodes */
-    /* by the networks of both models; n_members is 0 if the model has no network */
-    HALLEY_LIKELIHOOD_NETWORK,          /* all of it */
-    HALLEY_LIKELIHOOD_NETWORK_PROGRAMS, /* layers, operators, edges */
-    HALLEY_LIKELIHOOD_NETWORK_NUMBERS,  /* of nodes, and how often loops run */
     HALLEY_N_LIKELIHOODS
 } halley_likelihood;
-/* left_out (may be NULL) covers both folders. EINVAL: the model has a network and the
- * reference has none. */
+/* left_out (may be NULL) covers both folders. */
 halley_status halley_membership(halley_auc out[HALLEY_N_LIKELIHOODS],
                                 const halley_membership_opts *opts,
                                 halley_left_out *left_out, halley_error *err);

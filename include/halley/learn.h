@@ -19,24 +19,12 @@
 extern "C" {
 #endif
 
-/* Where the programs and numbers of new sets come from. */
-typedef enum halley_learn_kind {
-    HALLEY_LEARN_GRAMMAR, /* templates, loops and laws */
-    HALLEY_LEARN_NEURAL,  /* a neural network trained on the same programs; the model
-                             also keeps the grammar */
-} halley_learn_kind;
-
 /* {0} is the default. */
 typedef struct halley_learn_opts {
-    halley_learn_kind kind;
-    uint64_t seed;        /* of the network; the same seed gives the same model */
-    uint32_t n_steps;     /* most training steps of the network; 0 = 1000 */
     uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
     bool strict; /* a set that fails the check, or a folder that cannot be opened,
                     is an error; else it is skipped */
-    bool fresh;  /* do not continue an earlier training of the network that was stopped */
-    /* Called after every set, and regularly while a network is trained; NULL = none. A
-     * training that was cancelled can be resumed. */
+    /* Called after every set; NULL = none. */
     const halley_watch *watch;
 } halley_learn_opts;
 
@@ -49,20 +37,14 @@ typedef struct halley_learn_report {
     char first_skipped[HALLEY_ERROR_TEXT]; /* why; "" = none */
     uint32_t n_folders_skipped;            /* subfolders that could not be opened */
     char first_folder_skipped[HALLEY_ERROR_TEXT];
-    uint32_t n_steps;         /* training steps until the network was best; 0 = no
-                                 network */
-    uint32_t n_resumed_steps; /* training steps by an earlier run */
-    double loss, op_loss; /* on held-out programs, nats per item: total, operators only */
     uint64_t room[HALLEY_ROOM + 6]; /* reserved for new members; 0 */
 } halley_learn_report;
 
 /*
  * Learn from files, prefixes and folders (searched to any depth) and write the model to
- * `path`. Only a few sets are in memory at a time. The state of a network's training is
- * saved to PATH.part at intervals and on cancellation. The same call continues from it.
- * That file is as confidential as the traces. EINVAL: there are no traces, min_support
- * sets have nothing in common, or `path` is a file that is no model and would be
- * overwritten.
+ * `path`. Only a few sets are in memory at a time. EINVAL: there are no traces,
+ * min_support sets have nothing in common, or `path` is a file that is no model and would
+ * be overwritten.
  */
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,
                            const halley_learn_opts *opts, halley_learn_report *report,

@@ -87,16 +87,6 @@ $ halley trace compare b c --simulate 0 --train a --holdout b --model m.hsm --cs
 > membership,likelihood-programs,members,6
 > membership,likelihood-numbers,members,6
 ! halley: without --reference, likelihoods show little: what is likely under any model looks like a member
-$ for x in a c; do halley trace learn $x -o n-$x.hsm --no-check --kind neural --steps 2 --min-support 1 2>&1 > made | grep -v reproduce >&2; done
-! halley: the network was best after 2 steps: {*} nats an item, {*} of them for the operator
-! halley: the network was best after 2 steps: {*} nats an item, {*} of them for the operator
-$ halley trace compare b c --simulate 0 --train a --holdout b --model n-a.hsm --reference n-c.hsm | grep network
-> membership by likelihood by network: AUC {*}, 6 members, 6 others
-> membership by network: operators, edges: AUC {*}, 6 members, 6 others
-> membership by network: numbers, loop counts: AUC {*}, 6 members, 6 others
-$ halley trace compare b c --simulate 0 --train a --holdout b --model n-a.hsm --reference r.hsm
-! halley: r.hsm: the model has a network and its reference has none: learn the reference with --kind neural, too
-? 1
 $ halley trace compare b c --simulate 0 --train a --holdout b --model made
 ! halley: without --reference, likelihoods show little: what is likely under any model looks like a member
 ! halley: made: not a model of 'halley trace learn'

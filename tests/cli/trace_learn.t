@@ -89,24 +89,6 @@ $ halley trace learn x
 ! see 'halley trace learn --help'
 ? 2
 
-## a network is trained on the same traces, and what it makes is sound
-$ for l in 4 6 8 10 12 14 16 18; do halley trace gen transformer -n 4 --pp 2 --layers $l -o s$l > /dev/null; done
-$ halley trace learn --no-check . -o m.hsm --kind neural --steps 5 --csv | cut -d, -f 1-3
-> model,sets,skipped
-> m.hsm,8,0
-! halley: the network was best after 5 steps: {*} nats an item, {*} of them for the operator
-! halley: the model does not reproduce the corpus: {*}
-$ halley trace synth m.hsm -o new --ranks 4 --csv | cut -d, -f 1-2
-> prefix,ranks
-> new/synth-0,4
-$ halley trace check new/synth-0 > /dev/null
-
-## a network needs programs to learn from
-$ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null
-$ halley trace learn s -o m.hsm --min-support 1 --kind neural
-! halley: a network needs 8 programs of ranks to learn from, here are 1
-? 1
-
 ## what is no file is not waited for, and a set of which a rank is missing or empty is skipped
 $ mkdir c; for l in 6 8 10 12 14 16; do halley trace gen transformer -n 4 --pp 2 --layers $l -o c/s$l > /dev/null; done
 $ rm c/s6.1.et; mkfifo c/p.0.et; mkdir c/d.0.et

@@ -9,13 +9,10 @@
 
 typedef struct learn_options {
     const char *out;
-    uint32_t min_support, kind, n_steps;
-    uint64_t seed;
-    bool strict, fresh, no_check;
+    uint32_t min_support;
+    bool strict, no_check;
     request_output output;
 } learn_options;
-
-static const char *const kinds[] = {"grammar", "neural", NULL};
 
 static const request_option options[] = {
     {.name = "out",
@@ -36,38 +33,11 @@ static const request_option options[] = {
      .doc = "keep only what occurs in at least K trace sets",
      .by_default = "5",
      .example = "10"},
-    {.name = "kind",
-     .kind = REQUEST_CHOICE,
-     .choices = kinds,
-     .offset = offsetof(learn_options, kind),
-     .doc = "what new traces are drawn from: templates and distributions, or a neural "
-            "network",
-     .by_default = "grammar"},
-    {.name = "seed",
-     .kind = REQUEST_U64,
-     .metavar = "S",
-     .offset = offsetof(learn_options, seed),
-     .doc = "seed of the neural network",
-     .by_default = "0",
-     .example = "7"},
-    {.name = "steps",
-     .kind = REQUEST_U32,
-     .min = 1,
-     .max = 1000000,
-     .metavar = "N",
-     .offset = offsetof(learn_options, n_steps),
-     .doc = "largest number of training steps of the neural network",
-     .by_default = "1000",
-     .example = "5000"},
     {.name = "strict",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, strict),
      .doc = "fail at the first set that fails the check or folder that cannot be opened, "
             "instead of skipping and counting them"},
-    {.name = "fresh",
-     .kind = REQUEST_FLAG,
-     .offset = offsetof(learn_options, fresh),
-     .doc = "train the network from the start, ignoring what an earlier run saved"},
     {.name = "no-check",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, no_check),
@@ -106,20 +76,6 @@ static halley_status write_learn_report(const request_call *call,
     return status;
 }
 
-/* OpenBLAS selects its kernels by the names of processors. For a processor newer than
- * itself it selects its slowest ones. So the kernels are set here, through the
- * environment, before there are threads. */
-static void choose_kernels(void)
-{
-#if defined __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        (void)setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        (void)setenv("OPENBLAS_CORETYPE", "Haswell", 0);
-#endif
-}
-
 /* A model that does not reproduce its corpus is worse than none, so it is not kept. The
  * model is read under the temporary name that it has until the call is complete. */
 static halley_status verify_model(request_call *call, halley_error *err)
@@ -154,23 +110,14 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if (!o->out)
         return request_usage(call, err, "where to? -o names the model to write");
-    const halley_learn_opts opts = {.kind = (halley_learn_kind)o->kind,
-                                    .seed = o->seed,
-                                    .n_steps = o->n_steps,
-                                    .min_support = o->min_support,
-                                    .strict = o->strict,
-                                    .fresh = o->fresh,
-                                    .watch = call->watch};
+    const halley_learn_opts opts = {
+        .min_support = o->min_support, .strict = o->strict, .watch = call->watch};
     TRY(halley_learn_budget(call->args, call->n_args, err));
-    choose_kernels();
     halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
     request_work_end(call);
     TRY(status);
-    if (report.n_resumed_steps > 0)
-        request_note(call, "continued after %u steps of training by an earlier run",
-                     report.n_resumed_steps);
-    if (report.n_covered < report.n_sets && report.n_steps == 0)
+    if (report.n_covered < report.n_sets)
         request_note(
             call,
             "%u of %u sets have programs that too few others share; sets like these "
@@ -183,12 +130,6 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
     if (report.n_folders_skipped > 0)
         request_note(call, "skipped %u folders that cannot be opened, the first: %s",
                      report.n_folders_skipped, report.first_folder_skipped);
-    if (report.n_steps > 0)
-        request_note(call,
-                     "the network was best after %u steps: %s nats an item, %s of them "
-                     "for the operator",
-                     report.n_steps, number_fixed(report.loss, 3).at,
-                     number_fixed(report.op_loss, 3).at);
     TRY(verify_model(call, err));
     return write_learn_report(call, &report, form, err);
 }
@@ -218,10 +159,6 @@ const request_verb cmd_trace_learn = {
         "The model holds nothing (names, operators, sizes, structure) that fewer "
         "than K sets have. Sets that fail 'halley trace check' are skipped and "
         "counted.\n\n"
-        "With --kind neural a neural network is trained on the same programs, for "
-        "a minute or two on two cores, and new sets are drawn from it. A training "
-        "that is stopped leaves its state in MODEL.part and continues from there. "
-        "That file holds more than the model may and is removed at the end.\n\n"
         "At the end, sets are made under the conditions of up to 32 sets of the "
         "corpus, and operations, bytes, share of communication and simulated time "
         "are compared. A model that misses one of them by more than 25 % is "

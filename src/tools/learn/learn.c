@@ -10,7 +10,6 @@
 #include "base/watch.h"
 #include "learn/learn_set.h"
 #include "learn/model/model_prune.h"
-#include "learn/neural/neural.h"
 #include "learn/source.h"
 
 #include <assert.h>
@@ -22,7 +21,6 @@ enum { MAX_LOOKED_AT = 300, BATCH = 8, MIN_SUPPORT = 5 };
 
 typedef struct job {
     const char *path;
-    strbuf state; /* path of the saved state of network training */
     const halley_learn_opts *opts;
     halley_learn_report *report;
     trace_found sets;
@@ -174,7 +172,7 @@ static halley_status look_around(walk *look, halley_error *err)
     learner *const l = &look->j->l;
     noise_finder noise = {0};
     bool any = false;
-    l->noise = l->reader.whole ? NULL : &noise;
+    l->noise = &noise;
     halley_status status = go_through(look, err);
     if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
         status = error_nomem(err);
@@ -202,33 +200,6 @@ static halley_status learn_all(job *j, halley_error *err)
     return go_through(&learn, err);
 }
 
-static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
-{
-    const job *j = context;
-    return watch_look(j->opts->watch, "training", "steps", step, n_steps);
-}
-
-/* Trains a network and adds it to the model. */
-static halley_status add_net(job *j, synth_model *m, halley_error *err)
-{
-    assert(m != NULL);
-    neural_outcome net;
-    const neural_train_opts opts = {.seed = j->opts->seed,
-                                    .n_steps = j->opts->n_steps,
-                                    .state = j->state.at,
-                                    .fresh = j->opts->fresh,
-                                    .go_on = may_go_on,
-                                    .context = j};
-    if (!j->l.recorder)
-        return HALLEY_OK;
-    TRY(neural_learn(m, &net, j->l.recorder, &j->l.m, &opts, err));
-    j->report->n_steps = net.best_step;
-    j->report->n_resumed_steps = net.n_resumed;
-    j->report->loss = net.loss;
-    j->report->op_loss = net.op_loss;
-    return HALLEY_OK;
-}
-
 static halley_status write_learned_model(job *j, halley_error *err)
 {
     assert(j->l.m.head.n == 1);
@@ -241,14 +212,12 @@ static halley_status write_learned_model(job *j, halley_error *err)
         return error_set(err, HALLEY_EINVAL,
                          "all %u sets of traces fail the check, the first: %s",
                          head->n_skipped, j->report->first_skipped);
-    halley_status status = model_prune(&m, &j->l.m, k, j->l.recorder != NULL, err);
+    halley_status status = model_prune(&m, &j->l.m, k, err);
     if (status == HALLEY_EINVAL && head->n_skipped > 0)
         error_prefix(err, "%u sets fail the check (the first: %s), of the others ",
                      head->n_skipped, j->report->first_skipped);
     TRY(status);
-    status = add_net(j, &m, err);
-    if (status == HALLEY_OK)
-        status = synth_model_save(&m, j->path, err);
+    status = synth_model_save(&m, j->path, err);
     halley_learn_report *r = j->report;
     r->n_sets = head->n_sets;
     r->n_skipped = head->n_skipped;
@@ -288,18 +257,9 @@ static halley_status run_job(job *j, const char *const *from, size_t n_from,
 {
     TRY(synth_model_may_save(j->path, err));
     TRY(find_sets(j, from, n_from, err));
-    strbuf_printf(&j->state, "%s.part", j->path);
-    if (j->state.failed)
-        return error_nomem(err);
     TRY(learner_init(&j->l, err));
-    if (j->opts->kind == HALLEY_LEARN_NEURAL &&
-        !(j->l.recorder = neural_recorder_new(j->opts->seed)))
-        return error_nomem(err);
-    j->l.reader.whole = j->l.recorder != NULL; /* a network draws all nodes itself */
     TRY(learn_all(j, err));
-    TRY(write_learned_model(j, err));
-    (void)unlink(j->state.at);
-    return HALLEY_OK;
+    return write_learned_model(j, err);
 }
 
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,
@@ -317,10 +277,8 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
     j->report = report ? report : &unread;
     *j->report = (halley_learn_report){.size = sizeof *j->report};
     const halley_status status = run_job(j, from, n_from, err);
-    neural_recorder_free(j->l.recorder);
     learner_fini(&j->l);
     trace_found_fini(&j->sets);
-    strbuf_fini(&j->state);
     free(j);
     return status;
 }

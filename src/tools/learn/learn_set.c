@@ -9,7 +9,6 @@
 #include "learn/learn_set.h"
 
 #include "learn/model/joint.h"
-#include "learn/neural/neural.h"
 #include "trace/core/roles.h"
 
 #include <assert.h>
@@ -568,9 +567,6 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
     for (size_t i = 0; i < l->program.sides.n; i++)
         count_token(m, l->program.sides.at[i].token, set_id);
     l->n_told += l->program.nodes.n;
-    if (l->recorder && (stage < 2 || stage + 1 == n_stages))
-        TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
-                                stage * block, &p, conditions_family(c), err));
     /* Programs of a single set would fill the memory with laws that are not kept. */
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,

@@ -57,7 +57,6 @@ typedef struct learner {
     double bytes;        /* sum of the communication bytes of one rank per stage */
     uint64_t n_told;     /* number of nodes in one rank per stage */
     noise_finder *noise; /* NULL: pauses are not searched for */
-    struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
 /* Reads the numbers of a node of the current trace: the fields of its operator, then

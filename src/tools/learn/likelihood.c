@@ -25,7 +25,6 @@
 
 #include "learn/learn_set.h"
 #include "learn/model/joint.h"
-#include "learn/neural/neural.h"
 
 #include <assert.h>
 #include <math.h>
@@ -44,7 +43,6 @@ struct synth_scorer {
     char *path;
     synth_model m; /* as in the file */
     learner l; /* starts as a copy; entries beyond the sizes of m come from scored sets */
-    neural_scorer *net; /* NULL: the model has no network */
 };
 
 /* Indexes the kept skeletons and templates, and their loop bodies, so that programs fold
@@ -89,18 +87,11 @@ static halley_status start_learner(synth_scorer *s, halley_error *err)
     s->l = (learner){0};
     TRY(synth_model_load(&s->l.m, s->path, err));
     s->l.reader.m = &s->l.m;
-    s->l.recorder = s->net ? neural_scorer_recorder(s->net) : NULL;
-    s->l.reader.whole = s->net != NULL;
     TRY(know_programs(&s->l.m, err));
     for (uint32_t i = 0; i < s->m.sides.n; i++)
         if (!map64_set(&s->l.side_of, learner_side_key(&s->m.sides.at[i]), i))
             return error_nomem(err);
     return zero_sums(&s->l.m, err);
-}
-
-bool synth_scorer_has_net(const synth_scorer *s)
-{
-    return s->net != NULL;
 }
 
 halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_error *err)
@@ -112,8 +103,6 @@ halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_err
     s->path = strdup(path);
     halley_status status =
         s->path ? synth_model_load(&s->m, path, err) : error_nomem(err);
-    if (status == HALLEY_OK)
-        status = neural_scorer_open(&s->net, &s->m, path, err);
     if (status == HALLEY_OK)
         status = start_learner(s, err);
     if (status == HALLEY_OK)
@@ -128,7 +117,6 @@ void synth_scorer_free(synth_scorer *s)
     if (!s)
         return;
     learner_fini(&s->l);
-    neural_scorer_close(s->net);
     synth_model_fini(&s->m);
     free(s->path);
     free(s);
@@ -384,11 +372,5 @@ halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
     *out = (synth_likelihood){.conditions = log_conditions(s, &all),
                               .program = log_program(s, number),
                               .values = log_values(s, number)};
-    if (synth_scorer_has_net(s)) {
-        neural_cost cost;
-        TRY(neural_scorer_score(&cost, s->net, &s->l.m, err));
-        out->net_program = -cost.program;
-        out->net_values = -cost.numbers;
-    }
     return forget_set(s, number, err);
 }

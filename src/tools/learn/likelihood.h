@@ -17,12 +17,7 @@ typedef struct synth_likelihood {
     double conditions; /* conditions, and the template given the conditions */
     double program;    /* program structure and loop counts */
     double values;     /* numbers of nodes */
-    /* By the neural network, 0 if there is none. The structure (layers, operators and
-     * edges) of the first, second and last stage given the conditions is in net_program.
-     * Numbers and loop counts are in net_values. */
-    double net_program, net_values;
 } synth_likelihood;
-bool synth_scorer_has_net(const synth_scorer *s);
 
 /* groups_path may be NULL. Then a group consists of the ranks that use it. The score
  * does not depend on the sets that were scored before. */

@@ -37,9 +37,6 @@ static halley_status score_set(scores *out, const attack *a, const synth_source 
         sum[HALLEY_LIKELIHOOD_CONDITIONS] += sign * l.conditions;
         sum[HALLEY_LIKELIHOOD_PROGRAMS] += sign * l.program;
         sum[HALLEY_LIKELIHOOD_NUMBERS] += sign * l.values;
-        sum[HALLEY_LIKELIHOOD_NETWORK] += sign * (l.net_program + l.net_values);
-        sum[HALLEY_LIKELIHOOD_NETWORK_PROGRAMS] += sign * l.net_program;
-        sum[HALLEY_LIKELIHOOD_NETWORK_NUMBERS] += sign * l.net_values;
     }
     for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
         if (!array_push(&out->of[k], sum[k]))
@@ -90,24 +87,12 @@ static halley_status score_path(scores *out, attack *a, const char *path,
     return status;
 }
 
-/* Loads both models. If the model has a network, the reference must have one. */
 static halley_status load_models(attack *a, halley_error *err)
 {
     assert(a->opts->model != NULL);
     const halley_membership_opts *const o = a->opts;
     TRY(synth_scorer_load(&a->model, o->model, err));
-    if (!o->reference)
-        return HALLEY_OK;
-    TRY(synth_scorer_load(&a->reference, o->reference, err));
-    if (synth_scorer_has_net(a->model) && !synth_scorer_has_net(a->reference)) {
-        const halley_status status =
-            error_set(err, HALLEY_EINVAL,
-                      "the model has a network and its reference has none: learn the "
-                      "reference with --kind neural, too");
-        error_at_file(err, o->reference);
-        return status;
-    }
-    return HALLEY_OK;
+    return o->reference ? synth_scorer_load(&a->reference, o->reference, err) : HALLEY_OK;
 }
 
 static halley_status run_attack(halley_auc out[HALLEY_N_LIKELIHOODS], attack *a,
@@ -117,9 +102,7 @@ static halley_status run_attack(halley_auc out[HALLEY_N_LIKELIHOODS], attack *a,
     TRY(load_models(a, err));
     TRY(score_path(&sides[0], a, o->train, err));
     TRY(score_path(&sides[1], a, o->holdout, err));
-    const int n =
-        synth_scorer_has_net(a->model) ? HALLEY_N_LIKELIHOODS : HALLEY_LIKELIHOOD_NETWORK;
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
         TRY(halley_auc_of(&out[k], sides[0].of[k].at, sides[0].of[k].n, sides[1].of[k].at,
                           sides[1].of[k].n, err));
     return HALLEY_OK;

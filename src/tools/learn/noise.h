@@ -1,5 +1,5 @@
 /*
- * learn/noise.h - finds what differs between runs of the same neural network.
+ * learn/noise.h - finds what differs between runs of the same model.
  *
  * In a recording, unexplained time becomes a node of its own if it was long enough to be
  * recorded. So a pause is present in one run and missing in the next. Likewise, some

@@ -364,7 +364,7 @@ static int by_place(const void *a, const void *b)
 
 static bool take_sides(synth_reader *r, synth_program *p, const halley_trace *trace)
 {
-    const uint32_t n = r->whole || p->nodes.n == 0 ? 0 : halley_trace_count(trace);
+    const uint32_t n = p->nodes.n == 0 ? 0 : halley_trace_count(trace);
     for (uint32_t i = 0; i < n; i++)
         if (r->waiter.at[i] != MODEL_NONE && !take_side(r, p, trace, i))
             return false;

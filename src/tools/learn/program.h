@@ -31,7 +31,6 @@ typedef struct synth_reader {
     /* of a side node or a pause: the node that waits for it; else MODEL_NONE */
     synth_u32s waiter;
     bool has_pauses, has_control; /* of this trace */
-    bool whole;                   /* true: side nodes are not separated */
     /* Chains of nodes, each waiting for the one before. By place: chain and position in
      * it. By chain: the place that its first node waits for, and the length. */
     synth_u32s row, row_at, row_after, row_length;

@@ -186,8 +186,7 @@ halley_status synth_program_order(synth_program *p, synth_reader *r,
         !synth_u32s_resize(&r->waiter, n))
         return error_nomem(err);
     TRY(skip_pauses(r, trace, err));
-    if (!r->whole)
-        leave_out_sides(r, trace);
+    leave_out_sides(r, trace);
     p->nodes.n = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (r->over.at[i] != i)

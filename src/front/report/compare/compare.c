@@ -166,12 +166,6 @@ static size_t write_attacks(report_attack out[REPORT_ATTACKS], const report_comp
                                         NULL},
         [HALLEY_LIKELIHOOD_NUMBERS] = {"likelihood of numbers", "likelihood-numbers",
                                        NULL},
-        [HALLEY_LIKELIHOOD_NETWORK] = {"likelihood by network", "likelihood-network",
-                                       NULL},
-        [HALLEY_LIKELIHOOD_NETWORK_PROGRAMS] = {"network: operators, edges",
-                                                "likelihood-network-programs", NULL},
-        [HALLEY_LIKELIHOOD_NETWORK_NUMBERS] = {"network: numbers, loop counts",
-                                               "likelihood-network-numbers", NULL},
     };
     size_t n = 0;
     if (r->c->attacked) {
@@ -179,8 +173,6 @@ static size_t write_attacks(report_attack out[REPORT_ATTACKS], const report_comp
         out[n++] = (report_attack){"shared runs", "shared-runs", &r->c->by_runs};
     }
     for (int k = 0; r->by_likelihood && k < HALLEY_N_LIKELIHOODS; k++) {
-        if (r->by_likelihood[k].n_members == 0)
-            continue;
         out[n] = likelihoods[k];
         out[n++].auc = &r->by_likelihood[k];
     }

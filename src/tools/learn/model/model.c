@@ -38,9 +38,6 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->sums);
     array_fini(&m->loop_sums);
     array_fini(&m->head);
-    array_fini(&m->net_head);
-    array_fini(&m->net_ranges);
-    array_fini(&m->net);
     map64 *const maps[] = {&m->text_of,     &m->op_of,   &m->token_of, &m->skeleton_of,
                            &m->template_of, &m->body_of, &m->law_of,   &m->loop_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)

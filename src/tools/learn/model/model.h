@@ -35,7 +35,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 9,
+    MODEL_VERSION = 10,
     MODEL_FEATURES = 34, /* features of a law, see FEATURE_* */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     /* buckets of a histogram of deviations; each is MODEL_WIDTH wide in log */
@@ -285,24 +285,6 @@ typedef struct model_head {
     uint64_t n_nodes, n_traces;
 } model_head;
 
-/* The parameters by which the features of conditions are standardized before they enter
- * the neural network. Present only if the model has a network. */
-enum { MODEL_NET_VERSION = 3, MODEL_NET_FEATURES = 48 };
-typedef struct model_net {
-    uint32_t version;
-    /* maximum size of a drawn program, with loops folded and expanded */
-    uint32_t max_items, max_nodes;
-    uint32_t zero;
-    float mean[MODEL_NET_FEATURES], scale[MODEL_NET_FEATURES];
-} model_net;
-
-/* For a number: the logarithms of its smallest and largest value, rounded outwards to
- * 1/8. For a total of a program: `low` is the standard deviation around its law, `high`
- * the largest value. */
-typedef struct model_range {
-    float low, high;
-} model_range;
-
 typedef struct synth_model {
     ARRAY(char) chars;
     ARRAY(model_text) texts;
@@ -327,9 +309,6 @@ typedef struct synth_model {
     ARRAY(model_sum) sums;
     ARRAY(model_loop_sum) loop_sums;
     ARRAY(model_head) head;
-    ARRAY(model_net) net_head;     /* one element, or none if there is no network */
-    ARRAY(model_range) net_ranges; /* of its numbers, of loops, of totals */
-    ARRAY(float) net;              /* its parameters, then its laws of totals */
     /* indexes built from the arrays */
     map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, loop_of;
 } synth_model;

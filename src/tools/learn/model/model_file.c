@@ -53,12 +53,11 @@ typedef struct section {
         offsetof(synth_model, name), sizeof *((synth_model *)0)->name.at                 \
     }
 static const section sections[] = {
-    SECTION(chars),      SECTION(texts),     SECTION(fields),     SECTION(ops),
-    SECTION(refs),       SECTION(tokens),    SECTION(symbols),    SECTION(loop_ids),
-    SECTION(loops),      SECTION(skeletons), SECTION(sides),      SECTION(parts),
-    SECTION(templates),  SECTION(laws),      SECTION(conditions), SECTION(roots),
-    SECTION(branches),   SECTION(shares),    SECTION(head),       SECTION(net_head),
-    SECTION(net_ranges), SECTION(net),
+    SECTION(chars),     SECTION(texts),     SECTION(fields),     SECTION(ops),
+    SECTION(refs),      SECTION(tokens),    SECTION(symbols),    SECTION(loop_ids),
+    SECTION(loops),     SECTION(skeletons), SECTION(sides),      SECTION(parts),
+    SECTION(templates), SECTION(laws),      SECTION(conditions), SECTION(roots),
+    SECTION(branches),  SECTION(shares),    SECTION(head),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -294,7 +293,7 @@ static bool templates_are_right(const synth_model *m)
             t->longest >= t->n)
             return false;
     }
-    return true;
+    return m->templates.n > 0;
 }
 
 static bool all_finite(const double *at, uint32_t n)

@@ -36,7 +36,6 @@ typedef struct pruner {
     const synth_model *from;
     synth_model *to;
     uint32_t k;
-    bool all_tokens;
     /* maps from old to new index, or MODEL_NONE */
     uint32_t *token, *op, *text, *skeleton, *template, *loop;
     uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
@@ -218,18 +217,6 @@ static bool keep_templates(pruner *p)
         t->key = 0;
         t->first = first;
         keep_values(p, t->values, old->values, old->n_sets);
-    }
-    return true;
-}
-
-/* Keeps tokens that at least k sets have, whatever their programs are: a network uses
- * them. */
-static bool keep_tokens(pruner *p)
-{
-    for (uint32_t i = 0; p->all_tokens && i < p->from->tokens.n; i++) {
-        uint32_t token = i;
-        if (p->from->tokens.at[i].n_sets >= p->k && !keep_token(p, &token))
-            return false;
     }
     return true;
 }
@@ -418,8 +405,8 @@ static bool keep_all(pruner *p)
     memset(p->value, 0xff, sizeof p->value);
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->loop ||
-        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_tokens(p) ||
-        !keep_sides(p) || !keep_all_together(p))
+        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_sides(p) ||
+        !keep_all_together(p))
         return false;
     return keep_joint(p);
 }
@@ -479,13 +466,12 @@ static halley_status refuse_model(const synth_model *from, uint32_t k, halley_er
     return error_set(
         err, HALLEY_EINVAL,
         "no program occurs in %u of the %u sets of traces, though %u of their "
-        "operators do: give more sets, a smaller --min-support, or learn a "
-        "network (--kind neural)",
+        "operators do: give more sets or a smaller --min-support",
         k, from->head.at[0].n_sets, shared);
 }
 
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
-                          bool all_tokens, halley_error *err)
+                          halley_error *err)
 {
     assert(k > 0);
     synth_model to;
@@ -494,7 +480,6 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     pruner p = {.from = from,
                 .to = &to,
                 .k = k,
-                .all_tokens = all_tokens,
                 .token = all_none(from->tokens.n),
                 .op = all_none(from->ops.n),
                 .text = all_none(from->texts.n),
@@ -511,7 +496,7 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     to.head.at[0].min_support = k;
     to.head.at[0].n_templates = (uint32_t)from->templates.n;
     halley_status status = ok ? HALLEY_OK : error_nomem(err);
-    if (ok && to.templates.n == 0 && (!all_tokens || to.tokens.n == 0))
+    if (ok && to.templates.n == 0)
         status = refuse_model(from, k, err);
     if (status != HALLEY_OK) {
         synth_model_fini(&to);

@@ -6,11 +6,10 @@
 
 /* Makes the model from what `from` learned: fits the laws, and drops everything that
  * fewer than k sets have. This applies to texts, operators, references, skeletons,
- * templates and values of conditions. With all_tokens, tokens of dropped programs are
- * kept too, for a network. EINVAL: nothing is left. On success the caller owns *out and
- * must fini it. */
+ * templates and values of conditions. EINVAL: nothing is left. On success the caller owns
+ * *out and must fini it. */
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
-                          bool all_tokens, halley_error *err);
+                          halley_error *err);
 
 /* The last step of model_prune: drops laws that too few sets support, and widens the
  * ranges of the others. `m` was made from `from`. */

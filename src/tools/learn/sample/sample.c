@@ -8,7 +8,6 @@
 #include "base/file/file.h"
 #include "base/pool.h"
 #include "edit/passes.h"
-#include "learn/neural/neural.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,8 +18,7 @@ struct halley_synth {
     synth_model m;
     sample_traits traits;
     sample_wish wish;
-    neural_model *net; /* NULL: the model has no network */
-    strbuf names;      /* names of the conditions, each terminated */
+    strbuf names; /* names of the conditions, each terminated */
     uint32_t name_at[MODEL_CONDITIONS];
 };
 
@@ -39,11 +37,9 @@ halley_status halley_synth_load(halley_synth **out, const char *path, halley_err
         strbuf_add(&s->names, synth_text(&s->m, s->m.conditions.at[i].name));
         strbuf_add_char(&s->names, '\0');
     }
-    const halley_status net =
-        s->names.failed ? error_nomem(err) : neural_model_open(&s->net, &s->m, path, err);
-    if (net != HALLEY_OK) {
+    if (s->names.failed) {
         halley_synth_free(s);
-        return net;
+        return error_nomem(err);
     }
     sample_traits_make(&s->traits, &s->m);
     *out = s;
@@ -54,7 +50,6 @@ void halley_synth_free(halley_synth *synth)
 {
     if (!synth)
         return;
-    neural_model_close(synth->net);
     synth_model_fini(&synth->m);
     strbuf_fini(&synth->names);
     free(synth);
@@ -112,21 +107,15 @@ halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
     return HALLEY_OK;
 }
 
-static halley_status fill_set(sample_set *s, const halley_synth *synth,
-                              const sample_wish *wish, halley_error *err)
+static halley_status fill_set(sample_set *s, const sample_wish *wish, halley_error *err)
 {
-    assert(s->m == &synth->m);
-    if (synth->net != NULL)
-        TRY(neural_sample(s, synth->net, err));
-    else {
-        TRY(sample_programs(s, err));
-        TRY(sample_values(s, err));
-        sample_fit_totals(s);
-    }
+    TRY(sample_programs(s, err));
+    TRY(sample_values(s, err));
+    sample_fit_totals(s);
     TRY(sample_scale_totals(s, wish, err));
     TRY(sample_match(s, err));
     /* Templates keep the order of real sets. A scaled template may not. */
-    s->in_order = s->in_order || s->outline.is_scaled;
+    s->in_order = s->outline.is_scaled;
     return sample_deps(s, err);
 }
 
@@ -224,7 +213,7 @@ static halley_status try_make(halley_trace_set **out, sample_set *s,
     wish.extrapolate = opts->extrapolate;
     TRY(sample_wish_check(&synth->m, &wish, err));
     sample_outline_make(&s->outline, &synth->m, &synth->traits, &wish, &s->random);
-    TRY(fill_set(s, synth, &wish, err));
+    TRY(fill_set(s, &wish, err));
     return to_traces(out, s, opts->n_threads, err);
 }
 

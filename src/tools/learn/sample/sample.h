@@ -53,7 +53,7 @@ halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                                 halley_error *err);
 
-/* The outline of a set. `template` MODEL_NONE: only a network can make the set. */
+/* The outline of a set. */
 typedef struct sample_outline {
     conditions conditions;
     uint32_t template, n_ranks, n_stages;
@@ -110,8 +110,6 @@ typedef struct sample_set {
     uint32_t block; /* ranks per stage */
     ARRAY(sample_stage) stages;
     ARRAY(sample_kind) kinds;
-    ARRAY(model_token) tokens; /* tokens of this set only, numbered after the model's */
-    ARRAY(model_ref) refs;     /* references of these tokens */
     rng random;
     bool extrapolate, safe; /* safe: no messages, and collectives within stages only */
     /* collectives of a group depend on each other. Otherwise ranks of different speed
@@ -123,11 +121,6 @@ void sample_set_fini(sample_set *s);
 /* The dependencies of a node: n references. */
 const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n);
 
-/* Makes room for the programs of the stages. */
-halley_status sample_stages(sample_set *s, halley_error *err);
-/* Sets the group of a collective, or the peer of a message. False: no memory. */
-bool sample_place_group(sample_set *s, sample_node *node, double size, double stride);
-void sample_place_peer(const sample_set *s, sample_node *node, double distance);
 /* Writes the programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
 /* Draws the numbers of the nodes. */

@@ -143,7 +143,7 @@ static halley_status check_family(const synth_model *m, const sample_wish *wish,
     conditions fixed = wish->fixed;
     const condition *const family = conditions_find(&fixed, "family");
     const uint32_t id = family ? conditions_index(m, "family") : MODEL_NONE;
-    if (id == MODEL_NONE || wish->extrapolate || m->templates.n == 0)
+    if (id == MODEL_NONE || wish->extrapolate)
         return HALLEY_OK;
     const uint32_t value = conditions_value(m, &m->conditions.at[id], family);
     for (size_t i = 0; value < MODEL_VALUES && i < m->templates.n; i++)
@@ -529,14 +529,6 @@ void sample_row_size(double *time, double *operations, const synth_model *m,
     *operations = sample_set_value(m, &c, FIELD_OPERATIONS, &unused);
 }
 
-/* An outline for a network, which needs no template. */
-static void make_plain_outline(sample_outline *out, const synth_model *m,
-                               const sample_wish *wish, const conditions *c)
-{
-    *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
-    (void)choose_ranks(out, m, wish);
-}
-
 /* The best outline so far, its score and its strain. */
 typedef struct choice {
     sample_outline outline;
@@ -565,7 +557,7 @@ static void try_draw(choice *best, const synth_model *m, const sample_traits *tr
         const double score =
             luck + scores[i] - off - noise * log(-log(rng_unit(random) + 1e-12));
         o.is_scaled = none || off >= SENSIBLE;
-        if (score > best->score)
+        if (isinf(best->score) || score > best->score)
             *best = (choice){o, score, none ? 0 : off};
     }
 }
@@ -587,16 +579,11 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
         else
             draw_one(&d, m, random);
         to_conditions(&drawn, m, &d, wish, random);
-        if (m->templates.n == 0)
-            break;
         if (free)
             best.score = -INFINITY;
         try_draw(&best, m, traits, &d, &drawn, wish, random);
     }
-    if (isinf(best.score))
-        make_plain_outline(&best.outline, m, wish, &drawn);
-    else if (best.outline.n_ranks > 0)
-        conditions_set(&best.outline.conditions, "ranks", NULL, best.outline.n_ranks);
     *out = best.outline;
     assert(out->n_ranks > 0 && out->n_stages > 0);
+    conditions_set(&out->conditions, "ranks", NULL, out->n_ranks);
 }

@@ -25,18 +25,14 @@ void sample_set_fini(sample_set *s)
     }
     array_fini(&s->stages);
     array_fini(&s->kinds);
-    array_fini(&s->tokens);
-    array_fini(&s->refs);
 }
 
 const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n)
 {
-    assert(token < s->m->tokens.n + s->tokens.n);
-    const size_t n_known = s->m->tokens.n;
-    const model_token *t =
-        token < n_known ? &s->m->tokens.at[token] : &s->tokens.at[token - n_known];
+    assert(token < s->m->tokens.n);
+    const model_token *const t = &s->m->tokens.at[token];
     *n = t->n_refs;
-    return (token < n_known ? s->m->refs.at : s->refs.at) + t->first_ref;
+    return s->m->refs.at + t->first_ref;
 }
 
 static uint32_t limit_of(const sample_set *s)
@@ -184,7 +180,8 @@ static halley_status write_stage(sample_set *s, uint32_t stage, const stretch *b
     return HALLEY_OK;
 }
 
-halley_status sample_stages(sample_set *s, halley_error *err)
+/* Makes room for the programs of the stages. */
+static halley_status make_stages(sample_set *s, halley_error *err)
 {
     const uint32_t n = s->outline.n_stages;
     s->block = s->outline.n_ranks / n;
@@ -201,10 +198,7 @@ halley_status sample_stages(sample_set *s, halley_error *err)
 
 halley_status sample_programs(sample_set *s, halley_error *err)
 {
-    if (s->outline.template == MODEL_NONE)
-        return error_set(err, HALLEY_EINVAL,
-                         "the model has no program to make sets from");
-    TRY(sample_stages(s, err));
+    TRY(make_stages(s, err));
     const stretch by = find_stretch(s);
     for (uint32_t k = 0; k < s->outline.n_stages; k++)
         TRY(write_stage(s, k, &by, err));

@@ -163,7 +163,8 @@ static bool value_at(double *out, valuer *v, const law_place *at)
     return true;
 }
 
-bool sample_place_group(sample_set *s, sample_node *node, double size, double stride)
+static bool place_sized_group(sample_set *s, sample_node *node, double size,
+                              double stride)
 {
     assert(size >= 0 && stride >= 0);
     const sample_kind kind = {.size = (uint32_t)lround(fmin(size, 1e6)),
@@ -177,7 +178,7 @@ bool sample_place_group(sample_set *s, sample_node *node, double size, double st
     return array_push(&s->kinds, kind);
 }
 
-void sample_place_peer(const sample_set *s, sample_node *node, double distance)
+static void place_distant_peer(const sample_set *s, sample_node *node, double distance)
 {
     assert(distance >= 0);
     const uint32_t n = s->outline.n_ranks;
@@ -194,7 +195,7 @@ static bool place_group(valuer *v, sample_node *node, law_place *at)
     if (!value_at(&size, v, at))
         return false;
     at->field = FIELD_GROUP_STRIDE;
-    return value_at(&stride, v, at) && sample_place_group(v->s, node, size, stride);
+    return value_at(&stride, v, at) && place_sized_group(v->s, node, size, stride);
 }
 
 static bool place_peer(valuer *v, sample_node *node, law_place *at)
@@ -203,7 +204,7 @@ static bool place_peer(valuer *v, sample_node *node, law_place *at)
     at->field = FIELD_PEER;
     if (!value_at(&distance, v, at))
         return false;
-    sample_place_peer(v->s, node, distance);
+    place_distant_peer(v->s, node, distance);
     return true;
 }
 

@@ -13,7 +13,7 @@ static inline halley_status learn_once(void *context, halley_error *err)
     char model[300];
     halley_synth *synth = NULL;
     halley_trace_set *set = NULL;
-    const halley_learn_opts opts = {.fresh = true, .strict = true, .min_support = 1};
+    const halley_learn_opts opts = {.strict = true, .min_support = 1};
     snprintf(model, sizeof model, "%s.hsm", from);
     halley_status status = halley_learn(model, &from, 1, &opts, NULL, err);
     if (status == HALLEY_OK)

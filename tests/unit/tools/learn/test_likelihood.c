@@ -86,57 +86,11 @@ static void sets_that_laws_explain_are_not_told_apart(void **state)
     learn("R.hsm", "other", 0);
     halley_auc auc[HALLEY_N_LIKELIHOODS];
     attack(auc, "R.hsm");
-    for (int k = 0; k < HALLEY_LIKELIHOOD_NETWORK; k++)
-        assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
-    attack(auc, NULL);
-    for (int k = 0; k < HALLEY_LIKELIHOOD_NETWORK; k++)
-        assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
-}
-
-static void learn_net(const char *model, const char *from, uint32_t n_steps)
-{
-    halley_error err = {0};
-    const halley_learn_opts opts = {
-        .kind = HALLEY_LEARN_NEURAL, .n_steps = n_steps, .min_support = 1};
-    if (halley_learn(model, &from, 1, &opts, NULL, &err) != HALLEY_OK)
-        fail_msg("%s", err.text);
-}
-
-/* So few that none are held out to stop it. */
-static void a_network_trained_long_on_few_sets_gives_them_away(void **state)
-{
-    (void)state;
-    make_random(7);
-    learn_net("M.hsm", "train", 20);
-    learn_net("R.hsm", "other", 20);
-    halley_auc auc[HALLEY_N_LIKELIHOODS];
-    attack(auc, "R.hsm");
-    for (int k = HALLEY_LIKELIHOOD_NETWORK; k < HALLEY_N_LIKELIHOODS; k++) {
-        assert_int_equal(auc[k].n_members, 7);
-        assert_true(auc[k].auc > 0.9);
-    }
-    attack(auc, "M.hsm"); /* over itself nothing is likely */
     for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
         assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
-}
-
-static void a_network_is_compared_with_a_network(void **state)
-{
-    (void)state;
-    halley_error err = {0};
-    halley_auc auc[HALLEY_N_LIKELIHOODS];
-    make_sets("train", "random", "seed", 1, 7, 100);
-    learn_net("N.hsm", "train", 1);
-    learn("T.hsm", "train", 1);
-    halley_membership_opts opts = {
-        .model = "N.hsm", .reference = "T.hsm", .train = "train", .holdout = "train"};
-    assert_int_equal(halley_membership(auc, &opts, NULL, &err), HALLEY_EINVAL);
-    assert_non_null(strstr(err.text, "--kind neural"));
-    opts.model = "T.hsm";
-    opts.reference = "N.hsm";
-    assert_int_equal(halley_membership(auc, &opts, NULL, &err), HALLEY_OK);
-    assert_int_equal(auc[HALLEY_LIKELIHOOD_ALL].n_members, 7);
-    assert_int_equal(auc[HALLEY_LIKELIHOOD_NETWORK].n_members, 0);
+    attack(auc, NULL);
+    for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
+        assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
 }
 
 static void score_each(synth_likelihood *out, const trace_found *found, bool backwards)
@@ -209,11 +163,11 @@ static halley_status score_it(void *context, halley_error *err)
     return status;
 }
 
-static void running_out_of_memory_for_a_network_is_reported(void **state)
+static void running_out_of_memory_while_scoring_is_reported(void **state)
 {
     (void)state;
     make_sets("train", "transformer", "layers", 2, 10, 100);
-    learn_net("M.hsm", "train", 1);
+    learn("M.hsm", "train", 2);
     trace_found found = {0};
     synth_source source;
     const char *const from[] = {"train"};
@@ -231,14 +185,9 @@ int main(void)
                                         folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(sets_that_laws_explain_are_not_told_apart,
                                         folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(
-            a_network_trained_long_on_few_sets_gives_them_away, folder_enter,
-            folder_leave),
-        cmocka_unit_test_setup_teardown(a_network_is_compared_with_a_network,
-                                        folder_enter, folder_leave),
-        cmocka_unit_test_setup_teardown(running_out_of_memory_for_a_network_is_reported,
-                                        folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(a_score_does_not_depend_on_the_sets_before_it,
+                                        folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_while_scoring_is_reported,
                                         folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, folder_enter,
                                         folder_leave),

@@ -8,7 +8,7 @@
 
 static int set_up(void **state)
 {
-    const halley_learn_opts opts = {.fresh = true, .min_support = 2};
+    const halley_learn_opts opts = {.min_support = 2};
     const char *const from = ".";
     if (folder_enter(state) != 0)
         return -1;

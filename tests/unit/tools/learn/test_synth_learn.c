@@ -216,7 +216,7 @@ static void sets_that_say_nothing_are_made_as_long_as_real_ones(void **state)
     const char *from = of_bare;
     snprintf(command, sizeof command, "mkdir %s && mv %s-* %s", from, from, from);
     assert_int_equal(system(command), 0);
-    const halley_learn_opts opts = {.fresh = true, .min_support = 2};
+    const halley_learn_opts opts = {.min_support = 2};
     assert_int_equal(halley_learn(model, &from, 1, &opts, NULL, &err), HALLEY_OK);
     for (uint32_t i = 0; i < 12; i++) {
         char name[32];
@@ -278,7 +278,7 @@ static void sets_that_no_template_fits_are_the_nearest_scaled(void **state)
         make_random_set(prefix, i);
     }
     const char *const path = from;
-    const halley_learn_opts opts = {.fresh = true};
+    const halley_learn_opts opts = {0};
     assert_int_equal(halley_learn(model, &path, 1, &opts, NULL, &err), HALLEY_OK);
     assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
     for (uint32_t seed = 0; seed < N_MADE; seed++) {

@@ -108,7 +108,7 @@ static const char *make_corpus(const char *name, uint32_t n_sets, const noise *w
 static halley_learn_report learn(const char *model, const char *from)
 {
     halley_learn_report report = {0};
-    const halley_learn_opts opts = {.fresh = true};
+    const halley_learn_opts opts = {0};
     halley_error err = {0};
     assert_int_equal(halley_learn(model, &from, 1, &opts, &report, &err), HALLEY_OK);
     return report;
@@ -256,7 +256,7 @@ static void order_by_chance_has_no_pauses(void **state)
         assert_int_equal(halley_trace_save_et(trace, path, NULL), HALLEY_OK);
         halley_trace_free(trace);
     }
-    const halley_learn_opts opts = {.fresh = true};
+    const halley_learn_opts opts = {0};
     halley_error err = {0};
     assert_int_equal(halley_learn(folder_path("chance.hsm"), &to, 1, &opts, NULL, &err),
                      HALLEY_EINVAL);

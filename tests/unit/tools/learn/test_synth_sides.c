@@ -101,7 +101,7 @@ static const char *make_corpus(const char *name, uint32_t n_sets)
 static halley_learn_report learn(const char *model, const char *from)
 {
     halley_learn_report report = {0};
-    const halley_learn_opts opts = {.fresh = true};
+    const halley_learn_opts opts = {0};
     halley_error err = {0};
     if (halley_learn(model, &from, 1, &opts, &report, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
