@@ -137,7 +137,7 @@ $ mkdir empty; halley trace link empty -o b.et; halley trace link missing.json -
 ! halley: missing.json: no such file
 ? 1
 $ printf '{"rules": [{"class": "x", "match": "("}]}' > rules.json; halley trace link --rules rules.json $DATA/recordings/window_edge.json -o b.et
-! halley: rules.json:1:39: byte 38: the expression "(" is wrong at character 1: "(" has no ")"
+! halley: rules.json:1:39: byte 38: the expression "(" is wrong at byte 2: missing closing parenthesis
 ? 1
 $ ls b.et
 ! ls: cannot access 'b.et': No such file or directory

@@ -162,6 +162,8 @@ bool rec_classify(record *r, rec_rules *rules)
     const bool ok = c.kernel_of != NULL && c.op_of != NULL;
     for (size_t i = 0; ok && i < r->works.n; i++)
         classify_work(&c, &r->works.at[i]);
+    for (size_t i = 0; i < rules->rules.n; i++)
+        r->n_costly += pattern_count_ended(rules->rules.at[i].match);
     free(c.kernel_of);
     free(c.op_of);
     return ok && !c.failed;

@@ -148,6 +148,7 @@ typedef struct record {
     uint64_t pid;         /* of the process; REC_NO_ID */
     /* Events that were read but not kept. */
     uint64_t n_events, n_other, n_bad_times, n_duplicates;
+    uint64_t n_costly; /* names for which the search of a rule was ended by a limit */
     uint64_t n_negative, first_negative; /* number of the first such event, from 1 */
     int64_t negative_ns;                 /* its duration */
     uint64_t n_counter_ranges;

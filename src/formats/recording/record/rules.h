@@ -2,7 +2,7 @@
  * recording/record/rules.h - the class of a kernel, from its name and the operator around
  * it.
  *
- * Rules are regular expressions (base/pattern) in kernel-rules.json, which is compiled
+ * Rules are regular expressions (base/pattern.h) in kernel-rules.json, which is compiled
  * in. The first rule that matches wins. The user's rules are tried before the built-in
  * ones.
  */
@@ -10,7 +10,7 @@
 #define RECORDING_RECORD_RULES_H
 
 #include "base/hash.h"
-#include "base/pattern/pattern.h"
+#include "base/pattern.h"
 #include "recording/record/record.h"
 
 typedef enum rec_rule_on { RULE_ON_KERNEL, RULE_ON_OP, RULE_OVERRIDE } rec_rule_on;

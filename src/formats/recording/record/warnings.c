@@ -127,6 +127,11 @@ static void warn_about_classes(warner *w, const rec_facts_input *in, const work_
 
 static void warn_about_events(warner *w, const record *r)
 {
+    if (r->n_costly > 0)
+        warn_about(w,
+                   "%" PRIu64 " searches of classification rules took too many steps and "
+                   "count as no match; simplify the expressions of --rules",
+                   r->n_costly);
     if (r->n_negative > 0)
         warn_about(w,
                    "event %" PRIu64 ": negative duration %s us; %" PRIu64
