@@ -37,7 +37,7 @@ typedef struct halley_learn_report {
     char first_skipped[HALLEY_ERROR_TEXT]; /* why; "" = none */
     uint32_t n_folders_skipped;            /* subfolders that could not be opened */
     char first_folder_skipped[HALLEY_ERROR_TEXT];
-    uint64_t room[HALLEY_ROOM + 6]; /* reserved for new members; 0 */
+    uint64_t room[HALLEY_ROOM + 9]; /* reserved for new members; 0 */
 } halley_learn_report;
 
 /*
