@@ -28,26 +28,6 @@ void mem_failure_note(void)
     atomic_fetch_add(&n_failures, 1);
 }
 
-/* Per thread, so that a failure of an earlier call does not fail the next one. */
-static _Thread_local uint64_t start_of_call;
-static _Thread_local uint32_t n_calls;
-
-void mem_call_begin(void)
-{
-    if (n_calls++ == 0)
-        start_of_call = mem_failure_count();
-}
-
-void mem_call_end(void)
-{
-    n_calls--;
-}
-
-uint64_t mem_failure_start(void)
-{
-    return n_calls > 0 ? start_of_call : mem_failure_count();
-}
-
 static void *note_failure(void *allocated)
 {
     if (allocated == NULL)

@@ -22,12 +22,6 @@ void mem_prefer_large_pages(void *at, size_t bytes);
  * Files written in between do not get their final names (base/file/file.h).
  */
 uint64_t mem_failure_count(void);
-/* The count when this thread's call began (mem_call_begin); the current count outside a
- * call. */
-uint64_t mem_failure_start(void);
-/* Begin and end a call of a verb on this thread; calls may nest. */
-void mem_call_begin(void);
-void mem_call_end(void);
 /* Count one more failure, for code that calls malloc itself; error_nomem counts, too. */
 void mem_failure_note(void);
 /* True if the machine can provide `more` further bytes for a block that then has `total`

@@ -7,11 +7,12 @@
  * (defensive mode). It also disables attached files and memory mapping (a file that
  * shrinks would kill the process). The length of values and statements, the depth of
  * expressions and the size of a compiled query are limited. cell_size_check finds damaged
- * pages when they are read. The progress handler ends a query when its caller is
+ * pages when they are read. The progress handler ends a query when its call is
  * cancelled.
  */
 #include "base/database.h"
 
+#include "base/call.h"
 #include "base/file/file_root.h"
 
 #include <assert.h>
@@ -109,9 +110,10 @@ static bool has_journal(const char *path)
     return has;
 }
 
-static int look_at_watch(void *context)
+static int look_at_call(void *unused)
 {
-    return watcher_is_cancelled(context) ? 1 : 0;
+    (void)unused;
+    return call_goes_on() ? 0 : 1;
 }
 
 static void bound_costs(sqlite3 *db)
@@ -147,9 +149,7 @@ static halley_status guard_connection(sqlite3 *db, const char *path,
     if (!distrust_schema(db))
         return database_error(db, path, "open the file safely", err);
     sqlite3_busy_timeout(db, BUSY_MS);
-    if (o->look != NULL)
-        sqlite3_progress_handler(db, LOOK_EVERY, look_at_watch,
-                                 (void *)(uintptr_t)o->look);
+    sqlite3_progress_handler(db, LOOK_EVERY, look_at_call, NULL);
     TRY(database_run(db, path,
                      "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; "
                      "PRAGMA temp_store=MEMORY;",
@@ -207,6 +207,17 @@ static halley_status check_path_length(const char *path, halley_error *err)
     return HALLEY_ELIMIT;
 }
 
+/* A store that is resumed is read, too; but it is meant to change. */
+static halley_status note_database(const char *path, const database_options *o,
+                                   halley_error *err)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return HALLEY_OK; /* it is new, or opening it reports the error */
+    return o->writable ? call_writes(&about, "--store", path, err)
+                       : call_reads(&about, path, err);
+}
+
 halley_status database_open(sqlite3 **out, const char *path, const database_options *o,
                             halley_error *err)
 {
@@ -217,6 +228,8 @@ halley_status database_open(sqlite3 **out, const char *path, const database_opti
         return error_errno(err, "write the file", refused);
     halley_status status = file_root_allows(path) ? check_path_length(path, err)
                                                   : file_root_refuse(path, err);
+    if (status == HALLEY_OK)
+        status = note_database(path, o, err);
     if (status == HALLEY_OK)
         status = open_connection(&db, path, o, err);
     if (status != HALLEY_OK) {

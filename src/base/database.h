@@ -4,22 +4,20 @@
  *
  * Every SQLite file is opened here: results stores and profiler exports. A file may
  * contain anything: triggers, views over endless queries, huge values, inconsistent
- * pages. A connection therefore trusts no schema, limits the cost of a query and can be
- * cancelled. database_check_plain refuses a file that has more than tables and their
- * indexes.
+ * pages. A connection therefore trusts no schema, limits the cost of a query and ends it
+ * when the call of the thread (base/call.h) is cancelled. database_check_plain refuses a
+ * file that has more than tables and their indexes.
  */
 #ifndef BASE_DATABASE_H
 #define BASE_DATABASE_H
 
 #include "base/error.h"
 #include "base/str.h"
-#include "base/watch.h"
 
 #include <sqlite3.h>
 
 typedef struct database_options {
-    bool writable;       /* read and write, created if absent; else read only */
-    const watcher *look; /* a query ends when this is cancelled; lent; NULL = never */
+    bool writable; /* read and write, created if absent; else read only */
 } database_options;
 
 /* Open the file. A read-only connection takes no write lock and creates no file. If the

@@ -6,6 +6,8 @@
  */
 #include "base/pool.h"
 
+#include "base/call.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,6 +19,7 @@ enum { MOST_THREADS = 512 };
 typedef struct job {
     pool_task *task;
     void *context;
+    call_state *call; /* of the thread that started the job */
     size_t n;
     atomic_size_t next;
     pthread_mutex_t lock; /* protects the members below */
@@ -50,6 +53,7 @@ static void *work_on_tasks(void *argument)
     const worker *w = argument;
     job *j = w->job;
     halley_error err = {0};
+    call_join(j->call);
     for (;;) {
         const size_t i = atomic_fetch_add(&j->next, 1);
         if (i >= j->n)
@@ -70,7 +74,12 @@ halley_status pool_run(uint32_t n_threads, size_t n, pool_task *task, void *cont
         n_threads = (uint32_t)n;
     if (n_threads > MOST_THREADS)
         n_threads = MOST_THREADS;
-    job j = {.task = task, .context = context, .n = n, .failed = n, .err = err};
+    job j = {.task = task,
+             .context = context,
+             .call = call_current(),
+             .n = n,
+             .failed = n,
+             .err = err};
     worker workers[MOST_THREADS];
     pthread_mutex_init(&j.lock, NULL);
     workers[0] = (worker){.job = &j};

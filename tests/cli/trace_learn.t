@@ -107,7 +107,7 @@ $ rm c/s8.3.et; halley trace learn c -o m.hsm
 ## a model is written over, nothing else, and where none can be written nothing is learned
 $ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
 $ cp s4.0.et kept; halley trace learn . -o s4.0.et
-! halley: --out s4.0.et would write over a file of ., which this command reads; choose another name
+! halley: ./s4.0.et: --out would write over this file, which the command reads; choose another name
 ! see 'halley trace learn --help'
 ? 2
 $ cmp s4.0.et kept

@@ -94,9 +94,8 @@ $ mkdir d; : > d/x; halley trace obfuscate t -o d
 ! halley: d: the folder is not empty; a shared set should be alone in its folder: use another folder, or --force
 ? 1
 $ halley trace obfuscate t -o t
-! halley: --out t would write over t, which this command reads; choose another name, or add --force
-! see 'halley trace obfuscate --help'
-? 2
+! halley: t: already exists; use another name, or --force
+? 1
 $ halley trace obfuscate t -o t --force > said && halley trace obfuscate t -o e/ > said && ls e
 > trace.0.et
 > trace.1.et

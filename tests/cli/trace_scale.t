@@ -123,9 +123,8 @@ $ halley trace scale t --compute 2
 ! see 'halley trace scale --help'
 ? 2
 $ halley trace scale t -o t --compute 2
-! halley: --out t would write over t, which this command reads; choose another name, or add --force
-! see 'halley trace scale --help'
-? 2
+! halley: t: already exists; use another name, or --force
+? 1
 $ halley trace scale t -o s --layers 3
 ! halley: --layers is like 24:32, not '3'
 ! see 'halley trace scale --help'

@@ -5,6 +5,7 @@
  * folder. After a power cut the folder is complete or absent.
  */
 #include "base/array.h"
+#include "base/call.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/file/file_temporary.h"
@@ -130,7 +131,7 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
     if (f == NULL)
         return error_nomem(err);
     f->fd = -1;
-    f->n_failures = mem_failure_start();
+    f->n_failures = call_failures();
     f->path = strndup(path, n);
     halley_status status = f->path ? look_inside(f, err) : error_nomem(err);
     if (status == HALLEY_OK) {

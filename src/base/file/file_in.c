@@ -6,6 +6,7 @@
  * exceed the limit (base/limit.h).
  */
 #include "base/array.h"
+#include "base/call.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/limit.h"
@@ -79,8 +80,8 @@ static halley_status inflate_input(file_input *in, uint64_t most, halley_error *
     return status;
 }
 
-static halley_status read_input_fd(file_input *in, int fd, uint64_t most,
-                                   halley_error *err)
+static halley_status read_input_fd(file_input *in, int fd, const char *path,
+                                   uint64_t most, halley_error *err)
 {
     assert(fd >= 0);
     struct stat about;
@@ -88,6 +89,7 @@ static halley_status read_input_fd(file_input *in, int fd, uint64_t most,
         return error_errno(err, "read", errno);
     if (S_ISDIR(about.st_mode))
         return error_set(err, HALLEY_EIO, "is a directory; name a file");
+    TRY(call_reads(&about, path, err));
     const bool has_size = S_ISREG(about.st_mode) && about.st_size > 0;
     if (has_size && (uintmax_t)about.st_size > PTRDIFF_MAX / 2)
         return error_set(err, HALLEY_ELIMIT, "is too large for this machine");
@@ -114,11 +116,12 @@ halley_status file_input_open_most(file_input *in, const char *path, uint64_t mo
     file_input opened = {0};
     halley_status status;
     if (strcmp(path, "-") == 0) {
-        status = read_input_fd(&opened, STDIN_FILENO, most, err);
         path = "standard input";
+        status = read_input_fd(&opened, STDIN_FILENO, path, most, err);
     } else {
         const int fd = file_root_open(path);
-        status = fd < 0 ? open_error(err, errno) : read_input_fd(&opened, fd, most, err);
+        status =
+            fd < 0 ? open_error(err, errno) : read_input_fd(&opened, fd, path, most, err);
         if (fd >= 0)
             close(fd);
     }
@@ -137,11 +140,15 @@ halley_status file_input_open(file_input *in, const char *path, halley_error *er
 static halley_status refill_buffer(file_buffer *b, const char *path, size_t size,
                                    halley_error *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = file_root_open(path);
+    struct stat about;
     b->n = 0;
     if (fd < 0)
         return open_error(err, errno);
-    halley_status status = limit_check_size(size, 0, err);
+    halley_status status = fstat(fd, &about) == 0 ? call_reads(&about, path, err)
+                                                  : error_errno(err, "read", errno);
+    if (status == HALLEY_OK)
+        status = limit_check_size(size, 0, err);
     if (status == HALLEY_OK && !array_reserve(b, size + 1 + FILE_PAD))
         status = error_nomem(err);
     if (status == HALLEY_OK)

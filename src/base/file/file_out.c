@@ -5,6 +5,7 @@
  * replaced. It is written to directly, as is stdout.
  */
 #include "base/array.h"
+#include "base/call.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/file/file_temporary.h"
@@ -175,9 +176,13 @@ static void release_output(file_output *out)
     free(out);
 }
 
-static halley_status write_error(halley_error *err, const char *path, int reason)
+halley_status file_write_error(halley_error *err, const char *path, int reason)
 {
     assert(reason != 0);
+    if (reason == ENOMEM)
+        return error_nomem(err);
+    if (reason == FILE_IS_READ)
+        return call_same_file(err);
     char doing[HALLEY_ERROR_FILE + 16];
     snprintf(doing, sizeof doing, "write %s", path);
     return error_errno(err, doing, reason);
@@ -213,6 +218,8 @@ static int open_existing(file_output *out, const char *path, const struct stat *
     }
     if (access(path, W_OK) != 0)
         return errno;
+    if (call_writes(about, NULL, path, NULL) != HALLEY_OK)
+        return FILE_IS_READ;
     out->path = realpath(path, NULL); /* a link stays and its target is replaced */
     if (out->path == NULL)
         return errno;
@@ -264,7 +271,7 @@ halley_status file_output_open(file_output **out, const char *path, halley_error
     if (o == NULL)
         return error_nomem(err);
     o->fd = -1;
-    o->n_failures = mem_failure_start();
+    o->n_failures = call_failures();
     o->cap = BUFFER_BYTES;
     o->shown = copy_text(strcmp(path, "-") == 0 ? "standard output" : path);
     o->buffer = malloc(o->cap);
@@ -278,7 +285,7 @@ halley_status file_output_open(file_output **out, const char *path, halley_error
         return HALLEY_OK;
     }
     release_output(o);
-    return reason == ENOMEM ? error_nomem(err) : write_error(err, path, reason);
+    return file_write_error(err, path, reason);
 }
 
 static void close_fd(file_output *out)
@@ -324,7 +331,7 @@ static halley_status commit_output(file_output *out, bool may_hold, halley_error
         unlink(out->temporary->path);
     halley_status status = HALLEY_OK;
     if (out->reason != 0)
-        status = write_error(err, out->shown, out->reason);
+        status = file_write_error(err, out->shown, out->reason);
     release_output(out);
     return status;
 }

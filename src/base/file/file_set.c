@@ -5,6 +5,7 @@
  * is synced once before that.
  */
 #include "base/array.h"
+#include "base/call.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/file/file_stale.h"
@@ -37,16 +38,6 @@ struct file_set {
     uint64_t n_failures;          /* of allocations, when the call began */
 };
 
-static halley_status set_error(halley_error *err, const char *path, int reason)
-{
-    assert(reason != 0);
-    if (reason == ENOMEM)
-        return error_nomem(err);
-    char doing[HALLEY_ERROR_FILE + 16];
-    snprintf(doing, sizeof doing, "write %s", path);
-    return error_errno(err, doing, reason);
-}
-
 halley_status file_set_open(file_set **out, halley_error *err)
 {
     file_set *set = mem_array_zero(1, sizeof *set);
@@ -54,7 +45,7 @@ halley_status file_set_open(file_set **out, halley_error *err)
         free(set);
         return error_nomem(err);
     }
-    set->n_failures = mem_failure_start();
+    set->n_failures = call_failures();
     *out = set;
     return HALLEY_OK;
 }
@@ -125,7 +116,9 @@ static int look_at_target(const char *path, struct stat *old)
         return errno == ENOENT && str_ends(str_from(path), STR("/")) ? EISDIR : errno;
     if (S_ISDIR(old->st_mode))
         return EISDIR;
-    return access(path, W_OK) == 0 ? 0 : errno;
+    if (access(path, W_OK) != 0)
+        return errno;
+    return call_writes(old, NULL, path, NULL) == HALLEY_OK ? 0 : FILE_IS_READ;
 }
 
 /* Add a member. Its temporary file is open for writing unless fd is NULL. Returns 0 or an
@@ -181,7 +174,7 @@ halley_status file_set_put(file_set *set, const char *path, const void *at, size
             reason = errno;
         m->unsynced = true;
     }
-    return reason == 0 ? HALLEY_OK : set_error(err, path, reason);
+    return reason == 0 ? HALLEY_OK : file_write_error(err, path, reason);
 }
 
 halley_status file_set_add(file_set *set, const char **name, const char *path,
@@ -194,7 +187,7 @@ halley_status file_set_add(file_set *set, const char **name, const char *path,
     member *m;
     const int reason = open_member(&m, set, path, NULL);
     if (reason != 0)
-        return set_error(err, path, reason);
+        return file_write_error(err, path, reason);
     m->may_miss = may_miss;
     *name = m->temporary->path;
     return HALLEY_OK;
@@ -238,12 +231,12 @@ static halley_status rename_members(file_set *set, halley_error *err)
             (void)!chmod(m->temporary->path, m->mode);
         m->renamed = rename(m->temporary->path, m->path) == 0;
         if (!m->renamed && !(m->may_miss && errno == ENOENT))
-            return set_error(err, m->path, errno);
+            return file_write_error(err, m->path, errno);
     }
     for (size_t i = 0; i < set->folders.n; i++) {
         const int reason = file_folder_take_name(set->folders.at[i]);
         if (reason != 0)
-            return set_error(err, file_folder_path(set->folders.at[i]), reason);
+            return file_write_error(err, file_folder_path(set->folders.at[i]), reason);
     }
     return HALLEY_OK;
 }
@@ -285,7 +278,7 @@ static int sync_members(const file_set *set)
 }
 
 /* Files that this thread's call holds back, and the number of open calls. Like
- * mem_call_begin, an exception to "no mutable globals". */
+ * the call itself (base/call.c), an exception to "no mutable globals". */
 static _Thread_local file_set *held;
 static _Thread_local uint32_t n_holds;
 
@@ -397,8 +390,8 @@ halley_status file_set_commit(file_set *set, halley_error *err)
             remove_members(set);
         file_section_end(&section);
     } else {
-        status = set_error(err, set->members.n > 0 ? set->members.at[0]->path : "files",
-                           reason);
+        status = file_write_error(
+            err, set->members.n > 0 ? set->members.at[0]->path : "files", reason);
         remove_members(set);
     }
     free_set(set);

@@ -7,6 +7,7 @@
 #include "base/file/file_stream.h"
 
 #include "base/array.h"
+#include "base/call.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/limit.h"
@@ -153,6 +154,7 @@ static halley_status bound_stream(file_stream *s, halley_error *err)
         return error_errno(err, "read", errno);
     if (S_ISDIR(about.st_mode))
         return error_set(err, HALLEY_EIO, "is a directory; name a file");
+    TRY(call_reads(&about, s->path, err));
     const bool is_endless = !S_ISREG(about.st_mode);
     s->most_given = is_endless && limit < UINT64_MAX / LIMIT_STREAM_FACTOR
                         ? limit * LIMIT_STREAM_FACTOR

@@ -8,6 +8,8 @@
 #ifndef BASE_FILE_TEMPORARY_H
 #define BASE_FILE_TEMPORARY_H
 
+#include "base/error.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +67,11 @@ const char *file_folder_path(const struct file_folder *folder);
 typedef struct file_section {
     sigset_t before;
 } file_section;
+
+/* The error of a file that cannot be written, from an errno or FILE_IS_READ: it is an
+ * input of the same call (base/call.h). */
+enum { FILE_IS_READ = -1 };
+halley_status file_write_error(halley_error *err, const char *path, int reason);
 
 int file_section_begin(file_section *section);
 void file_section_end(const file_section *section);

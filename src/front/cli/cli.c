@@ -234,8 +234,6 @@ static halley_status run_as_text(request_call *call, halley_error *err)
 static halley_status run_into_stdout(request_call *call, halley_error *err)
 {
     strbuf text = {0};
-    TRY(request_files_check(call, err));
-    TRY(request_files_check_stdout(call, err));
     if (!has_flag(call, "json"))
         return run_as_text(call, err);
     call->out = strbuf_stream_open(&text);

@@ -3,27 +3,13 @@
 #include "base/file/file.h"
 #include "cli/commands.h"
 #include "halley/request.h"
-#include "request/mention.h"
 
 #include <stdlib.h>
-
-/* Options of the request that write files must not name the file that contains it. */
-static halley_status check_request_file(request_call *call, halley_error *err)
-{
-    struct stat info;
-    if (call->n_args == 0 || stat(call->args[0], &info) != 0 ||
-        !request_mentions(call->args[0], &info))
-        return HALLEY_OK;
-    return request_usage(call, err,
-                         "the request in %s names this file itself; choose another name",
-                         call->args[0]);
-}
 
 static halley_status request_command_run(request_call *call, halley_error *err)
 {
     char *reply = NULL;
     file_input in;
-    TRY(check_request_file(call, err));
     TRY(file_input_open(&in, call->n_args > 0 ? call->args[0] : "-", err));
     /* Zero bytes follow the end of the input. */
     const halley_status status =

@@ -1,8 +1,11 @@
 /* One call of a verb: which options were given, notes, usage errors, the frame of its
  * JSON. */
+#include "base/call.h"
+
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
+#include "request/files.h"
 #include "request/spool.h"
 #include "request/verb.h"
 
@@ -117,25 +120,35 @@ static halley_status refuse_two_forms(request_call *call, halley_error *err)
 
 /* If memory ran out anywhere, the call fails, because something may be missing. The reply
  * is in memory too, and is complete before files are kept. */
-static halley_status run_verb(request_call *call, uint64_t n_failures, halley_error *err)
+static halley_status run_verb(request_call *call, halley_error *err)
 {
     const halley_status status = call->verb->run(call, err);
     if (call->out != stdout)
         (void)fflush(call->out);
     TRY(status);
+    TRY(call_check(err)); /* its loops may have ended early */
     const bool lost = (call->warnings != NULL && call->warnings->failed) ||
                       (call->assumed != NULL && call->assumed->failed) ||
-                      n_failures != mem_failure_count();
+                      call_failures() != mem_failure_count();
     return lost ? error_nomem(err) : HALLEY_OK;
+}
+
+/* The error is set already. */
+static halley_status refuse_same_file(request_call *call)
+{
+    call->exit_code = REQUEST_WRONG_USAGE;
+    call->code = REQUEST_CODE_USAGE;
+    return HALLEY_EINVAL;
 }
 
 /* Files appear only when the report on them is complete. They are also kept if the answer
  * is "no" (infeasible), because that call has a report, too. */
-static halley_status run_and_keep_files(request_call *call, uint64_t n_failures,
-                                        halley_error *err)
+static halley_status run_and_keep_files(request_call *call, halley_error *err)
 {
     TRY(file_hold_begin(err));
-    const halley_status status = run_verb(call, n_failures, err);
+    halley_status status = run_verb(call, err);
+    if (call_same_file(err) != HALLEY_OK)
+        status = refuse_same_file(call);
     const bool says_no = call->code == REQUEST_CODE_INFEASIBLE && status == HALLEY_EINVAL;
     const halley_status kept = file_hold_end(says_no ? HALLEY_OK : status, err);
     return kept == HALLEY_OK ? status : kept;
@@ -143,15 +156,18 @@ static halley_status run_and_keep_files(request_call *call, uint64_t n_failures,
 
 halley_status request_call_run(request_call *call, halley_error *err)
 {
-    const uint64_t n_failures = mem_failure_count();
     request_spool spool = {0};
-    mem_call_begin();
-    halley_status status = refuse_two_forms(call, err);
+    TRY(call_begin(&call->watch, call->verb->name, err));
+    halley_status status = request_files_check(call, err);
+    if (status != HALLEY_OK && call_same_file(err) != HALLEY_OK)
+        status = refuse_same_file(call);
+    if (status == HALLEY_OK)
+        status = refuse_two_forms(call, err);
     if (status == HALLEY_OK)
         status = request_spool_fill(&spool, call, err);
     if (status == HALLEY_OK)
-        status = run_and_keep_files(call, n_failures, err);
-    mem_call_end();
+        status = run_and_keep_files(call, err);
+    call_end();
     request_spool_fini(&spool, err);
     return status;
 }

@@ -2,13 +2,12 @@
 #include "request/files.h"
 
 #include "base/array.h"
+#include "base/call.h"
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
 #include "base/str.h"
-#include "halley/plan_keys.h"
 #include "request/document.h"
-#include "request/mention.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -27,7 +26,7 @@ typedef struct named_file {
 
 typedef ARRAY(named_file) named_files;
 
-/* A place to write to or read from, as given. */
+/* A place to write to, as given. */
 typedef struct target {
     const char *option, *path;
     const char *ending; /* ending of the files of a set there; NULL = that of any trace */
@@ -151,43 +150,21 @@ static bool is_path(const char *text)
     return text[0] != '\0' && strcmp(text, "-") != 0 && !is_document;
 }
 
-/* Values of a plan, such as the 2 of --tp 2, do not name files. */
-static bool is_plan_key(const request_option *o)
-{
-    for (int key = 0; key < HALLEY_N_PLAN_KEYS; key++)
-        if (strcmp(halley_plan_key_name((halley_plan_key)key), o->name) == 0)
-            return true;
-    return false;
-}
-
-static bool collect_options(const request_call *call, targets *outputs, targets *sources)
+static bool collect_outputs(const request_call *call, targets *outputs)
 {
     bool ok = true;
+    const char *const ending = find_ending(call);
     for (const request_option *o = call->verb->options;
          ok && o != NULL && o->name != NULL; o++) {
         const char *one = NULL;
         const request_texts texts = read_texts(call, o, &one);
-        for (size_t i = 0; ok && i < texts.n && !is_plan_key(o); i++) {
-            const target words = {o->name, texts.at[i],
-                                  o->writes ? find_ending(call) : NULL};
-            if (!is_path(words.path))
-                continue;
-            ok = array_push(o->writes ? outputs : sources, words);
-        }
+        for (size_t i = 0; ok && o->writes && i < texts.n; i++)
+            if (is_path(texts.at[i]))
+                ok = array_push(outputs, (target){o->name, texts.at[i], ending});
     }
-    return ok;
-}
-
-static bool collect_arguments(const request_call *call, targets *outputs,
-                              targets *sources)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < call->n_args; i++) {
-        const bool is_output = call->verb->writes_last && i + 1 == call->n_args;
-        const target words = {NULL, call->args[i], is_output ? find_ending(call) : NULL};
-        if (is_path(words.path))
-            ok = array_push(is_output ? outputs : sources, words);
-    }
+    const char *const last = call->n_args > 0 ? call->args[call->n_args - 1] : "";
+    if (ok && call->verb->writes_last && is_path(last))
+        ok = array_push(outputs, (target){NULL, last, ending});
     return ok;
 }
 
@@ -205,21 +182,6 @@ static bool is_folder(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static halley_status refuse_source(request_call *call, const target *output,
-                                   const named_file *input, halley_error *err)
-{
-    const bool can_force = request_option_find(call->verb, STR("force")) != NULL;
-    const bool is_option = input->option != NULL;
-    return request_usage(
-        call, err,
-        "%s%s %s would write over %s%s%s%s, which this command reads; "
-        "choose another name%s",
-        add_dashes(output->option), get_words(output), output->path,
-        is_folder(input->path) ? "a file of " : "", add_dashes(input->option),
-        is_option ? input->option : input->path, is_option ? " (its file)" : "",
-        can_force ? ", or add --force" : "");
 }
 
 static halley_status refuse_twin(request_call *call, const target *a, const target *b,
@@ -302,45 +264,35 @@ static const named_file *find_same(const named_files *in, const named_files *of)
     return NULL;
 }
 
-/* A study names models and clusters; a script names its configuration. These files are
- * read, although the call does not name them. */
-static halley_status check_mentions(request_call *call, const target *output,
-                                    const targets *sources, halley_error *err)
+/* The outputs exist: their files will be written over. */
+static halley_status announce_files(const target *words, const named_files *files,
+                                    halley_error *err)
 {
-    struct stat info;
-    if (stat(output->path, &info) != 0 || !S_ISREG(info.st_mode))
-        return HALLEY_OK;
-    for (size_t i = 0; i < sources->n; i++) {
-        const char *const source = sources->at[i].path;
-        if (request_mentions(source, &info))
-            return request_usage(call, err,
-                                 "%s%s %s would write over a file that %s names; choose "
-                                 "another name",
-                                 add_dashes(output->option), get_words(output),
-                                 output->path, source);
-    }
+    char option[64];
+    snprintf(option, sizeof option, "%s%s", add_dashes(words->option), get_words(words));
+    for (size_t i = 0; i < files->n; i++)
+        TRY(call_writes(&(struct stat){.st_mode = S_IFREG,
+                                       .st_dev = files->at[i].device,
+                                       .st_ino = files->at[i].inode},
+                        option, words->path, err));
     return HALLEY_OK;
 }
 
 static halley_status check_output(request_call *call, const targets *outputs, size_t i,
-                                  const named_files *inputs, named_files *written,
-                                  halley_error *err)
+                                  named_files *written, halley_error *err)
 {
     named_files files = {0};
     halley_status status =
         add_path(&files, &outputs->at[i]) ? HALLEY_OK : error_nomem(err);
-    const named_file *read = find_same(inputs, &files),
-                     *twin = find_same(written, &files);
-    const bool force = request_option_find(call->verb, STR("force")) != NULL &&
-                       request_given(call, "force");
-    if (status == HALLEY_OK && read != NULL && !force)
-        status = refuse_source(call, &outputs->at[i], read, err);
+    const named_file *twin = find_same(written, &files);
     if (status == HALLEY_OK && twin != NULL)
         status = refuse_twin(call, &(target){twin->option, twin->path, NULL},
                              &outputs->at[i], err);
     for (size_t k = 0; k < i && status == HALLEY_OK; k++)
         if (is_same_new(&outputs->at[k], &outputs->at[i]))
             status = refuse_twin(call, &outputs->at[k], &outputs->at[i], err);
+    if (status == HALLEY_OK)
+        status = announce_files(&outputs->at[i], &files, err);
     for (size_t k = 0; k < files.n && status == HALLEY_OK; k++)
         if (!array_push(written, files.at[k]))
             status = error_nomem(err);
@@ -366,10 +318,11 @@ static halley_status check_folder(const target *output, halley_error *err)
                      output->path);
 }
 
-/* Names that begin with a dot belong to the server, or are unfinished files. */
-static bool is_hidden(const char *path)
+/* Uploads may be written over, but no other file appears among them: the server would not
+ * remove it. */
+static bool is_stray(const target *words, bool is_output)
 {
-    return path[0] == '.' || strstr(path, "/.") != NULL;
+    return is_output && file_root_is_shown(words->path) && !file_is_regular(words->path);
 }
 
 static halley_status permit_path(request_call *call, const target *words, bool is_output,
@@ -380,7 +333,8 @@ static halley_status permit_path(request_call *call, const target *words, bool i
     if (is_output && read_only)
         return request_usage(call, err, "%s writes a file, and this server is read-only",
                              words->option != NULL ? words->option : call->verb->name);
-    if (!is_hidden(words->path) && file_root_allows(words->path))
+    if (!file_root_hides(words->path) && !is_stray(words, is_output) &&
+        file_root_allows(words->path))
         return HALLEY_OK;
     return request_fail_as(call, REQUEST_CODE_NOT_FOUND,
                            file_root_refuse(words->path, err));
@@ -409,72 +363,55 @@ halley_status request_files_permit(request_call *call, bool read_only, halley_er
     return HALLEY_OK;
 }
 
-static halley_status check_outputs(request_call *call, const targets *outputs,
-                                   const targets *sources, halley_error *err)
-{
-    named_files inputs = {0}, written = {0};
-    halley_status status = HALLEY_OK;
-    for (size_t i = 0; i < sources->n && status == HALLEY_OK; i++)
-        status = add_path(&inputs, &sources->at[i]) ? HALLEY_OK : error_nomem(err);
-    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
-        status = check_output(call, outputs, i, &inputs, &written, err);
-    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
-        status = check_mentions(call, &outputs->at[i], sources, err);
-    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
-        status = check_folder(&outputs->at[i], err);
-    array_fini(&inputs);
-    array_fini(&written);
-    return status;
-}
-
-halley_status request_files_check(request_call *call, halley_error *err)
-{
-    targets outputs = {0}, sources = {0};
-    halley_status status = collect_options(call, &outputs, &sources) &&
-                                   collect_arguments(call, &outputs, &sources)
-                               ? HALLEY_OK
-                               : error_nomem(err);
-    if (status == HALLEY_OK && outputs.n > 0) /* a set may have thousands of files */
-        status = check_outputs(call, &outputs, &sources, err);
-    array_fini(&outputs);
-    array_fini(&sources);
-    return status;
-}
-
 /* "/dev/stdout" is meant to be standard output. */
 static bool is_device(const char *path)
 {
     return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
-static bool add_paths(named_files *files, const targets *list)
+/* Standard output of the program is a file to be written, too. */
+static halley_status check_stdout(request_call *call, const targets *outputs,
+                                  halley_error *err)
 {
-    bool ok = true;
-    for (size_t i = 0; ok && i < list->n; i++)
-        ok = is_device(list->at[i].path) || add_path(files, &list->at[i]);
-    return ok;
+    struct stat out, other;
+    if (fstat(STDOUT_FILENO, &out) != 0)
+        return HALLEY_OK;
+    for (size_t i = 0; i < outputs->n && S_ISREG(out.st_mode); i++)
+        if (!is_device(outputs->at[i].path) && stat(outputs->at[i].path, &other) == 0 &&
+            other.st_ino == out.st_ino && other.st_dev == out.st_dev)
+            return request_usage(call, err,
+                                 "standard output is %s, which this command writes; "
+                                 "redirect it to another file",
+                                 outputs->at[i].path);
+    return call_writes(&out, "standard output", "standard output", err);
 }
 
-halley_status request_files_check_stdout(request_call *call, halley_error *err)
+static halley_status check_outputs(request_call *call, const targets *outputs,
+                                   halley_error *err)
 {
-    struct stat info;
-    targets outputs = {0}, sources = {0};
-    named_files files = {0};
-    if (fstat(STDOUT_FILENO, &info) != 0 || !S_ISREG(info.st_mode))
-        return HALLEY_OK;
-    const bool ok = collect_options(call, &outputs, &sources) &&
-                    collect_arguments(call, &outputs, &sources) &&
-                    add_paths(&files, &sources) && add_paths(&files, &outputs);
-    halley_status status = ok ? HALLEY_OK : error_nomem(err);
-    named_file out = {info.st_dev, info.st_ino, NULL, NULL};
-    const named_file *same = find_same(&files, &(named_files){&out, 1, 1});
-    if (status == HALLEY_OK && same != NULL)
-        status = request_usage(call, err,
-                               "standard output is %s, which this command reads or "
-                               "writes; redirect it to another file",
-                               same->path);
+    named_files written = {0};
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
+        status = check_output(call, outputs, i, &written, err);
+    for (size_t i = 0; i < outputs->n && status == HALLEY_OK; i++)
+        status = check_folder(&outputs->at[i], err);
+    array_fini(&written);
+    return status;
+}
+
+halley_status request_files_check(request_call *call, halley_error *err)
+{
+    targets outputs = {0};
+    if (request_option_find(call->verb, STR("force")) != NULL) {
+        call_set_remedy(", or add --force");
+        if (request_given(call, "force"))
+            call_allow_replacing();
+    }
+    halley_status status = collect_outputs(call, &outputs) ? HALLEY_OK : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = check_outputs(call, &outputs, err);
+    if (status == HALLEY_OK && call->program != NULL)
+        status = check_stdout(call, &outputs, err);
     array_fini(&outputs);
-    array_fini(&sources);
-    array_fini(&files);
     return status;
 }

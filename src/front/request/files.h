@@ -2,22 +2,20 @@
  * request/files.h - no call may overwrite what it reads, or write twice to one place.
  *
  * Outputs are the options with `writes` and, for a verb with `writes_last`, the last
- * argument. Everything else that names a file is an input. Files are compared by device
- * and inode, so links and other spellings of a path are found. If a path is a folder or
- * the prefix of a set of traces, its files are compared. Files that a study, a cluster
- * file or a script names are inputs, too (request/mention.h).
+ * argument. If one is a folder or the prefix of a set of traces, its files are meant. The
+ * existing ones are announced to the call (base/call.h), so that a reader which opens one
+ * of them fails, whatever named it: a word of the command, a study, a cluster file, a
+ * script. Files are compared by device and inode, so links and other spellings are found.
  */
 #ifndef REQUEST_FILES_H
 #define REQUEST_FILES_H
 
 #include "request/verb.h"
 
-/* Call this before anything is written. The usage error names the option, the file and
- * the remedy. Verbs with an option "force" may replace what they read. */
+/* Call this within the call, before anything is read. The usage error names the option,
+ * the file and the remedy. Verbs with an option "force" may replace what they read. The
+ * standard output of a program is an output, too. */
 halley_status request_files_check(request_call *call, halley_error *err);
-/* The same for the output of a program: no file of the call may be its standard output.
- */
-halley_status request_files_check_stdout(request_call *call, halley_error *err);
 
 /* Check a call that comes from a stranger. It may not name files outside the root
  * (base/file/file_root.h) or hidden files in it. With `read_only` it may not write any.

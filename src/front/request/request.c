@@ -373,7 +373,6 @@ static halley_status run_request_verb(request_reader *r, const request_terms *te
 {
     if (terms->is_foreign)
         TRY(request_files_permit(&r->call, terms->is_read_only, r->err));
-    TRY(request_files_check(&r->call, r->err));
     r->call.out = strbuf_stream_open(result);
     if (r->call.out == NULL)
         return error_nomem(r->err);

@@ -18,7 +18,8 @@ static halley_status refuse_query(sqlite3 *db, const char *path, halley_error *e
     const int code = sqlite3_errcode(db) & 0xff;
     if (code == SQLITE_NOMEM)
         return error_nomem(err);
-    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR)
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR ||
+        code == SQLITE_INTERRUPT)
         return database_error(db, path, "read the store", err);
     if (code == SQLITE_AUTH)
         error_set(err, HALLEY_EINVAL,

@@ -1,5 +1,6 @@
 /* halley trace check - finds errors in traces, and repairs them. */
 #include "base/array.h"
+#include "base/call.h"
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/hash.h"
@@ -433,6 +434,8 @@ static halley_status trace_check_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if ((o->self || o->out != NULL) && !o->fix)
         return request_usage(call, err, "--self and --out go with --fix");
+    if (o->fix && o->out == NULL)
+        call_allow_replacing(); /* in place */
     char *index = roles_find(call);
     if (index != NULL) {
         const halley_status done =
