@@ -30,6 +30,14 @@ $ printf 'a,b\n1,2\n' > x.csv; halley score x.csv
 ! halley: x.csv: the first line names neither matmuls {*} nor collectives {*}
 ? 1
 
+## a size that no number of bytes can be is no measurement
+$ printf 'system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\na100_sxm,2.27.3,all_gather,half,2,1e308,0.0119\na100_sxm,2.27.3,all_gather,half,2,1048576,0.0119\n' > h.csv; halley score h.csv | head -2
+> 1 of 2 rows were skipped:
+>   1 of collectives a100_sxm: unknown system, type or number
+$ printf 'system,source,dtype,m,n,k,latency_ms\nh100_sxm,x,bfloat16,1e200,1e200,1e200,0.1\n' > g.csv; halley score g.csv > said
+! halley: no row could be scored, 2 skipped: unknown system, type or number
+? 1
+
 ## a set of which no row could be scored has no mean, and the answer is no
 $ echo '[{"id": "a", "set": "s", "npu": "H100-SXM-80GB", "model": "no-such", "measured": {"step_time_s": 1}}]' > r.json; halley score r.json
 > 1 of 1 rows were skipped:

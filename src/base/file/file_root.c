@@ -19,6 +19,7 @@
 /* One per process, like a root directory. Every reader uses it, from any thread. */
 static atomic_int root_fd = -1;
 static atomic_bool root_read_only;
+static const char *_Atomic shown_prefix;
 
 halley_status file_root_set(const char *folder, bool read_only, halley_error *err)
 {
@@ -39,6 +40,24 @@ halley_status file_root_set(const char *folder, bool read_only, halley_error *er
 int file_root_get(void)
 {
     return atomic_load(&root_fd);
+}
+
+void file_root_show(const char *prefix)
+{
+    atomic_store(&shown_prefix, prefix);
+}
+
+bool file_root_is_shown(const char *path)
+{
+    const char *const prefix = atomic_load(&shown_prefix);
+    return prefix != NULL && strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
+bool file_root_hides(const char *path)
+{
+    if (file_root_is_shown(path))
+        path += strlen(atomic_load(&shown_prefix));
+    return path[0] == '.' || strstr(path, "/.") != NULL;
 }
 
 halley_status file_root_refuse(const char *path, halley_error *err)

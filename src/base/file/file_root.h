@@ -20,6 +20,13 @@
 halley_status file_root_set(const char *folder, bool read_only, halley_error *err);
 /* The folder's descriptor, lent; -1 without a root. */
 int file_root_get(void);
+/* Names that begin with a dot are hidden from clients: they are unfinished files, or the
+ * user's. `prefix` (".halley-serve/RANDOM/") is the part of them that the server shows;
+ * lent. Call this once, before threads are started. */
+void file_root_show(const char *prefix);
+bool file_root_hides(const char *path);
+/* True if the path is in the part that file_root_show has named. */
+bool file_root_is_shown(const char *path);
 /* True if this path may be read. It need not exist; its folders are checked. */
 bool file_root_allows(const char *path);
 /* 0 if this path may be written, else an errno (ENOENT, EROFS). */

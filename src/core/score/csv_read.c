@@ -33,9 +33,11 @@ static uint32_t find_system(str name)
     return i;
 }
 
+/* Sizes, counts and times: positive, and so small that no prediction overflows. */
 static bool to_number(str s, double *out)
 {
-    return number_read(str_trim(s), out) && *out > 0;
+    static const double most = 9007199254740992; /* 2^53 */
+    return number_read(str_trim(s), out) && *out > 0 && *out <= most;
 }
 
 static void read_product(score_csv_row *row, const str *cells)

@@ -39,7 +39,7 @@ static void rank_values(double *out, ranked *sorted, size_t n)
 {
     qsort(sorted, n, sizeof *sorted, by_metric_value);
     for (size_t i = 0; i < n;) {
-        size_t j = i;
+        size_t j = i + 1;
         while (j < n && sorted[j].value == sorted[i].value)
             j++;
         for (size_t k = i; k < j; k++)
@@ -81,12 +81,25 @@ static halley_status compute_spearman(double *out, const score_pair *pairs, size
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
+/* Nothing can be ranked by numbers that are not finite. */
+static halley_status check_pairs(const score_pair *pairs, size_t n, halley_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(error_of(&pairs[i])))
+            return error_set(err, HALLEY_ELIMIT,
+                             "the prediction for %s is too large for a number; correct "
+                             "or remove its row",
+                             pairs[i].id);
+    return HALLEY_OK;
+}
+
 halley_status score_metrics(halley_score_set *set, score_pair *pairs, size_t n,
                             halley_error *err)
 {
     set->scored = (uint32_t)n;
     if (n == 0)
         return HALLEY_OK;
+    TRY(check_pairs(pairs, n, err));
     qsort(pairs, n, sizeof *pairs, by_metric_error);
     double sum = 0, bias = 0;
     for (size_t i = 0; i < n; i++) {

@@ -100,8 +100,8 @@ const request_verb cmd_serve = {
         "Requests over HTTP (POST /api/request, with the token as Authorization: "
         "Bearer) are those of `halley request`. Files that they name are in one "
         "folder and its subfolders; absolute paths, \"..\" and links that lead out of"
-        " it are refused. Uploads are kept in upload/ there until the server ends. "
-        "Work is cancelled five seconds after the browser has disconnected.",
+        " it are refused. Uploads are kept in .halley-serve/ there until the server "
+        "ends. Work is cancelled five seconds after the browser has disconnected.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(serve_words),

@@ -17,6 +17,8 @@ static void receive_file(serve_exchange *x, const char *at, size_t n)
 /* Answer why a file could not be stored: it is too long, or there is no room for it. */
 static enum MHD_Result refuse_upload(serve_exchange *x, const halley_error *err)
 {
+    if (err->code == HALLEY_EINVAL)
+        return serve_answer_error(x, MHD_HTTP_FORBIDDEN, "unsupported", err->text);
     if (err->code == HALLEY_ELIMIT)
         return serve_answer_error(x, MHD_HTTP_CONTENT_TOO_LARGE, "limit", err->text);
     return serve_answer_error(x, MHD_HTTP_INSUFFICIENT_STORAGE, "limit", err->text);
@@ -66,11 +68,11 @@ enum MHD_Result serve_upload_begin(serve_exchange *x)
         return serve_answer_error(x, MHD_HTTP_BAD_REQUEST, "usage",
                                   "?name= is the name of the file: at most 200 bytes, "
                                   "without '/', not beginning with '.'");
-    if (serve_upload_open(&x->upload, &x->server->folder, name, has_length ? n : 0,
-                          &err) != HALLEY_OK)
+    if (serve_upload_open(&x->upload, &x->server->folder.uploads, name,
+                          has_length ? n : 0, &err) != HALLEY_OK)
         return refuse_upload(x, &err);
     serve_connection_expect(&x->server->connections, x->place,
-                            has_length ? n : x->server->folder.most_bytes);
+                            has_length ? n : x->server->folder.uploads.most_bytes);
     x->receive = receive_file;
     x->answer = answer_upload;
     return MHD_YES;
@@ -131,6 +133,20 @@ static enum MHD_Result answer_file(serve_exchange *x)
         return refuse_file(x);
     }
     return send_descriptor(x, fd, (uint64_t)about.st_size, path);
+}
+
+static enum MHD_Result answer_removal(serve_exchange *x)
+{
+    const char *const path = x->url + strlen("/api/files/");
+    return serve_upload_remove(&x->server->folder.uploads, path)
+               ? serve_answer_json(x, MHD_HTTP_OK, STR("{\"ok\": true}\n"))
+               : refuse_file(x);
+}
+
+enum MHD_Result serve_upload_delete(serve_exchange *x)
+{
+    x->answer = answer_removal;
+    return MHD_YES;
 }
 
 enum MHD_Result serve_file_get(serve_exchange *x)

@@ -23,6 +23,7 @@ static const http_route routes[] = {
     {"POST", "/api/files", false, serve_upload_begin},
     {"GET", "/api/files", false, serve_files_list},
     {"GET", "/api/files/", true, serve_file_get},
+    {"DELETE", "/api/files/", true, serve_upload_delete},
 };
 
 static bool is_route_of(const http_route *route, const char *url)

@@ -345,7 +345,7 @@ static uint32_t find_place(serve_jobs *jobs)
     return oldest;
 }
 
-/* Verbs that answer at once; all others may take long. */
+/* Verbs that answer at once; all others, and queries of the user's, may take long. */
 static bool is_quick_verb(str verb)
 {
     static const char *const quick[] = {"estimate", "presets", "version", "schema",
@@ -366,8 +366,8 @@ static bool is_quick_request(const char *json)
         return true;
     const conf_node *const verb =
         file.root->kind == CONF_MAP ? conf_find(file.root, "do") : NULL;
-    const bool quick =
-        verb == NULL || verb->kind != CONF_SCALAR || is_quick_verb(verb->text);
+    const bool quick = verb == NULL || verb->kind != CONF_SCALAR ||
+                       (is_quick_verb(verb->text) && conf_find(file.root, "sql") == NULL);
     conf_fini(&file);
     return quick;
 }

@@ -2,6 +2,7 @@
 #include "serve/serve.h"
 
 #include "base/clock.h"
+#include "halley/unfinished.h"
 #include "serve/confine.h"
 #include "serve/listen.h"
 #include "serve/random.h"
@@ -23,6 +24,7 @@ enum {
     STACK_BYTES = 512 << 10, /* of the thread of a connection */
     TRIM_LOOKS = 50,         /* polls after which free memory is returned to the system */
     LOOK_MS = 100,           /* between two polls of jobs and connections */
+    MOST_END_S = 4,          /* a server that was told to end is gone after this time */
 };
 static const uint64_t usual_upload = 2000000000;
 static const double usual_time_s = 3600;
@@ -96,11 +98,26 @@ static void watch_server(serve_server *s, const sigset_t *ending)
     }
 }
 
+/* A request that does not look at its watch must not keep the server alive. */
+static void *end_process(void *server)
+{
+    serve_server *const s = server;
+    (void)nanosleep(&(struct timespec){.tv_sec = MOST_END_S}, NULL);
+    (void)halley_unfinished_remove();
+    serve_folder_close(&s->folder);
+    _exit(0);
+}
+
 static void stop_server(serve_server *s, struct MHD_Daemon *daemon)
 {
+    pthread_t guard;
+    const bool is_guarded = pthread_create(&guard, NULL, end_process, s) == 0;
     atomic_store(&s->stopping, true);
     serve_jobs_cancel(s->jobs);
     serve_http.stop_daemon(daemon); /* waits for all connections */
+    serve_jobs_close(s->jobs);      /* waits for all requests */
+    if (is_guarded && pthread_cancel(guard) == 0)
+        (void)pthread_join(guard, NULL);
 }
 
 static halley_status run_server(serve_server *s, const serve_options *o,
@@ -118,7 +135,6 @@ static halley_status run_server(serve_server *s, const serve_options *o,
     }
     watch_server(s, ending);
     stop_server(s, daemon);
-    serve_jobs_close(s->jobs);
     return HALLEY_OK;
 }
 

@@ -51,6 +51,7 @@ enum MHD_Result serve_request_begin(serve_exchange *x);
 enum MHD_Result serve_events_get(serve_exchange *x);
 enum MHD_Result serve_events_delete(serve_exchange *x);
 enum MHD_Result serve_upload_begin(serve_exchange *x);
+enum MHD_Result serve_upload_delete(serve_exchange *x);
 enum MHD_Result serve_files_list(serve_exchange *x);
 enum MHD_Result serve_file_get(serve_exchange *x);
 /* Serve files of the page, which need no token; false, with nothing sent, if the URL is

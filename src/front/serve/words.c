@@ -2,6 +2,7 @@
 #include "serve/words.h"
 
 #include "base/file/file_beneath.h"
+#include "base/file/file_root.h"
 #include "base/utf8.h"
 
 #include <arpa/inet.h>
@@ -94,9 +95,7 @@ bool serve_name_is_fit(const char *name, size_t n)
 
 bool serve_path_is_visible(const char *path)
 {
-    if (!file_path_is_plain(path) || path[0] == '.')
-        return false;
-    return strstr(path, "/.") == NULL;
+    return file_path_is_plain(path) && !file_root_hides(path);
 }
 
 bool serve_id_read(char id[SERVE_TOKEN + 1], const char *text)

@@ -31,7 +31,7 @@ bool serve_site_is_own(const char *site);
 /* True if an upload may be stored under this name: UTF-8 without '/', control characters
  * (including bidirectional ones) or a leading dot. */
 bool serve_name_is_fit(const char *name, size_t n);
-/* True if the path is not absolute and has no ".." and no part that begins with a dot. */
+/* True if the path is not absolute, has no "..", and is not hidden (file_root_hides). */
 bool serve_path_is_visible(const char *path);
 /* Read the id at the end of "/api/events/ID"; false if there is none. */
 bool serve_id_read(char id[SERVE_TOKEN + 1], const char *text);
