@@ -171,8 +171,8 @@ $ halley sim pp -c c.yaml --explain
 > Dimension  Topology  NPUs       Link  Messages     Data     Use
 >         0  Ring         4  50.0 GB/s        24  25.2 MB  2.22 %
 >
-> Hottest links  Kind  Bandwidth  Payload  On the wire     Use  Mostly by                          Share
-> npu0 -> npu1   dim0  50.0 GB/s  4.19 MB      4.19 MB  2.97 %  steps of collectives and messages  100 %
+> Hottest links  Kind  Bandwidth  Payload  On the wire     Use  Mostly by                   Share
+> npu0 -> npu1   dim0  50.0 GB/s  4.19 MB      4.19 MB  2.97 %  messages between two ranks  100 %
 >
 > Verdict: compute-bound: 95 % of the critical path is compute.
 >
@@ -202,7 +202,7 @@ $ halley sim pp -c c.yaml --explain
 > 2.61 ms  21.5 us     0    14  RECV 1 to 0  message  the message was sent then
 > 2.63 ms   200 us     0    15  BACKWARD 3   compute  depends on the step before
 >
-> All 4 ranks were run: collectives run step by step.
+> All 4 ranks were run: no two ranks are alike.
 
 ## how full the NPU's memory was: peak, over time, and as a counter of the timeline
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"attr":[{"name":"alloc_bytes","int64Val":3000000}]},{"id":2,"name":"b","type":"COMP_NODE","durationMicros":5,"dataDeps":[1],"attr":[{"name":"free_bytes","int64Val":1000000}]}]}' > m.0.json
@@ -315,7 +315,7 @@ $ halley sim d -c c.yaml
 ## natively a dependency that leads nowhere is left out, and communication may be the CPU's; ASTRA-sim aborts on both
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"ctrlDeps":[99]},{"id":2,"name":"b","type":"COMM_COLL_NODE","dataDeps":[1],"attr":[{"name":"is_cpu_op","boolVal":true},{"name":"comm_type","int64Val":0},{"name":"comm_size","int64Val":1000}]}]}' > d.0.json; for i in 1 2 3; do cp d.0.json d.$i.json; done
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s}]\n' > c.yaml; halley sim d -c c.yaml | head -1
-> 5.03 us on 4 ranks
+> 5.02 us on 4 ranks
 ! halley: warning: nodes depend on nodes that are not in the trace; those dependencies are ignored ('halley trace check' names them)
 $ halley sim --workload-configuration=d --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
 ! halley: d.0.json: node 2: a communication node cannot be a CPU operation

@@ -23,6 +23,7 @@
  * Across nodes it is 2 to 14 % on few points, nearly all of them all-reduce.
  */
 #include "coll/algo.h"
+#include "coll/dims.h"
 #include "coll/time_parts.h"
 #include "halley/extend.h"
 
@@ -169,6 +170,8 @@ static call_form find_form(const halley_link *up, const halley_fabric *out,
 static double time_by_algorithm(const halley_link *up, const halley_fabric *out,
                                 const coll_call *c)
 {
+    if (c->dims != NULL)
+        return coll_dims_time(c->dims, c);
     const coll_call full = complete_call(out, c);
     const call_form form = find_form(up, out, &full);
     return form.time(up, out, &full, form.protocol);

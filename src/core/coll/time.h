@@ -33,6 +33,7 @@ typedef struct coll_level {
     const halley_fabric *fabric; /* lent */
 } coll_level;
 enum { COLL_MAX_LEVELS = 16 };
+typedef struct coll_dims coll_dims;
 
 /* One call. Sizes are as in the measured tables: the larger buffer of one rank
  * (all-gather: the whole output; reduce-scatter: the whole input; all-to-all: the whole
@@ -48,8 +49,10 @@ typedef struct coll_call {
     double
         nic_Bps;  /* network bandwidth one rank of the group may use; 0 = its own card */
     bool integer; /* an integer reduction, which is never done in the switch */
-    double remote_share; /* all-to-all: share of the bytes to other nodes that is sent
-                            if copies for one node are sent once; 0 = 1 */
+    const coll_dims *dims; /* the group on a list of dimensions (coll/dims.h): its
+                                     form replaces all others; NULL = none */
+    double remote_share;   /* all-to-all: share of the bytes to other nodes that is sent
+                              if copies for one node are sent once; 0 = 1 */
 } coll_call;
 
 /* Seconds. 0 for a group of one or no bytes. */

@@ -271,6 +271,22 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
     in_node[WORKLOAD_OUTER] = clamp_to_one(copies / shard, n[WORKLOAD_OUTER]);
 }
 
+uint32_t plan_group_distance(const halley_plan *plan, workload_group kind)
+{
+    static const unsigned masks[WORKLOAD_N_GROUPS] = {
+        [WORKLOAD_TP] = OF_TP,       [WORKLOAD_CP] = OF_CP,
+        [WORKLOAD_PP] = OF_PP,       [WORKLOAD_DP] = OF_COPIES,
+        [WORKLOAD_FSDP] = OF_COPIES, [WORKLOAD_OUTER] = OF_COPIES};
+    const digits d = digits_of(plan);
+    const plan_cut cut = plan_group_cut(plan, kind);
+    const unsigned mask = masks[kind] != 0 ? masks[kind] : OF_STAGE;
+    uint32_t at[N_AXES] = {0};
+    assert(kind < WORKLOAD_N_GROUPS && cut.every > 0);
+    split_digits(at, &d, size_of(plan, kind) > 1 ? cut.every : 0, mask);
+    const uint32_t distance = join_digits(&d, at, OF_ALL);
+    return distance > 0 ? distance : 1;
+}
+
 typedef struct blocks {
     uint32_t ranks[N_AXES + 1], n;
 } blocks;

@@ -14,6 +14,9 @@ typedef struct plan_place {
 plan_place plan_place_of(const halley_plan *plan, uint32_t rank);
 uint32_t plan_rank_at(const halley_plan *plan, plan_place at);
 
+/* How far apart the first two members of a group of this kind are, in ranks. */
+uint32_t plan_group_distance(const halley_plan *plan, workload_group kind);
+
 /* The number of neighbours that shard weights (fsdp) or optimizer states (zero-group)
  * among themselves. It is 1 if none do, or if all data-parallel ranks do (ZeRO 1 and
  * 2). */

@@ -145,6 +145,32 @@ static void set_crossings(price_context *c)
     }
 }
 
+/* The boxes of all groups on a list of dimensions. Neighbours of a group are as far apart
+ * as the digits inside it have values. Groups in between use the same rings. */
+static void set_dims(price_context *c)
+{
+    const halley_cluster *cluster = c->cluster;
+    c->has_dims = cluster->model == HW_MODEL_FLOW && coll_dims_can(cluster);
+    for (int g = 0; c->has_dims && g < WORKLOAD_N_GROUPS; g++) {
+        coll_dims *d = &c->dims[g];
+        *d = coll_dims_all(cluster);
+        uint32_t below = 1, left = c->n[g];
+        const uint32_t apart = plan_group_distance(c->plan, (workload_group)g);
+        for (uint32_t i = 0; i < d->n; below *= d->dims[i++].n) {
+            const uint32_t steps = apart > below ? apart / below : 1;
+            const uint32_t room =
+                apart > below ? (d->dims[i].n - 1) / steps + 1 : d->dims[i].n;
+            d->extent[i] = room < left ? room : left;
+            while (left % d->extent[i] != 0)
+                d->extent[i]--;
+            d->stride[i] = d->extent[i] > 1 && left == c->n[g] ? steps : 1;
+            d->sharing[i] = d->stride[i];
+            left /= d->extent[i];
+        }
+        c->per_node[g] = d->extent[0];
+    }
+}
+
 /* DualPipe reserves 20 of 132 multiprocessors for its messages, whether hidden or not. */
 static double lent_units(const halley_plan *plan)
 {
@@ -177,6 +203,7 @@ void price_context_make(price_context *out, const halley_model *model,
     plan_group_sizes(c->n, c->per_node, plan, c->ranks_per_node);
     set_levels(c);
     set_crossings(c);
+    set_dims(c);
     const uint32_t used = plan->tp * plan->cp * plan->dp * plan->pp;
     const uint32_t near = used < c->ranks_per_node ? used : c->ranks_per_node;
     const double busy = cluster->nodes.npus > 1 ? (near - 1.0) / 7.0 : 0;
@@ -200,13 +227,14 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
                        .n = c->n[group],
                        .per_node = c->per_node[group],
                        .n_levels = c->n_levels,
-                       .levels = c->n_levels > 0 ? c->levels[group] : NULL};
+                       .levels = c->n_levels > 0 ? c->levels[group] : NULL,
+                       .dims = c->has_dims ? &c->dims[group] : NULL};
 }
 
 double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call)
 {
-    if (c->n_levels == 0)
+    if (c->n_levels == 0 || c->has_dims)
         return coll_call_time(&c->cluster->nodes.up, c->out[group], call);
     halley_fabric out = *c->out[group];
     out.bandwidth_Bps =

@@ -2,7 +2,7 @@
 #ifndef ESTIMATE_PRICE_H
 #define ESTIMATE_PRICE_H
 
-#include "coll/time.h"
+#include "coll/dims.h"
 #include "cost/gemm.h"
 #include "halley/estimate.h"
 #include "hw/cluster.h"
@@ -24,6 +24,8 @@ typedef struct price_context {
     uint32_t n_levels;                                          /* beyond the node */
     coll_level levels[WORKLOAD_N_GROUPS][COLL_MAX_LEVELS];
     const halley_fabric *out[WORKLOAD_N_GROUPS]; /* the outermost level of each group */
+    bool has_dims; /* groups are boxes on a list of dimensions */
+    coll_dims dims[WORKLOAD_N_GROUPS];
     /* With several levels: bandwidth per member for rings and trees, and for pairs. */
     double ring_Bps[WORKLOAD_N_GROUPS], pairs_Bps[WORKLOAD_N_GROUPS];
     double host;    /* factor on host time */

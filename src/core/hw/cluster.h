@@ -84,6 +84,7 @@ typedef enum cluster_coll {
 typedef struct cluster_coll_impl {
     uint32_t n;        /* entries of the list, up to the first flat one; 0 = not given */
     uint32_t n_listed; /* all entries; ASTRA-sim's rules differ if there is only one */
+    bool is_default; /* the file names none: n rings, or what is fastest (coll/dims.h) */
     cluster_impl dims[CLUSTER_MAX_DIMS];
     const char *custom; /* prefix of the traces that define the algorithm, or NULL */
 } cluster_coll_impl;

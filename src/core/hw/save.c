@@ -200,7 +200,7 @@ static void add_algorithms(strbuf *b, const cluster_system *s)
     bool custom = false;
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
         custom = custom || s->colls[i].custom != NULL;
-        if (s->colls[i].n == 0)
+        if (s->colls[i].n == 0 || s->colls[i].is_default)
             continue;
         strbuf_printf(b, "  %s: [", cluster_coll_names[i]);
         for (uint32_t d = 0; d < s->colls[i].n_listed; d++) {

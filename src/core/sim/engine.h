@@ -521,6 +521,9 @@ void sim_bundle_describe(net_bundle *b, uint32_t coll_type, uint64_t amount);
 /* collective.c: the basic collective (one of four) that a collective maps to, and its
  * root. */
 void sim_coll_describe(cluster_coll *coll, coll_rooted *rooted, uint32_t coll_type);
+/* False: it runs step by step. These are collectives over some of the dimensions and, on
+ * a list of dimensions, trees whose members continue at different times. */
+bool sim_coll_has_form(const sim *s, coll_rooted rooted, uint32_t involved);
 
 /* phases.c: the table of phase operations of the run, and its events. */
 void sim_phases_init(sim *s, bool by_key);

@@ -84,7 +84,8 @@ static const conf_field system_fields[] = {
            "algorithms of all collectives, one per dimension: ring, direct, direct-N, "
            "halving-doubling, double-binary-tree, flat-ring, flat-direct, "
            "flat-halving-doubling"),
-     .by_default = "ring in every dimension", .example = "[ring, halving-doubling]"},
+     .by_default = "the fastest; ring if message by message",
+     .example = "[ring, halving-doubling]"},
     {FIELD("all-reduce", CONF_TYPE_NODE, colls[CLUSTER_ALL_REDUCE],
            LIST_DOC("all-reduce")),
      .by_default = "algorithms", .example = "[ring]"},
@@ -324,6 +325,7 @@ static halley_status read_lists(const hw_reader *r, const system_text *raw)
         for (uint32_t d = 0; d < n_dims; d++)
             s->colls[i].dims[d] = ring;
         const conf_node *list = raw->colls[i] != NULL ? raw->colls[i] : raw->algorithms;
+        s->colls[i].is_default = list == NULL;
         if (list != NULL)
             TRY(read_impls(r, list, &s->colls[i]));
     }

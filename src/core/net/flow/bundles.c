@@ -24,8 +24,7 @@ static bool has_measured_level(const flow_net *f)
            f->cluster->graph_fabric.name[0] == '\0';
 }
 
-/* The latency of the longest route from a member to the next. */
-static double find_longest_step(const flow_net *f, const flow_members *m)
+double flow_net_longest_step(const flow_net *f, const flow_members *m)
 {
     double most_s = 0;
     for (uint32_t i = 0; i < m->n_members; i++) {
@@ -54,7 +53,7 @@ static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
         out.hop_s[i] = c->outer[level].fabric.hop_s[i];
     out.bandwidth_Bps = m->n_nodes > 1 ? m->card_Bps : c->nodes.up.bandwidth_Bps;
     if (has_measured_level(f) && m->n_nodes > 1) {
-        const double step_s = find_longest_step(f, m);
+        const double step_s = flow_net_longest_step(f, m);
         for (int i = 0; i < 3; i++)
             out.hop_s[i] = step_s;
     }
@@ -66,6 +65,11 @@ static halley_status init_group(flow_group *group, const flow_net *f, const net_
     if (!flow_members_init(&group->members, f->network, b->ranks, b->n))
         return error_nomem(f->err);
     group->out = see_fabric(f, &group->members);
+    group->is_box = false;
+    if (f->has_dims) {
+        group->box = coll_dims_all(f->cluster);
+        group->is_box = coll_dims_find_box(&group->box, group->members.npus, b->n);
+    }
     return HALLEY_OK;
 }
 
@@ -99,9 +103,11 @@ static bool is_last_call(const flow_loads_memo *m, const coll_call *call,
            m->hop_s[2] == out->hop_s[2];
 }
 
-static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
-                       const net_bundle *b)
+static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
+                                const net_bundle *b)
 {
+    if (f->has_dims)
+        return flow_boxes_find_loads(out, f, group, b);
     coll_call call = {.kind = b->kind,
                       .bytes = b->bytes,
                       .n = b->n,
@@ -110,7 +116,7 @@ static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
     int exponent;
     if (is_last_call(&f->memo, &call, &group->out)) {
         *out = f->memo.loads;
-        return;
+        return HALLEY_OK;
     }
     coll_call_load(&out->own, &f->cluster->nodes.up, &group->out, &call);
     frexp(b->bytes, &exponent);
@@ -136,18 +142,25 @@ static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
         .bandwidth_Bps = group->out.bandwidth_Bps,
         .hop_s = {group->out.hop_s[0], group->out.hop_s[1], group->out.hop_s[2]},
         .loads = *out};
+    return HALLEY_OK;
 }
 
 /* Compute the links of a call into f->hops. */
 static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_group *group,
                                const bundle_loads *loads, double shares[3])
 {
-    TRY(flow_loads_add(&f->loads, f->network, &group->members, &loads->canonical, b->root,
-                       f->err));
+    if (f->has_dims)
+        TRY(flow_boxes_add(f, group, b, loads));
+    else
+        TRY(flow_loads_add(&f->loads, f->network, &group->members, &loads->canonical,
+                           b->root, f->err));
     f->hops.n = 0;
     if (!array_reserve(&f->hops, f->loads.links.n))
         return error_nomem(f->err);
-    flow_loads_share(shares, &f->loads, f->network, &loads->canonical);
+    if (f->has_dims)
+        shares[HW_LEVEL_NODE] = shares[HW_LEVEL_PORT] = shares[HW_LEVEL_FABRIC] = 1;
+    else
+        flow_loads_share(shares, &f->loads, f->network, &loads->canonical);
     f->hops.n =
         flow_loads_take(f->hops.at, &f->loads, f->network, loads->volume_bytes, shares);
     return HALLEY_OK;
@@ -261,7 +274,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
     if (group == NULL)
         return error_nomem(f->err);
     assert(group->members.n_members == b->n);
-    find_loads(&loads, f, group, b);
+    TRY(find_loads(&loads, f, group, b));
     TRY(find_shape(&shape, &fresh, f, b, &loads));
     if (fresh)
         TRY(make_class_or_wait(&f->shapes.at[shape].class_id, f, b, group, &loads));
@@ -370,10 +383,10 @@ net_id flow_net_start_part(net *n, const net_bundle *b)
     double rate_Bps = 0;
     assert(b->states != NULL && f->intact == NULL && f->first_links == NULL);
     halley_status status = group == NULL ? error_nomem(f->err) : HALLEY_OK;
-    if (status == HALLEY_OK) {
-        find_loads(&loads, f, group, b);
+    if (status == HALLEY_OK)
+        status = find_loads(&loads, f, group, b);
+    if (status == HALLEY_OK)
         status = make_part_class(&class_id, &rate_Bps, f, b, group, &loads);
-    }
     if (status != HALLEY_OK) {
         flow_net_fail(f, status);
         return NET_NONE;
@@ -496,7 +509,7 @@ halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b)
     flow_net *f = flow_net_of(n);
     bundle_loads loads;
     TRY(prepare_group(f, b));
-    find_loads(&loads, f, &f->prepared, b);
+    TRY(find_loads(&loads, f, &f->prepared, b));
     describe_shape(out, f, &loads);
     return HALLEY_OK;
 }
@@ -509,7 +522,7 @@ halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
     bundle_loads loads;
     double shares[3];
     TRY(prepare_group(f, b));
-    find_loads(&loads, f, &f->prepared, b);
+    TRY(find_loads(&loads, f, &f->prepared, b));
     TRY(find_hops(f, b, &f->prepared, &loads, shares));
     describe_shape(out, f, &loads);
     const flow_owner owner = describe_owner(b, shares);
@@ -593,7 +606,7 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
     assert(f->flow != NULL && f->first_links != NULL);
     if (group == NULL)
         return error_nomem(f->err);
-    find_loads(&loads, f, group, b);
+    TRY(find_loads(&loads, f, group, b));
     TRY(find_shape(&shape, &fresh, f, b, &loads));
     if (!fresh)
         return HALLEY_OK;

@@ -49,9 +49,11 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     f->fail = o->fail;
     f->err = o->err;
     f->cluster = c;
-    if (c->network == HW_NETWORK_DIMS &&
-        c->measured == NULL) /* its algorithms are listed */
-        n->can &= ~(uint32_t)(NET_CAN_BUNDLES | NET_CAN_PARTS | NET_CAN_SLOW);
+    f->has_dims = c->network == HW_NETWORK_DIMS && c->measured == NULL;
+    if (f->has_dims) /* their algorithms are listed */
+        n->can &= ~(uint32_t)NET_CAN_PARTS;
+    if (f->has_dims && !coll_dims_can(c))
+        n->can &= ~(uint32_t)(NET_CAN_BUNDLES | NET_CAN_SLOW);
     assert(o->ticks_per_s == 1e12); /* the solver's tick */
     TRY(hw_network_new(&f->network, c, err));
     const hw_graph *g = f->network->graph;
@@ -131,22 +133,28 @@ static halley_status make_way(flow_way *out, flow_net *f, uint32_t from, uint32_
     return finish_way(out, f, route.latency_s);
 }
 
+uint32_t flow_net_find_up(const flow_net *f, uint32_t npu, uint32_t dim)
+{
+    const hw_graph *g = f->network->graph;
+    for (uint32_t k = g->dev_first[npu]; k < g->dev_first[npu + 1]; k++) {
+        const uint32_t to = g->link_to[g->adj_link[k]];
+        if (g->dev_kind[to] == HW_DEVICE_SWITCH && hw_graph_group(g, to)->tier == dim + 1)
+            return g->adj_link[k];
+    }
+    return HW_NONE;
+}
+
 /* The route from an NPU to the switch of a dimension, or back. */
 static halley_status make_half_way(flow_way *out, flow_net *f, const net_request *r)
 {
     const hw_graph *g = f->network->graph;
-    for (uint32_t k = g->dev_first[r->from]; k < g->dev_first[r->from + 1]; k++) {
-        const uint32_t up = g->adj_link[k];
-        if (g->dev_kind[g->link_to[up]] != HW_DEVICE_SWITCH ||
-            hw_graph_group(g, g->link_to[up])->tier != r->dim + 1)
-            continue;
-        f->hops.n = 0;
-        if (!add_way_hop(f, r->part == NET_UP ? up : hw_graph_reverse(g, up),
-                         HW_ROUTE_ONE))
-            return error_nomem(f->err);
-        return finish_way(out, f, g->link_latency_s[up]);
-    }
-    return error_set(f->err, HALLEY_EINVAL, "dimension %u has no switch", r->dim);
+    const uint32_t up = flow_net_find_up(f, r->from, r->dim);
+    if (up == HW_NONE)
+        return error_set(f->err, HALLEY_EINVAL, "dimension %u has no switch", r->dim);
+    f->hops.n = 0;
+    if (!add_way_hop(f, r->part == NET_UP ? up : hw_graph_reverse(g, up), HW_ROUTE_ONE))
+        return error_nomem(f->err);
+    return finish_way(out, f, g->link_latency_s[up]);
 }
 
 /* The key is a pair of NPUs, or an NPU with a dimension and a direction. */

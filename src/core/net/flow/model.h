@@ -5,6 +5,7 @@
 #define NET_FLOW_MODEL_H
 
 #include "base/hash.h"
+#include "coll/dims.h"
 #include "des/ticks.h"
 #include "hw/network.h"
 #include "net/flow/flow.h"
@@ -52,6 +53,8 @@ typedef struct flow_offer {
 typedef struct flow_group {
     flow_members members;
     halley_fabric out; /* as the group sees it: bandwidth of its cards, its steps */
+    coll_dims box;     /* on a list of dimensions: the part of it that the group is */
+    bool is_box;
 } flow_group;
 
 /* The load of a call, and that of the canonical call from which its links are computed.
@@ -118,6 +121,7 @@ typedef struct flow_net {
     flow_loads_memo memo;
     uint64_t prepared_key;
     bool has_prepared;
+    bool has_dims; /* collectives cross a list of dimensions (boxes.c) */
     /* Links by class, when folded: the first link and the number of each; else NULL. */
     uint32_t *first_links, *n_links;
     uint32_t n_link_classes;
@@ -157,6 +161,8 @@ static inline const flow_net *flow_net_of_const(const net *n)
 void flow_net_fail(flow_net *f, halley_status status);
 /* Move the solver's clock to the queue's. */
 void flow_net_catch_up(flow_net *f);
+/* The link from an NPU to the switch of a dimension; HW_NONE: it has none. */
+uint32_t flow_net_find_up(const flow_net *f, uint32_t npu, uint32_t dim);
 /* Start a flow of a class now. */
 net_id flow_net_start(flow_net *f, const flow_transfer *t);
 static inline uint64_t flow_net_ticks(const flow_net *f, double seconds)
@@ -189,6 +195,15 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
 uint32_t flow_net_count_links(const net *n);
 uint64_t flow_net_colour_link(const net *n, uint32_t link);
 void flow_net_fini_bundles(flow_net *f);
+/* The latency of the longest route from a member to the next. */
+double flow_net_longest_step(const flow_net *f, const flow_members *m);
+
+/* boxes.c: collectives and messages on a list of dimensions. The second function adds the
+ * loads of the canonical call to f->loads. */
+halley_status flow_boxes_find_loads(bundle_loads *out, flow_net *f,
+                                    const flow_group *group, const net_bundle *b);
+halley_status flow_boxes_add(flow_net *f, const flow_group *group, const net_bundle *b,
+                             const bundle_loads *loads);
 
 /* changes.c: links that change during a run. */
 halley_status flow_net_init_changes(flow_net *f, const halley_cluster *c,

@@ -116,7 +116,7 @@ static const char *const kind_names[] = {[COLL_ALL_REDUCE] = "ALL_REDUCE",
 
 static const char *name_owner(arena *memory, const flow_net *f, uint32_t class_id)
 {
-    if (f->cluster->network == HW_NETWORK_DIMS)
+    if (f->has_dims && !net_can(&f->head, NET_CAN_BUNDLES))
         return "steps of collectives and messages";
     const flow_owner *o = get_owner(f, class_id);
     if (o->kind == COLL_SEND)

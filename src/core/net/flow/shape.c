@@ -131,6 +131,14 @@ void flow_loads_fini(flow_loads *l)
     array_fini(&l->links);
 }
 
+bool flow_loads_add_link(flow_loads *l, uint32_t link, double bytes)
+{
+    if (l->bytes[link] == 0 && !array_push(&l->links, link))
+        return false;
+    l->bytes[link] += bytes;
+    return true;
+}
+
 halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
                                   uint32_t to, double bytes, halley_error *err)
 {
@@ -140,11 +148,10 @@ halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
     TRY(hw_network_find(&route, net, from, to, err));
     assert(route.n > 0 && isfinite(bytes));
     for (uint32_t i = 0; i < route.n; i++) {
-        const uint32_t link = route.hops[i].link;
+        const double share = (double)route.hops[i].share / (double)HW_ROUTE_ONE;
         assert(route.hops[i].share <= HW_ROUTE_ONE);
-        if (l->bytes[link] == 0 && !array_push(&l->links, link))
+        if (!flow_loads_add_link(l, route.hops[i].link, bytes * share))
             return error_nomem(err);
-        l->bytes[link] += bytes * ((double)route.hops[i].share / (double)HW_ROUTE_ONE);
     }
     return HALLEY_OK;
 }

@@ -43,6 +43,8 @@ halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members 
 /* Add `bytes` to the links from one NPU to another. */
 halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
                                   uint32_t to, double bytes, halley_error *err);
+/* Add `bytes` to one link. False: no memory. */
+bool flow_loads_add_link(flow_loads *l, uint32_t link, double bytes);
 /* Discard what has been added. */
 void flow_loads_drop(flow_loads *l);
 /* `shares`, by hw_link_level: the fraction of payload in what crosses a link, for a whole

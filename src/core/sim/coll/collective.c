@@ -218,13 +218,31 @@ static bool read_job_group(sim *s, sim_job *j)
     return true;
 }
 
-/* True if the network carries it as a whole. A collective over some of the dimensions is
- * simulated in phases. */
-static bool is_bundle(const sim *s, const sim_job *j)
+/* True if a switch of the dimensions takes part in some collective. */
+static bool has_in_network(const halley_cluster *c)
+{
+    for (uint32_t d = 0; d < c->n_dims; d++)
+        if (c->dims[d].in_network != 0)
+            return true;
+    return false;
+}
+
+bool sim_coll_has_form(const sim *s, coll_rooted rooted, uint32_t involved)
 {
     const uint32_t all = (UINT32_C(1) << s->cluster->n_dims) - 1;
+    const bool is_star = rooted == COLL_ROOTED_GATHER || rooted == COLL_ROOTED_SCATTER;
+    if ((involved & all) != all)
+        return false;
+    return s->cluster->network != HW_NETWORK_DIMS || rooted == COLL_ROOTED_NONE ||
+           (!is_star && has_in_network(s->cluster));
+}
+
+/* True if the network carries it as a whole. */
+static bool is_bundle(const sim *s, const sim_job *j)
+{
     return net_can(s->net, NET_CAN_BUNDLES) && !s->system->steps && !j->uneven &&
-           j->custom == NULL && (j->request.involved & all) == all;
+           j->custom == NULL &&
+           sim_coll_has_form(s, j->request.rooted, j->request.involved);
 }
 
 static bool read_job(sim *s, sim_job *j)

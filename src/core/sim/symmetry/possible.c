@@ -4,18 +4,27 @@
 
 #include <stdio.h>
 
+static bool has_form(const sim *s, const sim_node *n)
+{
+    cluster_coll coll;
+    coll_rooted rooted;
+    sim_coll_describe(&coll, &rooted, n->coll);
+    return sim_coll_has_form(s, s->rules->has_roots ? rooted : COLL_ROOTED_NONE,
+                             n->a == SIM_NO_NAME ? n->b : UINT32_MAX);
+}
+
 /* The property of a program that prevents folding; NULL: none. */
 static const char *find_obstacle(const sim *s, const sim_program *p)
 {
-    const uint32_t all = (UINT32_C(1) << s->cluster->n_dims) - 1;
     for (uint32_t i = 0; i < p->n; i++) {
         const sim_node *n = &p->nodes[i];
         if (!sim_symmetry_is_simulated(n))
             continue;
         if (n->flags & SIM_NODE_UNEVEN)
             return "all-to-alls with unequal sizes run step by step";
-        if (n->type == HALLEY_NODE_COLL && n->a == SIM_NO_NAME && (n->b & all) != all)
-            return "collectives over some of the dimensions run step by step";
+        if (n->type == HALLEY_NODE_COLL && !has_form(s, n))
+            return "trees, and collectives over some of the dimensions, run step by "
+                   "step";
         if (sim_symmetry_is_memory(n) && s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL)
             return "the stages of a hierarchical pool serve all ranks one after the "
                    "other";

@@ -194,7 +194,7 @@ static void late_members_find_the_broadcast_done(void **state)
     halley_cluster *c = cluster_of(
         "network: [{topology: switch, size: 2, bandwidth: 100 GB/s, latency: 500 ns},"
         "{topology: switch, size: 4, bandwidth: 100 GB/s, latency: 500 ns, in-network: "
-        "[broadcast]}]\n");
+        "[broadcast]}]\nsystem: {collectives: steps}\n");
     halley_trace *all[8];
     halley_trace_set *set;
     halley_result *r;
