@@ -60,10 +60,12 @@ $ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch
 ## COMET's question: with expanded memory it fits inside the pod
 $ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch 1024 --micro-batch 8 --zero 2 --recompute full --spread --csv
 > ...
-> fits,1
+> fits,true
+> ...
 $ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 64 --global-batch 1024 --micro-batch 8 --zero 2 --recompute full --csv
 > ...
-> fits,1
+> fits,true
+> ...
 
 ## the parts of the JSON add up
 $ halley estimate -m llama3-8b -c dgx-h100:8 --fsdp all --global-batch 16 --json | grep -c '"'
@@ -117,7 +119,7 @@ $ ls | wc -l
 ## a cluster file serves, too, and must have a network with units
 $ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 1 us}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8 --global-batch 8 --csv | head -2
 > key,value
-> step_s,{*}
+> model,gpt-3.6b
 $ printf 'npus: 8\nnpu: A100-SXM4-80GB\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
 ! halley: c.yaml:{*}network{*}
 ? 1

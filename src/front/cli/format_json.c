@@ -30,9 +30,10 @@ static void add_words(char *doc, size_t size, const request_key *k)
  * entry. */
 static bool list_json_key(request_entry *out, size_t i)
 {
-    static _Thread_local char name[64], doc[512];
+    static _Thread_local request_key_room room;
+    static _Thread_local char doc[1024];
     request_key k;
-    if (!request_key_get(&k, name, i))
+    if (!request_key_get(&k, &room, i))
         return false;
     const bool is_all = k.verbs[0] == '*';
     snprintf(doc, sizeof doc, "%s%s%s%s; %s%s%s%s", k.meaning, k.unit != NULL ? " (" : "",

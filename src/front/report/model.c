@@ -1,6 +1,7 @@
 #include "report/model.h"
 
 #include "base/number/number.h"
+#include "report/facts.h"
 
 #include <stddef.h>
 
@@ -29,41 +30,9 @@ static uint32_t get_size(const halley_model *m, size_t i)
     return *(const uint32_t *)(const void *)((const char *)m + sizes[i].offset);
 }
 
-static void write_pairs(report_json *j, const halley_import *import, const char *key,
-                        halley_import_list list)
-{
-    report_json_object(j, key);
-    for (uint32_t i = 0; i < halley_import_count(import); i++) {
-        const halley_import_entry e = halley_import_get(import, i);
-        if (e.list == list)
-            report_json_text(j, e.key, str_from(e.value));
-    }
-    report_json_end(j);
-}
-
-static void write_list(report_json *j, const halley_import *import, const char *key,
-                       halley_import_list list)
-{
-    report_json_array(j, key);
-    for (uint32_t i = 0; i < halley_import_count(import); i++) {
-        const halley_import_entry e = halley_import_get(import, i);
-        if (e.list == list)
-            report_json_text(j, NULL,
-                             str_from(list == HALLEY_IMPORT_NOTE ? e.value : e.key));
-    }
-    report_json_end(j);
-}
-
 void report_import_json(report_json *j, const halley_import *import)
 {
-    report_json_object(j, "import");
-    report_json_text(j, "kind", str_from(halley_import_kind(import)));
-    write_pairs(j, import, "read", HALLEY_IMPORT_READ);
-    write_pairs(j, import, "assumed", HALLEY_IMPORT_ASSUMED);
-    write_list(j, import, "ignored", HALLEY_IMPORT_IGNORED);
-    write_list(j, import, "unknown", HALLEY_IMPORT_UNKNOWN);
-    write_list(j, import, "notes", HALLEY_IMPORT_NOTE);
-    report_json_end(j);
+    report_facts_object(j, "import", false, &report_import_facts, import);
 }
 
 static void write_recurrent(report_json *j, const halley_recurrent *r)

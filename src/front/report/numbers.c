@@ -1,10 +1,8 @@
-/* Numbers that people compare and error bars, as text and JSON. */
+/* Numbers that people compare and error bars, as text. */
 #include "report/numbers.h"
 
 #include "base/number/number.h"
 #include "base/number/units.h"
-
-#include <string.h>
 
 /* The word for the device: "GPU", "chip", "accelerator"; static. */
 static const char *find_npu_word(const halley_npu *npu)
@@ -87,35 +85,6 @@ void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate
     fprintf(to, "\n");
 }
 
-void report_numbers_json(report_json *j, const halley_numbers *n)
-{
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {
-        {"parameters", n->params},
-        {"active_parameters", n->active_params},
-        {"paid_npus", n->n_paid},
-        {"tokens_per_s_per_npu", n->tokens_per_s_npu},
-        {"model_flops_per_s", n->flops_per_s},
-        {"model_flops_per_s_per_npu", n->flops_per_s_npu},
-        {"mfu_full_attention", n->mfu_full},
-        {"mfu_of_bf16", n->mfu_wide},
-        {"train_tokens", n->tokens},
-        {"goodput", n->goodput},
-        {"train_steps_s", n->days * 86400},
-        {"train_s", n->wall_days * 86400},
-        {"train_npu_hours", n->npu_hours},
-        {"train_cost_usd", n->cost_usd},
-        {"train_energy_J", n->energy_J},
-        {"capital_usd", n->capital_usd},
-        {"nameplate_W", n->nameplate_w},
-        {"average_W", n->average_w},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        report_json_double(j, numbers[i].key, numbers[i].value);
-}
-
 void report_error_bar_text(FILE *to, const halley_error_bar *bar)
 {
     char text[HALLEY_ERROR_BAR_TEXT];
@@ -124,18 +93,4 @@ void report_error_bar_text(FILE *to, const halley_error_bar *bar)
             "%s\nComparable runs: %s. They are benchmarks; production runs can be 10 to "
             "30 %% slower.\n",
             text, bar->class_name);
-}
-
-void report_error_bar_json(report_json *j, const halley_error_bar *bar)
-{
-    report_json_flat_object(j, "error_bar");
-    report_json_double(j, "typical", bar->typical);
-    report_json_double(j, "bound", bar->bound);
-    report_json_u64(j, "runs", bar->n_runs);
-    report_json_u64(j, "sources", bar->n_sources);
-    report_json_text(j, "class", str_from(bar->class_name));
-    report_json_bool(j, "measured", bar->measured);
-    if (bar->unmeasured != NULL)
-        report_json_text(j, "unmeasured", str_from(bar->unmeasured));
-    report_json_end(j);
 }

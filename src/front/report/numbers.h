@@ -1,10 +1,9 @@
-/* report/numbers.h - numbers that people compare and error bars, as text and JSON. */
+/* report/numbers.h - numbers that people compare and error bars, as text. */
 #ifndef REPORT_NUMBERS_H
 #define REPORT_NUMBERS_H
 
 #include "halley/error_bar.h"
 #include "halley/numbers.h"
-#include "report/json.h"
 
 #include <stdio.h>
 
@@ -16,12 +15,8 @@ void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estima
 /* Write days, accelerator-hours, money and power of the whole run. */
 void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate *e,
                         const halley_npu *npu);
-/* Write both as members of the open object. */
-void report_numbers_json(report_json *j, const halley_numbers *n);
 
 /* Write the bar in words, with the class of runs that it is based on. */
 void report_error_bar_text(FILE *to, const halley_error_bar *bar);
-/* "error_bar": {"typical": 0.08, "bound": 0.15, ...} */
-void report_error_bar_json(report_json *j, const halley_error_bar *bar);
 
 #endif

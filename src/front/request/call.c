@@ -5,6 +5,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/strbuf_stream.h"
+#include "report/facts.h"
 #include "request/files.h"
 #include "request/spool.h"
 #include "request/verb.h"
@@ -180,16 +182,6 @@ void request_notes_fini(request_notes *notes)
     *notes = (request_notes){0};
 }
 
-static void write_notes(report_json *j, const char *key, const request_notes *notes)
-{
-    if (notes == NULL || notes->n == 0)
-        return;
-    report_json_array(j, key);
-    for (size_t i = 0; i < notes->n; i++)
-        report_json_text(j, NULL, str_from(notes->at[i]));
-    report_json_end(j);
-}
-
 void request_json_begin(report_json *j, const request_call *call)
 {
     report_json_init(j, call->out);
@@ -199,10 +191,39 @@ void request_json_begin(report_json *j, const request_call *call)
 halley_status request_json_end(report_json *j, const request_call *call,
                                halley_error *err)
 {
-    write_notes(j, "assumed", call->assumed);
-    write_notes(j, "warnings", call->warnings);
+    report_facts_json(j, &request_notes_facts, call);
     report_json_end(j);
     return report_json_fini(j, err);
+}
+
+static halley_status write_facts_json(const request_call *call, const fact_table *table,
+                                      const void *from, halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_facts_json(&j, table, from);
+    return request_json_end(&j, call, err);
+}
+
+halley_status request_facts_write(const request_call *call, report_form form,
+                                  const fact_table *table, const void *from,
+                                  halley_error *err)
+{
+    strbuf json = {0};
+    assert(form != REPORT_TEXT);
+    if (form == REPORT_JSON)
+        return write_facts_json(call, table, from, err);
+    request_call own = *call;
+    own.out = strbuf_stream_open(&json);
+    if (own.out == NULL)
+        return error_nomem(err);
+    halley_status status = write_facts_json(&own, table, from, err);
+    if ((fclose(own.out) != 0 || json.failed) && status == HALLEY_OK)
+        status = error_nomem(err);
+    if (status == HALLEY_OK)
+        status = report_facts_csv(call->out, strbuf_str(&json), err);
+    strbuf_fini(&json);
+    return status;
 }
 
 static halley_status write_table_json(const request_call *call, const report_table *table,

@@ -1,6 +1,7 @@
 /* The results of an exploration, for programs. */
 #include "base/error.h"
-#include "report/numbers.h"
+#include "report/facts.h"
+#include "request/estimate_facts.h"
 #include "request/estimate_out.h"
 #include "request/explore_out.h"
 #include "request/page.h"
@@ -57,9 +58,7 @@ static void candidate_json(report_json *j, const char *key, const explore_outcom
             report_json_text(j, a->name, str_from(a->texts[c->digits[i]]));
     }
     report_json_end(j);
-    halley_error ignored; /* memory ran out: the document fails, too */
-    if (request_plan_json(j, "plan", &c->plan, &ignored) != HALLEY_OK)
-        j->scratch.failed = true;
+    report_facts_object(j, "plan", true, &request_plan_facts, &c->plan);
     report_json_flat_array(j, "objective_values");
     for (uint32_t i = 0; i < halley_study_objectives(s); i++)
         report_json_double(j, NULL, c->objective[i]);
@@ -67,10 +66,11 @@ static void candidate_json(report_json *j, const char *key, const explore_outcom
     write_metrics(j, c);
     report_json_bool(j, "fits", c->fits);
     report_json_double(j, "capacity_bytes", c->capacity_bytes);
-    request_spilled_json(j, &c->plan, c->metrics[HALLEY_METRIC_MEMORY], c->capacity_bytes,
-                         o->e->headroom);
+    report_json_double(j, "spilled_bytes",
+                       request_spilled_bytes(&c->plan, c->metrics[HALLEY_METRIC_MEMORY],
+                                             c->capacity_bytes, o->e->headroom));
     report_json_text(j, "schedule_time", str_from(c->schedule_walked ? "walk" : "form"));
-    report_error_bar_json(j, &c->error_bar);
+    report_facts_object(j, "error_bar", true, &request_error_bar_facts, &c->error_bar);
     report_json_text(j, "limit", str_from(c->limit));
     report_json_end(j);
 }

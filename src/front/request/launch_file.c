@@ -168,24 +168,30 @@ halley_status design_import_print(const request_call *call, const design_options
     return HALLEY_OK;
 }
 
-halley_status design_import_json(report_json *j, const request_call *call,
+halley_status design_import_load(design_import *out, const request_call *call,
                                  const design_options *o, halley_error *err)
 {
-    halley_launch *launch;
-    TRY(design_launch_open(&launch, call, o, err));
-    if (launch != NULL) {
-        report_import_json(j, halley_launch_import(launch));
-        halley_launch_free(launch);
-        return HALLEY_OK;
-    }
     halley_model model;
-    halley_import *import = NULL;
-    TRY(request_model_load(&model, &import, o->model, err));
-    if (import != NULL)
-        report_import_json(j, import);
-    halley_import_free(import);
-    halley_model_fini(&model);
+    design_import import = {0};
+    TRY(design_launch_open(&import.launch, call, o, err));
+    if (import.launch == NULL) {
+        TRY(request_model_load(&model, &import.model, o->model, err));
+        halley_model_fini(&model);
+    }
+    *out = import;
     return HALLEY_OK;
+}
+
+const halley_import *design_import_get(const design_import *import)
+{
+    return import->launch != NULL ? halley_launch_import(import->launch) : import->model;
+}
+
+void design_import_free(design_import *import)
+{
+    halley_launch_free(import->launch);
+    halley_import_free(import->model);
+    *import = (design_import){0};
 }
 
 /* The launch file's plan, checked. */

@@ -22,10 +22,17 @@ halley_status design_launch_plan(halley_plan *plan, uint64_t *given, request_cal
 /* Print what was understood of a launch file; prints nothing if -m names none. */
 halley_status design_import_print(const request_call *call, const design_options *o,
                                   halley_error *err);
-/* Write the member `import` of an open JSON object, for a launch file or a configuration
- * of another program. Writes nothing for presets and files of ours. */
-halley_status design_import_json(report_json *j, const request_call *call,
+/* What was read of the launch file, or of the configuration of another program, that -m
+ * names. {0} holds nothing. */
+typedef struct design_import {
+    halley_launch *launch;
+    halley_import *model;
+} design_import;
+halley_status design_import_load(design_import *out, const request_call *call,
                                  const design_options *o, halley_error *err);
+/* NULL for presets and files of ours; lent. */
+const halley_import *design_import_get(const design_import *import);
+void design_import_free(design_import *import);
 /* The plan of a launch file as the file states it, and its estimate. */
 typedef struct design_own {
     bool is_known; /* the other members are set */

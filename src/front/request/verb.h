@@ -9,8 +9,8 @@
  *   1. src/front/request/verb/verb_trace_info.c
  *      with `const request_verb request_verb_trace_info = {...}`
  *   2. one line in verbs.h, one line in meson.build
- *   3. a row in vocabulary.c for each new key of its JSON, and its name in the rows of
- *      keys that other verbs write, too
+ *   3. the rows of its result in a file *_facts.c (base/fact.h), named by .result; `run`
+ *      fills the struct and calls request_facts_write
  *   4. tests/cli/trace_info.t: golden tests (format: tests/cli/README.md), one of them
  *      with --json; a line in tests/request/commands.txt
  *
@@ -26,6 +26,7 @@
 #define REQUEST_VERB_H
 
 #include "base/arena.h"
+#include "base/fact.h"
 #include "base/number/units.h"
 #include "base/progress.h"
 #include "halley/error.h"
@@ -38,6 +39,7 @@
 #include <stdio.h>
 
 enum { REQUEST_MAX_OPTIONS = 128 }; /* of one verb */
+enum { REQUEST_MAX_TABLES = 128 };  /* of all results (.result) and inside them */
 
 /* The value of an option, and the type of the member that stores it. */
 typedef enum request_kind {
@@ -124,6 +126,7 @@ typedef struct request_verb {
     bool args_are_documents;   /* arguments may be pipes, which are read once */
     bool recognises_first;     /* so may the first, which is opened to recognise it */
     bool keeps_unknown;        /* undeclared options are collected, not refused */
+    const fact_table *result;  /* the rows of its result; NULL: vocabulary_keys.c */
     request_run *run;
 } request_verb;
 
@@ -227,6 +230,14 @@ void request_notes_fini(request_notes *notes);
 void request_json_begin(report_json *j, const request_call *call);
 halley_status request_json_end(report_json *j, const request_call *call,
                                halley_error *err);
+
+extern const fact_table request_notes_facts; /* of request_call */
+
+/* Write a result that rows describe as JSON or CSV to call->out, with "assumed" and
+ * "warnings". */
+halley_status request_facts_write(const request_call *call, report_form form,
+                                  const fact_table *table, const void *from,
+                                  halley_error *err);
 
 /* Write the table to call->out and free it. NULL: there was no memory for it. In JSON it
  * is the member `key` of the result. */

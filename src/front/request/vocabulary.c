@@ -1,656 +1,15 @@
 /*
- * The table of keys. Units are SI base units; shares are fractions from 0 to 1. Reports
- * on networks use the units of that field (Gb/s, ns).
+ * The keys of results that have no rows (base/fact.h) yet, and the rows of those that
+ * have. Units are SI base units; shares are fractions from 0 to 1. Reports on networks
+ * use the units of that field (Gb/s, ns).
  */
 #include "request/vocabulary.h"
 
 #include "halley/plan_keys.h"
+#include "request/verbs.h"
 
 #include <stdio.h>
-
-/* There is one key per line, so that a new one adds one line. */
-/* clang-format off */
-static const request_key keys[] = {
-    {"warnings", REQUEST_IS_LIST, NULL, "what the user should know about this result; a list of sentences", "*", NULL, 0},
-    {"assumed", REQUEST_IS_LIST, NULL, "defaults that were used and change the result; a list of sentences", "*", NULL, 0},
-    {"import", REQUEST_IS_OBJECT, NULL, "what was read, assumed and ignored of a file of another program", "presets, estimate", NULL, 0},
-    {"import.kind", REQUEST_IS_TEXT, NULL, "what kind of file it is", "presets, estimate", NULL, 0},
-    {"import.read", REQUEST_IS_OBJECT, NULL, "keys that were read, with their values", "presets, estimate", NULL, REQUEST_KEY_FREE},
-    {"import.assumed", REQUEST_IS_OBJECT, NULL, "keys that are absent, with the values that were assumed", "presets, estimate", NULL, REQUEST_KEY_FREE},
-    {"import.ignored", REQUEST_IS_LIST, NULL, "keys that change nothing that halley models", "presets, estimate", NULL, 0},
-    {"import.unknown", REQUEST_IS_LIST, NULL, "keys that halley does not know", "presets, estimate", NULL, 0},
-    {"import.notes", REQUEST_IS_LIST, NULL, "sentences about the file", "presets, estimate", NULL, 0},
-    {"model", REQUEST_IS_TEXT, NULL, "name of the model", "estimate, plan, explore, presets, sim", NULL, REQUEST_KEY_RARE},
-    {"cluster", REQUEST_IS_TEXT, NULL, "name of the cluster", "estimate, plan, explore, sim, trace obfuscate, presets", NULL, REQUEST_KEY_RARE},
-    {"stack", REQUEST_IS_TEXT, NULL, "name of the training software's constants", "estimate, plan, calibrate, sim, score, presets", NULL, REQUEST_KEY_RARE},
-    {"device", REQUEST_IS_TEXT, NULL, "name of the device whose constants were fitted", "calibrate", NULL, REQUEST_KEY_RARE},
-    {"npus", REQUEST_IS_INTEGER, NULL, "number of NPUs", "estimate, plan, explore, results, sim, topology compare, topology show, presets", "npus", 0},
-    {"plan", REQUEST_IS_OBJECT, NULL, "the parallelization; a valid \"plan\" of a request", "estimate, plan, explore, sim", NULL, 0},
-    {"step_s", REQUEST_IS_NUMBER, "s", "time of a training step", "estimate, plan, explore, results, sim", "step-time", 0},
-    {"tokens_per_s", REQUEST_IS_NUMBER, "1/s", "tokens per second, all NPUs", "estimate, plan, explore, results", "tokens/s", 0},
-    {"model_flops", REQUEST_IS_NUMBER, "FLOP", "operations of the model in a step, all NPUs", "estimate", NULL, 0},
-    {"mfu", REQUEST_IS_NUMBER, NULL, "model FLOPs over the peak of all NPUs", "estimate, plan, explore, results", "mfu", 0},
-    {"hfu", REQUEST_IS_NUMBER, NULL, "the same with recomputed operations", "estimate", NULL, 0},
-    {"forward_s", REQUEST_IS_NUMBER, "s", "forward compute of the slowest stage", "estimate, explore, results", "time.forward", 0},
-    {"backward_s", REQUEST_IS_NUMBER, "s", "backward compute of the slowest stage", "estimate, explore, results", "time.backward", 0},
-    {"parts_s", REQUEST_IS_OBJECT, "s", "where the time of a step goes; the parts add up to step_s", "estimate, explore, sim", NULL, 0},
-    {"parts_s.matmul", REQUEST_IS_NUMBER, "s", "matrix multiplications", "estimate", NULL, 0},
-    {"parts_s.attention", REQUEST_IS_NUMBER, "s", "attention kernels", "estimate", NULL, 0},
-    {"parts_s.memory_bound", REQUEST_IS_NUMBER, "s", "norms, activations, casts, embedding, loss", "estimate", NULL, 0},
-    {"parts_s.recompute", REQUEST_IS_NUMBER, "s", "recomputed forward passes, with their communication", "estimate, explore, results", "time.recompute", 0},
-    {"parts_s.compute", REQUEST_IS_NUMBER, "s", "compute of a rank of the slowest stage", "sim", NULL, 0},
-    {"parts_s.tensor_parallel", REQUEST_IS_NUMBER, "s", "exposed tensor-parallel communication", "estimate, explore, results, sim", "time.tp", 0},
-    {"parts_s.context_parallel", REQUEST_IS_NUMBER, "s", "exposed context-parallel communication", "estimate, explore, results, sim", "time.cp", 0},
-    {"parts_s.expert_parallel", REQUEST_IS_NUMBER, "s", "exposed expert-parallel communication", "estimate, explore, results, sim", "time.ep", 0},
-    {"parts_s.pipeline_transfers", REQUEST_IS_NUMBER, "s", "exposed transfers between pipeline stages", "estimate, explore, results, sim", "time.pp", 0},
-    {"parts_s.data_parallel", REQUEST_IS_NUMBER, "s", "exposed gradient reduction and weight gathering", "estimate, explore, results, sim", "time.dp", 0},
-    {"parts_s.bubble", REQUEST_IS_NUMBER, "s", "pipeline stages wait for each other", "estimate, explore, results, sim", "time.bubble", 0},
-    {"parts_s.host", REQUEST_IS_NUMBER, "s", "the device waits for its host", "estimate, explore, results", "time.host", 0},
-    {"parts_s.accumulate", REQUEST_IS_NUMBER, "s", "gradient accumulation", "estimate, explore, results", "time.accumulate", 0},
-    {"parts_s.optimizer", REQUEST_IS_NUMBER, "s", "optimizer update", "estimate, explore, results", "time.optimizer", 0},
-    {"parts_s.offload", REQUEST_IS_NUMBER, "s", "exposed transfers to and from outer memory", "estimate, explore, results, sim", "time.offload", 0},
-    {"parts_s.meeting", REQUEST_IS_NUMBER, "s", "ranks wait for the slowest of those they meet", "estimate, explore, results, sim", "time.meeting", 0},
-    {"parts_s.other", REQUEST_IS_NUMBER, "s", "fixed costs of a step and of micro-batches", "estimate, explore, results", "time.other", 0},
-    {"memory_bytes", REQUEST_IS_OBJECT, "B", "memory of the fullest stage by class; adds up to device_bytes", "estimate, explore", NULL, 0},
-    {"memory_bytes.weights", REQUEST_IS_NUMBER, "B", "weights", "estimate, explore, results", "memory.weights", 0},
-    {"memory_bytes.gradients", REQUEST_IS_NUMBER, "B", "gradients", "estimate, explore, results", "memory.gradients", 0},
-    {"memory_bytes.optimizer", REQUEST_IS_NUMBER, "B", "optimizer states", "estimate, explore, results", "memory.optimizer", 0},
-    {"memory_bytes.activations", REQUEST_IS_NUMBER, "B", "activations kept for the backward pass", "estimate, explore, results", "memory.activations", 0},
-    {"memory_bytes.logits", REQUEST_IS_NUMBER, "B", "logits, loss and temporaries of the head", "estimate, explore, results", "memory.logits", 0},
-    {"memory_bytes.gathered", REQUEST_IS_NUMBER, "B", "whole weights and gradients of layers in work (FSDP)", "estimate, explore, results", "memory.gathered", 0},
-    {"memory_bytes.buffers", REQUEST_IS_NUMBER, "B", "fixed buffers of the framework", "estimate, explore, results", "memory.buffers", 0},
-    {"memory_bytes.context", REQUEST_IS_NUMBER, "B", "context of the driver and libraries, outside the allocator", "estimate, explore, results", "memory.context", 0},
-    {"measured_bytes", REQUEST_IS_NUMBER, "B", "peak memory of a run, as its logs state it", "score", NULL, 0},
-    {"predicted_bytes", REQUEST_IS_NUMBER, "B", "the same, predicted", "score", NULL, 0},
-    {"memory_error", REQUEST_IS_NUMBER, NULL, "error of predicted_bytes, as a share", "score", NULL, 0},
-    {"stages", REQUEST_IS_LIST, NULL, "memory of every pipeline stage in bytes, by class", "estimate", NULL, 0},
-    {"stage", REQUEST_IS_INTEGER, NULL, "pipeline stage, from 0", "estimate", NULL, 0},
-    {"allocated_bytes", REQUEST_IS_NUMBER, "B", "memory that the framework's allocator holds: device_bytes without the context", "estimate", NULL, 0},
-    {"headroom", REQUEST_IS_NUMBER, NULL, "share of the memory that a plan must leave free", "estimate, explore, plan", NULL, 0},
-    {"fit", REQUEST_IS_TEXT, NULL, "fits, tight, may-fit, may-need-offload or does-not-fit", "estimate, plan, score, sim", NULL, 0},
-    {"full", REQUEST_IS_NUMBER, NULL, "memory of the device over its capacity", "plan, score", NULL, 0},
-    {"device_bytes", REQUEST_IS_NUMBER, "B", "memory that the fullest stage needs on the device", "estimate, plan, explore, results", "memory", 0},
-    {"offloaded_bytes", REQUEST_IS_NUMBER, "B", "what that stage keeps in outer memory", "estimate, explore, results", "outer-memory", 0},
-    {"spilled_bytes", REQUEST_IS_NUMBER, "B", "of device_bytes, what a plan with spread keeps in outer memory", "estimate, explore", NULL, REQUEST_KEY_RARE},
-    {"capacity_bytes", REQUEST_IS_NUMBER, "B", "memory of the device", "estimate, plan, explore", NULL, 0},
-    {"slowest_stage", REQUEST_IS_INTEGER, NULL, "pipeline stage that sets the pace, from 0", "estimate", NULL, 0},
-    {"fullest_stage", REQUEST_IS_INTEGER, NULL, "pipeline stage with the most memory, from 0", "estimate", NULL, 0},
-    {"fits", REQUEST_IS_BOOLEAN, NULL, "whether device_bytes fits into the memory with its headroom", "estimate, plan, explore, sim", "fits", 0},
-    {"schedule_time", REQUEST_IS_TEXT, NULL, "walk: the schedule was run pass by pass; form: by its closed form", "estimate, explore, results, plan", NULL, 0},
-    {"changes", REQUEST_IS_LIST, NULL, "single changes of the plan that would fit", "estimate", NULL, 0},
-    {"change", REQUEST_IS_TEXT, NULL, "a change in words", "estimate", NULL, 0},
-    {"key", REQUEST_IS_TEXT, NULL, "key of the plan that changes; key of a topology or preset", "estimate, topology list, presets", NULL, REQUEST_KEY_RARE},
-    {"verdict", REQUEST_IS_TEXT, NULL, "whether the design fits; of a simulation, where the time is lost; in a sentence", "estimate, sim", NULL, 0},
-    {"loss", REQUEST_IS_TEXT, NULL, "where the step loses time, in a sentence", "estimate", NULL, 0},
-    {"energy_J", REQUEST_IS_NUMBER, "J", "energy of a step, all NPUs", "estimate, explore, results", "energy", 0},
-    {"cost_usd", REQUEST_IS_ANY, "USD", "cost of a step: capital over its life, and energy; of a network, its price", "estimate, explore, results, topology show, topology check", "cost", 0},
-    {"train_tokens", REQUEST_IS_NUMBER, NULL, "tokens of the whole training run", "estimate, plan, explore", NULL, 0},
-    {"train_s", REQUEST_IS_NUMBER, "s", "time of the whole training run, with restarts", "estimate, plan, explore, results", "train-time", 0},
-    {"train_steps_s", REQUEST_IS_NUMBER, "s", "time of all its steps, without failures", "estimate", NULL, 0},
-    {"train_npu_hours", REQUEST_IS_NUMBER, "h", "time of the training run times the number of NPUs", "estimate", NULL, 0},
-    {"train_cost_usd", REQUEST_IS_NUMBER, "USD", "cost of the training run", "estimate, plan, explore, results", "train-cost", 0},
-    {"train_energy_J", REQUEST_IS_NUMBER, "J", "energy of the training run", "estimate", NULL, 0},
-    {"nameplate_W", REQUEST_IS_NUMBER, "W", "power of whole nodes or racks by their nameplates, with the building", "estimate", NULL, 0},
-    {"average_W", REQUEST_IS_NUMBER, "W", "power on average while training, with the building", "estimate", NULL, 0},
-    {"paid_npus", REQUEST_IS_INTEGER, NULL, "NPUs of the whole nodes or racks that are paid for", "estimate", NULL, 0},
-    {"tokens_per_s_per_npu", REQUEST_IS_NUMBER, "1/s", "tokens per second and NPU", "estimate, plan", NULL, 0},
-    {"model_flops_per_s", REQUEST_IS_NUMBER, "FLOP/s", "rate of the model's operations, all NPUs", "estimate", NULL, 0},
-    {"model_flops_per_s_per_npu", REQUEST_IS_NUMBER, "FLOP/s", "the same per NPU", "estimate, plan", NULL, 0},
-    {"mfu_full_attention", REQUEST_IS_NUMBER, NULL, "mfu when attention counts the full square", "estimate", NULL, 0},
-    {"mfu_of_bf16", REQUEST_IS_NUMBER, NULL, "mfu against the peak of bf16", "estimate", NULL, 0},
-    {"tie", REQUEST_IS_BOOLEAN, NULL, "whether the plan is within 5 % of the best", "plan", NULL, 0},
-    {"error_bar", REQUEST_IS_OBJECT, NULL, "error to expect of step_s, from leaving out whole sources", "estimate, plan, explore", NULL, 0},
-    {"class", REQUEST_IS_TEXT, NULL, "class of the runs that are comparable", "estimate, plan, explore, trace diff, calibrate", NULL, 0},
-    {"unmeasured", REQUEST_IS_TEXT, NULL, "kind of layers that no measured run had", "estimate, plan, explore", NULL, REQUEST_KEY_RARE},
-    {"typical", REQUEST_IS_NUMBER, NULL, "70 % of comparable runs are within it, as a share", "estimate, plan, explore", NULL, 0},
-    {"runs", REQUEST_IS_INTEGER, NULL, "comparable runs", "estimate, plan, explore, calibrate", NULL, 0},
-    {"classes", REQUEST_IS_LIST, NULL, "how far error bars hold, by class with 20 runs and more", "calibrate", NULL, REQUEST_KEY_RARE},
-    {"within_typical", REQUEST_IS_NUMBER, NULL, "share of left-out runs within the typical error", "calibrate", NULL, REQUEST_KEY_RARE},
-    {"within_bound", REQUEST_IS_NUMBER, NULL, "share of left-out runs within the bound", "calibrate", NULL, REQUEST_KEY_RARE},
-    {"sources", REQUEST_IS_INTEGER, NULL, "sources of these runs", "estimate, plan, explore", NULL, 0},
-    {"explain", REQUEST_IS_OBJECT, NULL, "how the numbers come about, as a tree", "estimate", NULL, 0},
-    {"explain.name", REQUEST_IS_TEXT, NULL, "what this number is", "estimate", NULL, 0},
-    {"explain.formula", REQUEST_IS_TEXT, NULL, "how it is computed, with numbers", "estimate", NULL, REQUEST_KEY_RARE},
-    {"explain.origin", REQUEST_IS_TEXT, NULL, "of a constant: fitted, given or default", "estimate", NULL, REQUEST_KEY_RARE},
-    {"explain.value", REQUEST_IS_NUMBER, NULL, "the number", "estimate", NULL, REQUEST_KEY_RARE},
-    {"explain.unit", REQUEST_IS_TEXT, NULL, "its unit", "estimate", NULL, REQUEST_KEY_RARE},
-    {"explain.children", REQUEST_IS_LIST, NULL, "what it is made of", "estimate", NULL, REQUEST_KEY_RARE},
-    {"designs", REQUEST_IS_INTEGER, NULL, "designs tried, in the space, or refused for a reason", "plan, explore, presets", NULL, 0},
-    {"feasible", REQUEST_IS_INTEGER, NULL, "designs that fit and meet every condition", "plan, explore, results", NULL, 0},
-    {"plans", REQUEST_IS_LIST, NULL, "the best plans, fastest first", "plan", NULL, 0},
-    {"rank", REQUEST_IS_INTEGER, NULL, "rank of a job, from 0; of a plan, its place from 1", "plan, sim, trace info, trace check, trace link, trace diff", NULL, 0},
-    {"reason", REQUEST_IS_TEXT, NULL, "why: a plan loses to the one above, a design or row was refused", "plan, score", NULL, 0},
-    {"study", REQUEST_IS_TEXT, NULL, "name of the study", "explore, results, presets", NULL, 0},
-    {"description", REQUEST_IS_TEXT, NULL, "what the study is about, as its file says", "explore", NULL, REQUEST_KEY_RARE},
-    {"prices", REQUEST_IS_LIST, NULL, "what money was counted with, by cluster of the study", "explore", NULL, 0},
-    {"words", REQUEST_IS_ANY, NULL, "prices in words, with their units; values of a key that is a choice; a value as its file writes it", "explore, topology list, presets", NULL, 0},
-    {"evaluated", REQUEST_IS_INTEGER, NULL, "designs that were evaluated", "explore, results", NULL, 0},
-    {"to_evaluate", REQUEST_IS_INTEGER, NULL, "designs that the search will evaluate", "explore", NULL, 0},
-    {"sampled", REQUEST_IS_INTEGER, NULL, "designs that were evaluated to measure the speed", "explore", NULL, 0},
-    {"designs_per_s", REQUEST_IS_NUMBER, "1/s", "designs evaluated per second", "explore", NULL, 0},
-    {"objectives", REQUEST_IS_LIST, NULL, "what is wanted of designs, the first decides", "explore, results, presets", NULL, 0},
-    {"minimize", REQUEST_IS_TEXT, NULL, "an expression to minimize", "explore, results", NULL, 0},
-    {"maximize", REQUEST_IS_TEXT, NULL, "an expression to maximize", "explore, results", NULL, REQUEST_KEY_RARE},
-    {"best", REQUEST_IS_LIST, NULL, "the best designs, best first", "explore, results", NULL, 0},
-    {"front", REQUEST_IS_LIST, NULL, "designs that no other one beats in every objective", "explore", NULL, 0},
-    {"baseline", REQUEST_IS_OBJECT, NULL, "the design that others are compared with", "explore", NULL, 0},
-    {"id", REQUEST_IS_ANY, NULL, "number of a design or node; name of a run or case", "explore, results, score, topology flows, trace info", NULL, 0},
-    {"varied", REQUEST_IS_OBJECT, NULL, "values of the varied parameters, by path", "explore", NULL, REQUEST_KEY_FREE},
-    {"objective_values", REQUEST_IS_LIST, NULL, "values of the objectives", "explore", NULL, 0},
-    {"objective_1", REQUEST_IS_NUMBER, NULL, "value of the first objective", "results", NULL, 0},
-    {"objective_2", REQUEST_IS_NUMBER, NULL, "value of the second objective", "results", NULL, REQUEST_KEY_RARE},
-    {"objective_3", REQUEST_IS_NUMBER, NULL, "value of the third objective", "results", NULL, REQUEST_KEY_RARE},
-    {"objective_4", REQUEST_IS_NUMBER, NULL, "value of the fourth objective", "results", NULL, REQUEST_KEY_RARE},
-    {"results", REQUEST_IS_OBJECT, NULL, "numbers of a design", "explore", NULL, 0},
-    {"cost_per_token_usd", REQUEST_IS_NUMBER, "USD", "cost of a step over its tokens", "explore, results", "cost-per-token", 0},
-    {"energy_per_token_J", REQUEST_IS_NUMBER, "J", "energy of a step over its tokens", "explore, results", "energy-per-token", 0},
-    {"capital_usd", REQUEST_IS_NUMBER, "USD", "price of the cluster", "estimate, explore, results", "capital", 0},
-    {"power_W", REQUEST_IS_NUMBER, "W", "power of the cluster at this load", "explore, results", "power", 0},
-    {"compute_s", REQUEST_IS_NUMBER, "s", "compute: forward, backward, recomputation; in a simulation, of a rank", "explore, results, sim", "compute", 0},
-    {"communication_s", REQUEST_IS_NUMBER, "s", "exposed communication", "explore, results", "communication", 0},
-    {"goodput", REQUEST_IS_NUMBER, NULL, "share of the time that makes progress under failures", "estimate, explore, results", "goodput", 0},
-    {"effective_step_s", REQUEST_IS_NUMBER, "s", "step_s over goodput", "explore, results", "effective-step-time", 0},
-    {"effective_cost_per_token_usd", REQUEST_IS_NUMBER, "USD", "cost_per_token_usd over goodput", "explore, results", "effective-cost-per-token", 0},
-    {"mtbf_s", REQUEST_IS_NUMBER, "s", "mean time between failures of the job", "explore, results", "mtbf", REQUEST_KEY_RARE},
-    {"checkpoint_interval_s", REQUEST_IS_NUMBER, "s", "best time between checkpoints", "explore, results", "checkpoint-interval", REQUEST_KEY_RARE},
-    {"limit", REQUEST_IS_TEXT, NULL, "what takes the most time and whether memory is full, in words", "explore", NULL, 0},
-    {"axes", REQUEST_IS_LIST, NULL, "varied parameters with their values", "explore, presets", NULL, 0},
-    {"parameter", REQUEST_IS_TEXT, NULL, "path of a parameter of a study, or name of one of a pattern", "explore, trace gen", NULL, 0},
-    {"values", REQUEST_IS_LIST, NULL, "values of an axis or preset", "explore, presets", NULL, 0},
-    {"best_values", REQUEST_IS_LIST, NULL, "best objective for each value of an axis, or pair of values", "explore", NULL, 0},
-    {"heat_maps", REQUEST_IS_LIST, NULL, "best objective for pairs of values of two axes", "explore", NULL, 0},
-    {"row_parameter", REQUEST_IS_TEXT, NULL, "parameter of the rows", "explore", NULL, 0},
-    {"column_parameter", REQUEST_IS_TEXT, NULL, "parameter of the columns", "explore", NULL, 0},
-    {"slices", REQUEST_IS_LIST, NULL, "the best design for each value of an axis", "explore", NULL, 0},
-    {"roofline", REQUEST_IS_LIST, NULL, "the layer under the roof of each of these designs", "explore", NULL, 0},
-    {"peak_flops", REQUEST_IS_NUMBER, "FLOP/s", "peak of the device in the plan's type", "explore", NULL, 0},
-    {"bandwidth_Bps", REQUEST_IS_NUMBER, "B/s", "bandwidth of a memory or link", "explore, sim", NULL, 0},
-    {"operators", REQUEST_IS_LIST, NULL, "operators of a layer", "explore", NULL, 0},
-    {"name", REQUEST_IS_TEXT, NULL, "name of an operator, node, attribute or preset", "explore, sim, presets, trace info, trace check", NULL, 0},
-    {"flops", REQUEST_IS_NUMBER, "FLOP", "operations", "explore", NULL, 0},
-    {"bytes", REQUEST_IS_NUMBER, "B", "data moved", "explore, sim", NULL, 0},
-    {"sensitivities", REQUEST_IS_LIST, NULL, "how much the first objective depends on each parameter", "explore", NULL, 0},
-    {"elasticity", REQUEST_IS_NUMBER, NULL, "relative change of the objective over that of the parameter", "explore", NULL, REQUEST_KEY_RARE},
-    {"low", REQUEST_IS_NUMBER, NULL, "least objective along the axis, all else at the best", "explore", NULL, REQUEST_KEY_RARE},
-    {"high", REQUEST_IS_NUMBER, NULL, "greatest objective along the axis, all else at the best", "explore", NULL, REQUEST_KEY_RARE},
-    {"space_low", REQUEST_IS_NUMBER, NULL, "least of the best objectives over the space", "explore", NULL, REQUEST_KEY_RARE},
-    {"space_high", REQUEST_IS_NUMBER, NULL, "greatest of the best objectives over the space", "explore", NULL, REQUEST_KEY_RARE},
-    {"break_even", REQUEST_IS_LIST, NULL, "answers to the break-even questions", "explore", NULL, 0},
-    {"question", REQUEST_IS_TEXT, NULL, "the question in words", "explore", NULL, 0},
-    {"answer", REQUEST_IS_TEXT, NULL, "the answer in words", "explore", NULL, 0},
-    {"value", REQUEST_IS_ANY, NULL, "value of the parameter at which the choice changes; of a change, the new value", "explore, estimate, presets", NULL, REQUEST_KEY_RARE},
-    {"verified", REQUEST_IS_LIST, NULL, "best designs, simulated", "explore", NULL, 0},
-    {"estimated_s", REQUEST_IS_NUMBER, "s", "step time by the estimate", "explore", NULL, REQUEST_KEY_RARE},
-    {"simulated_s", REQUEST_IS_NUMBER, "s", "step time by the simulation", "explore", NULL, REQUEST_KEY_RARE},
-    {"note", REQUEST_IS_TEXT, NULL, "a sentence about this entry", "explore, topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"refused_values", REQUEST_IS_LIST, NULL, "values of an axis with which no design is feasible, and why", "explore", NULL, 0},
-    {"label", REQUEST_IS_TEXT, NULL, "the value of the parameter, as the study writes it", "explore", NULL, REQUEST_KEY_RARE},
-    {"over_bytes", REQUEST_IS_NUMBER, "B", "memory that is missing, of the plan that needs least", "explore", NULL, REQUEST_KEY_RARE},
-    {"settled", REQUEST_IS_INTEGER, NULL, "designs that were evaluated once more, their schedules pass by pass", "explore", NULL, 0},
-    {"refusals", REQUEST_IS_LIST, NULL, "why designs were refused, most frequent first", "explore", NULL, 0},
-    {"study_parameters", REQUEST_IS_LIST, NULL, "everything a study may vary", "explore", NULL, 0},
-    {"unit", REQUEST_IS_TEXT, NULL, "unit of a constant or parameter", "explore, calibrate, presets", NULL, 0},
-    {"meaning", REQUEST_IS_TEXT, NULL, "what a constant or parameter is", "explore, calibrate, trace gen", NULL, 0},
-    {"records", REQUEST_IS_LIST, NULL, "rows of an SQL query; keys are its columns", "results", NULL, REQUEST_KEY_FREE},
-    {"complete", REQUEST_IS_BOOLEAN, NULL, "whether the exploration is finished", "results", NULL, 0},
-    {"presets", REQUEST_IS_LIST, NULL, "what is compiled in", "presets", NULL, 0},
-    {"kind", REQUEST_IS_TEXT, NULL, "kind of a preset, attribute, message or difference", "sim, presets, trace info, trace diff", NULL, 0},
-    {"text", REQUEST_IS_TEXT, NULL, "the file of a preset", "presets", NULL, 0},
-    {"source", REQUEST_IS_TEXT, NULL, "where a value of a preset is from", "presets", NULL, REQUEST_KEY_RARE},
-    {"own", REQUEST_IS_OBJECT, NULL, "the plan of the launch file itself: plan, step_s, fits", "plan", NULL, REQUEST_KEY_RARE},
-    {"local_batch", REQUEST_IS_NUMBER, NULL, "sequences of a data-parallel rank in a step, where a launch file counts so", "presets", NULL, REQUEST_KEY_RARE},
-    {"per_device_batch", REQUEST_IS_NUMBER, NULL, "sequences of an NPU in a step, where a launch file counts so", "presets", NULL, REQUEST_KEY_RARE},
-    {"replicas", REQUEST_IS_INTEGER, NULL, "copies of weights that are sharded: dp x cp / fsdp", "presets", NULL, REQUEST_KEY_RARE},
-    {"device", REQUEST_IS_TEXT, NULL, "kind of device that a launch file names", "presets", NULL, REQUEST_KEY_RARE},
-    {"parameters", REQUEST_IS_INTEGER, NULL, "parameters of a model", "estimate, plan, presets", NULL, 0},
-    {"active_parameters", REQUEST_IS_INTEGER, NULL, "parameters that one token uses", "estimate, plan, presets", NULL, 0},
-    {"layers", REQUEST_IS_INTEGER, NULL, "layers", "presets", NULL, 0},
-    {"hidden", REQUEST_IS_INTEGER, NULL, "hidden size", "presets", NULL, 0},
-    {"heads", REQUEST_IS_INTEGER, NULL, "attention heads", "presets", NULL, 0},
-    {"kv_heads", REQUEST_IS_INTEGER, NULL, "key-value heads", "presets", NULL, 0},
-    {"head_dim", REQUEST_IS_INTEGER, NULL, "size of a head", "presets", NULL, 0},
-    {"ffn", REQUEST_IS_INTEGER, NULL, "feed-forward size", "presets", NULL, 0},
-    {"vocab", REQUEST_IS_INTEGER, NULL, "vocabulary", "presets", NULL, 0},
-    {"seq", REQUEST_IS_INTEGER, NULL, "training sequence in tokens", "presets", NULL, 0},
-    {"window", REQUEST_IS_INTEGER, NULL, "attention window in tokens", "presets", NULL, REQUEST_KEY_RARE},
-    {"window_every", REQUEST_IS_INTEGER, NULL, "one layer in this many attends to everything", "presets", NULL, REQUEST_KEY_RARE},
-    {"experts", REQUEST_IS_INTEGER, NULL, "experts of a layer", "presets", NULL, REQUEST_KEY_RARE},
-    {"top_k", REQUEST_IS_INTEGER, NULL, "experts that a token uses", "presets", NULL, REQUEST_KEY_RARE},
-    {"expert_ffn", REQUEST_IS_INTEGER, NULL, "feed-forward size of an expert", "presets", NULL, REQUEST_KEY_RARE},
-    {"shared_ffn", REQUEST_IS_INTEGER, NULL, "feed-forward size of shared experts", "presets", NULL, REQUEST_KEY_RARE},
-    {"dense_layers", REQUEST_IS_INTEGER, NULL, "first layers without experts", "presets", NULL, REQUEST_KEY_RARE},
-    {"moe_every", REQUEST_IS_INTEGER, NULL, "one layer in this many has experts", "presets", NULL, REQUEST_KEY_RARE},
-    {"q_rank", REQUEST_IS_INTEGER, NULL, "rank of compressed queries", "presets", NULL, REQUEST_KEY_RARE},
-    {"kv_rank", REQUEST_IS_INTEGER, NULL, "rank of compressed keys and values", "presets", NULL, REQUEST_KEY_RARE},
-    {"qk_nope", REQUEST_IS_INTEGER, NULL, "head size of queries and keys without rotation", "presets", NULL, REQUEST_KEY_RARE},
-    {"qk_rope", REQUEST_IS_INTEGER, NULL, "head size of queries and keys with rotation", "presets", NULL, REQUEST_KEY_RARE},
-    {"v_head", REQUEST_IS_INTEGER, NULL, "head size of values", "presets", NULL, REQUEST_KEY_RARE},
-    {"tables", REQUEST_IS_INTEGER, NULL, "embedding tables", "presets", NULL, REQUEST_KEY_RARE},
-    {"table_dim", REQUEST_IS_INTEGER, NULL, "size of an embedding", "presets", NULL, REQUEST_KEY_RARE},
-    {"lookups", REQUEST_IS_INTEGER, NULL, "lookups per sample and table", "presets", NULL, REQUEST_KEY_RARE},
-    {"attention_layers", REQUEST_IS_INTEGER, NULL, "layers with attention, of a hybrid", "presets", NULL, REQUEST_KEY_RARE},
-    {"ffn_layers", REQUEST_IS_INTEGER, NULL, "layers with a dense feed-forward, of a hybrid", "presets", NULL, REQUEST_KEY_RARE},
-    {"expert_layers", REQUEST_IS_INTEGER, NULL, "layers with experts, of a hybrid", "presets", NULL, REQUEST_KEY_RARE},
-    {"expert_hidden", REQUEST_IS_INTEGER, NULL, "width that experts work in, where it is not the hidden size", "presets", NULL, REQUEST_KEY_RARE},
-    {"recurrent", REQUEST_IS_TEXT, NULL, "kind of the layers that carry a state along the sequence", "presets", NULL, REQUEST_KEY_RARE},
-    {"recurrent_layers", REQUEST_IS_INTEGER, NULL, "how many there are", "presets", NULL, REQUEST_KEY_RARE},
-    {"recurrent_heads", REQUEST_IS_INTEGER, NULL, "their heads", "presets", NULL, REQUEST_KEY_RARE},
-    {"state_keys", REQUEST_IS_INTEGER, NULL, "first size of a head's state", "presets", NULL, REQUEST_KEY_RARE},
-    {"state_values", REQUEST_IS_INTEGER, NULL, "second size of a head's state", "presets", NULL, REQUEST_KEY_RARE},
-    {"gated", REQUEST_IS_BOOLEAN, NULL, "whether the feed-forward is gated", "presets", NULL, 0},
-    {"tied", REQUEST_IS_BOOLEAN, NULL, "whether embedding and head share weights", "presets", NULL, 0},
-    {"causal", REQUEST_IS_BOOLEAN, NULL, "whether attention is causal", "presets", NULL, 0},
-    {"timed", REQUEST_IS_BOOLEAN, NULL, "whether halley can time every layer", "presets", NULL, 0},
-    {"untimed", REQUEST_IS_TEXT, NULL, "layers that are counted but not timed", "presets", NULL, REQUEST_KEY_RARE},
-    {"sets", REQUEST_IS_LIST, NULL, "errors by set of runs", "score", NULL, 0},
-    {"set", REQUEST_IS_TEXT, NULL, "name of a set of runs", "score", NULL, 0},
-    {"metric", REQUEST_IS_TEXT, NULL, "what was predicted", "score", NULL, 0},
-    {"rows", REQUEST_IS_INTEGER, NULL, "rows of the set, or skipped for a reason", "score", NULL, 0},
-    {"scored", REQUEST_IS_INTEGER, NULL, "rows that were predicted", "score", NULL, 0},
-    {"mape", REQUEST_IS_NUMBER, NULL, "mean absolute error, as a share", "score", NULL, REQUEST_KEY_RARE},
-    {"median_error", REQUEST_IS_NUMBER, NULL, "median absolute error, as a share", "score", NULL, REQUEST_KEY_RARE},
-    {"p90_error", REQUEST_IS_NUMBER, NULL, "absolute error that nine of ten runs do not exceed, as a share", "score", NULL, REQUEST_KEY_RARE},
-    {"overall", REQUEST_IS_OBJECT, NULL, "errors of the step times of all runs", "score", NULL, 0},
-    {"by_device", REQUEST_IS_LIST, NULL, "errors of step times per stack and accelerator", "score", NULL, 0},
-    {"bias", REQUEST_IS_NUMBER, NULL, "mean error with its sign, as a share", "score", NULL, REQUEST_KEY_RARE},
-    {"spearman", REQUEST_IS_NUMBER, NULL, "rank correlation of predictions and measurements", "score", NULL, REQUEST_KEY_RARE},
-    {"fitted_constants", REQUEST_IS_INTEGER, NULL, "constants of the stack that were fitted", "score", NULL, 0},
-    {"choices", REQUEST_IS_INTEGER, NULL, "groups of runs among which the fastest is chosen", "score", NULL, REQUEST_KEY_RARE},
-    {"regret", REQUEST_IS_NUMBER, NULL, "time lost by choosing the run that is predicted to be the fastest, as a share", "score", NULL, REQUEST_KEY_RARE},
-    {"skipped", REQUEST_IS_LIST, NULL, "rows that were not scored, by reason", "score", NULL, 0},
-    {"worst", REQUEST_IS_LIST, NULL, "rows with the largest errors", "score", NULL, 0},
-    {"measured", REQUEST_IS_ANY, NULL, "measured value; in an error bar, whether a run of this device was ever compared", "score, estimate, plan, explore", NULL, 0},
-    {"predicted", REQUEST_IS_NUMBER, NULL, "predicted value", "score", NULL, 0},
-    {"ran_out_of_memory", REQUEST_IS_INTEGER, NULL, "runs that ran out of memory", "score", NULL, REQUEST_KEY_RARE},
-    {"ran_out_and_refused", REQUEST_IS_INTEGER, NULL, "of these, predicted not to fit", "score", NULL, REQUEST_KEY_RARE},
-    {"ran", REQUEST_IS_INTEGER, NULL, "runs that ran", "score", NULL, REQUEST_KEY_RARE},
-    {"ran_and_refused", REQUEST_IS_INTEGER, NULL, "of these, predicted not to fit", "score", NULL, REQUEST_KEY_RARE},
-    {"predictions", REQUEST_IS_LIST, NULL, "every run with its prediction", "score", NULL, 0},
-    {"dtype", REQUEST_IS_TEXT, NULL, "number format of the matmuls", "score, presets", NULL, REQUEST_KEY_RARE},
-    {"npu", REQUEST_IS_TEXT, NULL, "name of the accelerator", "score", NULL, REQUEST_KEY_RARE},
-    {"layout", REQUEST_IS_TEXT, NULL, "hash of what runs of one layout have in common", "score", NULL, 0},
-    {"measured_s", REQUEST_IS_NUMBER, "s", "measured step time", "score", NULL, 0},
-    {"predicted_s", REQUEST_IS_NUMBER, "s", "predicted step time", "score", NULL, 0},
-    {"step_error", REQUEST_IS_NUMBER, NULL, "predicted_s over measured_s, minus one", "score", NULL, 0},
-    {"held_out_s", REQUEST_IS_NUMBER, "s", "prediction of a fit that had not seen the layout", "score", NULL, REQUEST_KEY_RARE},
-    {"fitted_runs", REQUEST_IS_INTEGER, NULL, "runs or measurements that were fitted", "calibrate", NULL, 0},
-    {"layouts", REQUEST_IS_INTEGER, NULL, "different layouts among them", "calibrate", NULL, REQUEST_KEY_RARE},
-    {"error_before", REQUEST_IS_NUMBER, NULL, "mean absolute error before the fit, as a share", "calibrate", NULL, 0},
-    {"error_after", REQUEST_IS_NUMBER, NULL, "mean absolute error after the fit, as a share", "calibrate", NULL, 0},
-    {"held_out_error", REQUEST_IS_NUMBER, NULL, "mean absolute error on what the fit had not seen, as a share", "calibrate, score", NULL, REQUEST_KEY_RARE},
-    {"constants", REQUEST_IS_LIST, NULL, "constants that were fitted", "calibrate, presets", NULL, 0},
-    {"constant", REQUEST_IS_TEXT, NULL, "name of a constant", "calibrate, presets", NULL, 0},
-    {"from", REQUEST_IS_NUMBER, NULL, "value before the fit", "calibrate", NULL, 0},
-    {"to", REQUEST_IS_NUMBER, NULL, "value after the fit", "calibrate", NULL, 0},
-    {"topology", REQUEST_IS_TEXT, NULL, "generator of a network, or kind of a dimension", "sim, topology list, topology show, topology check, topology compare", NULL, 0},
-    {"devices", REQUEST_IS_OBJECT, NULL, "devices by kind; in a bill, what they cost or draw", "topology show, topology check", NULL, REQUEST_KEY_FREE},
-    {"dims", REQUEST_IS_LIST, NULL, "sizes of the dimensions", "topology show, topology check", NULL, 0},
-    {"links", REQUEST_IS_ANY, NULL, "cables; of a simulated plan, the five links with the highest use and who used them", "sim, topology show, topology check, topology compare", NULL, 0},
-    {"one_way_links", REQUEST_IS_INTEGER, NULL, "links in one direction only", "topology show, topology check", NULL, 0},
-    {"directed_links", REQUEST_IS_INTEGER, NULL, "directions of links", "topology show, topology check", NULL, 0},
-    {"rates_gbps", REQUEST_IS_OBJECT, "Gb/s", "links by rate", "topology show, topology check", NULL, REQUEST_KEY_FREE},
-    {"latencies_ns", REQUEST_IS_OBJECT, "ns", "links by latency", "topology show, topology check", NULL, REQUEST_KEY_FREE},
-    {"components", REQUEST_IS_INTEGER, NULL, "connected parts", "topology show, topology check", NULL, 0},
-    {"endpoint_kind", REQUEST_IS_TEXT, NULL, "kind of the end points", "topology show, topology check", NULL, 0},
-    {"endpoints", REQUEST_IS_INTEGER, NULL, "end points", "topology show, topology check", NULL, 0},
-    {"connected", REQUEST_IS_BOOLEAN, NULL, "whether every end point reaches every other", "topology show, topology check", NULL, 0},
-    {"diameter_hops", REQUEST_IS_INTEGER, NULL, "longest of the shortest routes in links", "topology show, topology check, topology compare", NULL, REQUEST_KEY_RARE},
-    {"mean_hops", REQUEST_IS_NUMBER, NULL, "mean of the shortest routes in links", "topology show, topology check, topology compare", NULL, REQUEST_KEY_RARE},
-    {"hops_histogram", REQUEST_IS_OBJECT, NULL, "pairs of end points by distance", "topology show, topology check", NULL, REQUEST_KEY_FREE},
-    {"injection_gbps_min_max", REQUEST_IS_LIST, "Gb/s", "least and greatest rate of an end point", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"half_cut_gbps", REQUEST_IS_NUMBER, "Gb/s", "cut between the first half of the end points and the rest", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"bisection_gbps", REQUEST_IS_NUMBER, "Gb/s", "smallest such cut, by the topology's formula", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"min_bisection_gbps", REQUEST_IS_NUMBER, "Gb/s", "smallest such cut over all equal splits", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"power_w", REQUEST_IS_OBJECT, "W", "power of a network", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"total", REQUEST_IS_INTEGER, NULL, "sum of a bill", "topology show", NULL, REQUEST_KEY_RARE},
-    {"per_npu", REQUEST_IS_INTEGER, NULL, "the same per NPU", "topology show", NULL, REQUEST_KEY_RARE},
-    {"tiers", REQUEST_IS_LIST, NULL, "by tier of the network", "topology show", NULL, REQUEST_KEY_RARE},
-    {"cables", REQUEST_IS_INTEGER, NULL, "what cables cost or draw", "topology show", NULL, REQUEST_KEY_RARE},
-    {"oversubscription", REQUEST_IS_OBJECT, NULL, "capacity down over capacity up of the switches, by tier", "topology show, topology check", NULL, REQUEST_KEY_FREE},
-    {"all_reduce_1gb_s", REQUEST_IS_NUMBER, "s", "all-reduce of 1 GB per NPU by rings, alone on the network", "topology show, topology check, topology compare", NULL, REQUEST_KEY_RARE},
-    {"all_to_all_1gb_s", REQUEST_IS_NUMBER, "s", "all-to-all of 1 GB per NPU, alone on the network", "topology show, topology check, topology compare", NULL, REQUEST_KEY_RARE},
-    {"all_to_all_busiest_link", REQUEST_IS_TEXT, NULL, "link that bounds the all-to-all", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"times_unknown_because", REQUEST_IS_TEXT, NULL, "why the times of collectives are absent", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"all_reduce_method", REQUEST_IS_TEXT, NULL, "how the all-reduce is done", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"all_to_all_method", REQUEST_IS_TEXT, NULL, "how the all-to-all is done", "topology show, topology check", NULL, REQUEST_KEY_RARE},
-    {"collective_times", REQUEST_IS_LIST, NULL, "times of collectives by size", "topology show", NULL, REQUEST_KEY_RARE},
-    {"all_reduce_s", REQUEST_IS_NUMBER, "s", "all-reduce of that size per NPU, alone on the network", "topology show", NULL, REQUEST_KEY_RARE},
-    {"all_to_all_s", REQUEST_IS_NUMBER, "s", "all-to-all of that size per NPU, alone on the network", "topology show", NULL, REQUEST_KEY_RARE},
-    {"drawing", REQUEST_IS_OBJECT, NULL, "boxes, lines and a path for a drawing; halley help topology show describes them", "topology show", NULL, REQUEST_KEY_FREE | REQUEST_KEY_RARE},
-    {"topologies", REQUEST_IS_LIST, NULL, "the networks that halley builds", "topology list", NULL, 0},
-    {"description", REQUEST_IS_TEXT, NULL, "what a topology is or a key means, a phrase", "topology list", NULL, 0},
-    {"example", REQUEST_IS_TEXT, NULL, "a description that builds, as YAML", "topology list", NULL, REQUEST_KEY_RARE},
-    {"keys", REQUEST_IS_LIST, NULL, "keys that a topology takes", "topology list", NULL, 0},
-    {"least", REQUEST_IS_NUMBER, NULL, "smallest value of a key, in B/s, s or as a count", "topology list", NULL, REQUEST_KEY_RARE},
-    {"most", REQUEST_IS_NUMBER, NULL, "greatest value of a key, in B/s, s or as a count", "topology list", NULL, REQUEST_KEY_RARE},
-    {"format", REQUEST_IS_TEXT, NULL, "format that was written", "topology convert", NULL, 0},
-    {"switch_links", REQUEST_IS_INTEGER, NULL, "cables between switches", "topology show", NULL, 0},
-    {"networks", REQUEST_IS_LIST, NULL, "networks that are compared", "topology compare", NULL, 0},
-    {"nics", REQUEST_IS_INTEGER, NULL, "NICs", "topology compare, topology show", NULL, 0},
-    {"switches", REQUEST_IS_INTEGER, NULL, "switches", "topology compare, topology show", NULL, 0},
-    {"injection_Bps", REQUEST_IS_NUMBER, "B/s", "least rate at which an NPU can inject", "topology compare", NULL, REQUEST_KEY_RARE},
-    {"bisection_Bps", REQUEST_IS_NUMBER, "B/s", "bisection, or the half cut where that is not known", "topology compare", NULL, REQUEST_KEY_RARE},
-    {"worst_oversubscription", REQUEST_IS_NUMBER, NULL, "the greatest oversubscription of a tier", "topology compare", NULL, REQUEST_KEY_RARE},
-    {"network_cost_usd", REQUEST_IS_NUMBER, "USD", "price of a network", "topology compare, topology show", NULL, REQUEST_KEY_RARE},
-    {"network_cost_usd_per_npu", REQUEST_IS_NUMBER, "USD", "the same per NPU", "topology compare", NULL, REQUEST_KEY_RARE},
-    {"network_power_w", REQUEST_IS_NUMBER, "W", "power of a network", "topology compare, topology show", NULL, REQUEST_KEY_RARE},
-    {"network_power_w_per_npu", REQUEST_IS_NUMBER, "W", "the same per NPU", "topology compare", NULL, REQUEST_KEY_RARE},
-    {"cases", REQUEST_IS_LIST, NULL, "flows of one network each", "topology flows", NULL, 0},
-    {"finish_s", REQUEST_IS_ANY, "s", "when a flow has arrived, or a rank is done", "sim, topology flows", NULL, 0},
-    {"rate_Bps", REQUEST_IS_LIST, "B/s", "first rate of each flow", "topology flows", NULL, 0},
-    {"traces", REQUEST_IS_LIST, NULL, "traces that were made or read", "trace info, trace gen", NULL, 0},
-    {"prefix", REQUEST_IS_TEXT, NULL, "name before the number of the rank", "trace gen", NULL, 0},
-    {"n_ranks", REQUEST_IS_INTEGER, NULL, "ranks of a job", "trace info, trace check, trace convert, trace gen, trace timeline, trace slice, trace merge, trace spread, trace scale", NULL, 0},
-    {"n_distinct", REQUEST_IS_INTEGER, NULL, "different traces among the ranks", "trace info, trace convert, trace gen, trace timeline, trace merge, trace spread", NULL, 0},
-    {"n_ranks_before", REQUEST_IS_INTEGER, NULL, "ranks before the change", "trace scale", NULL, 0},
-    {"nodes", REQUEST_IS_INTEGER, NULL, "nodes of a graph or of a kind", "sim, trace info, trace gen, trace view, trace scale, trace obfuscate", NULL, 0},
-    {"size_bytes", REQUEST_IS_NUMBER, "B", "size of a file or message", "trace info, trace gen, topology show", NULL, 0},
-    {"groups", REQUEST_IS_INTEGER, NULL, "groups of ranks that were written", "trace gen", NULL, 0},
-    {"patterns", REQUEST_IS_LIST, NULL, "patterns of traces", "trace gen", NULL, 0},
-    {"pattern", REQUEST_IS_TEXT, NULL, "name of a pattern", "trace gen", NULL, 0},
-    {"makes", REQUEST_IS_TEXT, NULL, "what a pattern makes", "trace gen", NULL, 0},
-    {"pattern_parameters", REQUEST_IS_LIST, NULL, "parameters of a pattern", "trace gen", NULL, 0},
-    {"default", REQUEST_IS_TEXT, NULL, "value unless another one is given", "trace gen", NULL, 0},
-    {"trace", REQUEST_IS_TEXT, NULL, "the trace or set, as named", "trace info, trace check", NULL, 0},
-    {"form", REQUEST_IS_TEXT, NULL, "file format", "trace info", NULL, 0},
-    {"version", REQUEST_IS_TEXT, NULL, "version of the file format, or of halley", "trace info, version", NULL, 0},
-    {"metadata", REQUEST_IS_LIST, NULL, "attributes of the file", "trace info", NULL, 0},
-    {"data_dependencies", REQUEST_IS_INTEGER, NULL, "data dependencies", "trace info", NULL, 0},
-    {"control_dependencies", REQUEST_IS_INTEGER, NULL, "control dependencies", "trace info", NULL, 0},
-    {"dangling_dependencies", REQUEST_IS_INTEGER, NULL, "dependencies on nodes that do not exist", "trace info", NULL, 0},
-    {"cyclic_nodes", REQUEST_IS_INTEGER, NULL, "nodes in or after cycles", "trace info", NULL, 0},
-    {"compute_operations", REQUEST_IS_NUMBER, "FLOP", "operations of compute nodes", "trace info", NULL, 0},
-    {"compute_bytes", REQUEST_IS_NUMBER, "B", "data moved by compute nodes", "trace info", NULL, 0},
-    {"load_bytes", REQUEST_IS_NUMBER, "B", "data loaded from outer memory", "trace info", NULL, 0},
-    {"store_bytes", REQUEST_IS_NUMBER, "B", "data stored to outer memory", "trace info", NULL, 0},
-    {"collective_bytes", REQUEST_IS_NUMBER, "B", "data of collectives", "trace info", NULL, 0},
-    {"send_bytes", REQUEST_IS_NUMBER, "B", "data sent", "trace info", NULL, 0},
-    {"receive_bytes", REQUEST_IS_NUMBER, "B", "data received", "trace info", NULL, 0},
-    {"cpu_nodes", REQUEST_IS_INTEGER, NULL, "nodes that run on the CPU", "trace info", NULL, 0},
-    {"device_nodes", REQUEST_IS_INTEGER, NULL, "nodes that run on the device", "trace info", NULL, 0},
-    {"cpu_s", REQUEST_IS_NUMBER, "s", "time on the CPU", "sim, trace info", NULL, 0},
-    {"device_s", REQUEST_IS_NUMBER, "s", "time on the device", "trace info", NULL, 0},
-    {"first_start_s", REQUEST_IS_NUMBER, "s", "first recorded start", "trace info", NULL, 0},
-    {"last_end_s", REQUEST_IS_NUMBER, "s", "last recorded end", "trace info", NULL, 0},
-    {"depth", REQUEST_IS_INTEGER, NULL, "nodes of the longest chain of dependencies", "trace info", NULL, 0},
-    {"width", REQUEST_IS_INTEGER, NULL, "most nodes at one distance from the start", "trace info", NULL, 0},
-    {"critical_path_s", REQUEST_IS_NUMBER, "s", "time of the critical path", "trace info", NULL, 0},
-    {"critical_path_nodes", REQUEST_IS_INTEGER, NULL, "nodes of the critical path", "trace info", NULL, 0},
-    {"critical_path", REQUEST_IS_OBJECT, NULL, "the chain that determines the end", "sim, trace info", NULL, 0},
-    {"steps", REQUEST_IS_INTEGER, NULL, "nodes of the critical path, or of a kind in it", "sim, trace info", NULL, 0},
-    {"path", REQUEST_IS_LIST, NULL, "all its nodes in order; of a simulation with --explain, at most the 20,000 longest", "sim, trace info", NULL, REQUEST_KEY_RARE},
-    {"longest", REQUEST_IS_LIST, NULL, "its longest nodes", "sim, trace info", NULL, REQUEST_KEY_RARE},
-    {"duration_s", REQUEST_IS_NUMBER, "s", "time of a node", "trace info", NULL, 0},
-    {"types", REQUEST_IS_LIST, NULL, "nodes by type", "trace info", NULL, 0},
-    {"type", REQUEST_IS_TEXT, NULL, "type of a node or key", "trace info, topology list", NULL, 0},
-    {"time_s", REQUEST_IS_NUMBER, "s", "time of the whole, or of nodes of a kind", "explore, sim, trace info", NULL, 0},
-    {"collectives", REQUEST_IS_LIST, NULL, "collectives by type, group and size", "trace info", NULL, 0},
-    {"group", REQUEST_IS_TEXT, NULL, "group of ranks; empty means all", "sim, trace info", NULL, 0},
-    {"total_bytes", REQUEST_IS_NUMBER, "B", "data of all of them", "trace info", NULL, 0},
-    {"attributes", REQUEST_IS_LIST, NULL, "attributes of nodes", "trace info", NULL, 0},
-    {"count", REQUEST_IS_INTEGER, NULL, "how many there are", "trace info, trace check, trace obfuscate", NULL, 0},
-    {"file", REQUEST_IS_TEXT, NULL, "path of a file", "trace info, trace check, topology compare, topology convert", NULL, 0},
-    {"rank_list", REQUEST_IS_TEXT, NULL, "ranks that share this trace, as 0-3,7", "trace info", NULL, 0},
-    {"problems", REQUEST_IS_OBJECT, NULL, "what trace check finds", "trace info", NULL, 0},
-    {"first", REQUEST_IS_LIST, NULL, "the first of them, as sentences", "trace info", NULL, 0},
-    {"n_errors", REQUEST_IS_INTEGER, NULL, "errors found", "trace info, trace check", NULL, 0},
-    {"n_warnings", REQUEST_IS_INTEGER, NULL, "warnings found", "trace info, trace check", NULL, 0},
-    {"n_notes", REQUEST_IS_INTEGER, NULL, "notes found", "trace info, trace check", NULL, 0},
-    {"compared_ranks", REQUEST_IS_BOOLEAN, NULL, "whether ranks were compared with each other", "trace check", NULL, 0},
-    {"codes", REQUEST_IS_LIST, NULL, "findings by code", "trace check", NULL, 0},
-    {"code", REQUEST_IS_TEXT, NULL, "word for the kind of a finding", "trace check", NULL, 0},
-    {"severity", REQUEST_IS_TEXT, NULL, "error, warning or note", "trace check", NULL, 0},
-    {"listed", REQUEST_IS_INTEGER, NULL, "findings that are in the list", "trace check", NULL, 0},
-    {"findings", REQUEST_IS_LIST, NULL, "findings or differences, one by one", "trace check, trace diff", NULL, 0},
-    {"node", REQUEST_IS_INTEGER, NULL, "id of a node", "sim, trace check, trace diff", NULL, 0},
-    {"offset", REQUEST_IS_NUMBER, "B", "byte in the file", "trace check", NULL, REQUEST_KEY_RARE},
-    {"sentence", REQUEST_IS_TEXT, NULL, "what is wrong or different", "trace check, trace diff", NULL, 0},
-    {"remedy", REQUEST_IS_TEXT, NULL, "what to do about it", "trace check", NULL, 0},
-    {"dropped", REQUEST_IS_OBJECT, NULL, "dependencies that were removed", "trace check", NULL, 0},
-    {"dangling", REQUEST_IS_INTEGER, NULL, "dependencies on nodes that do not exist", "trace check", NULL, 0},
-    {"self", REQUEST_IS_INTEGER, NULL, "dependencies of nodes on themselves", "trace check", NULL, 0},
-    {"out", REQUEST_IS_TEXT, NULL, "path that was written", "trace convert, trace view, trace timeline, trace merge, trace spread", NULL, 0},
-    {"a", REQUEST_IS_TEXT, NULL, "the first trace", "trace diff", NULL, 0},
-    {"b", REQUEST_IS_TEXT, NULL, "the second trace", "trace diff", NULL, 0},
-    {"equal", REQUEST_IS_BOOLEAN, NULL, "whether there is no difference", "trace diff", NULL, 0},
-    {"differences", REQUEST_IS_INTEGER, NULL, "differences", "trace diff", NULL, 0},
-    {"by_kind", REQUEST_IS_OBJECT, NULL, "differences by kind", "trace diff", NULL, REQUEST_KEY_FREE},
-    {"nodes_same", REQUEST_IS_INTEGER, NULL, "nodes without a difference", "trace diff", NULL, 0},
-    {"nodes_changed", REQUEST_IS_INTEGER, NULL, "nodes with one", "trace diff", NULL, 0},
-    {"nodes_gone", REQUEST_IS_INTEGER, NULL, "nodes that only the first trace has", "trace diff", NULL, 0},
-    {"nodes_new", REQUEST_IS_INTEGER, NULL, "nodes that only the second trace has", "trace diff", NULL, 0},
-    {"ranks_same", REQUEST_IS_INTEGER, NULL, "ranks without a difference", "trace diff", NULL, 0},
-    {"ranks_changed", REQUEST_IS_INTEGER, NULL, "ranks with one", "trace diff", NULL, 0},
-    {"by_operator", REQUEST_IS_LIST, NULL, "what ran, operator by operator, the largest difference first", "trace diff", NULL, 0},
-    {"operator", REQUEST_IS_TEXT, NULL, "name of an operator; \"\" = not there", "trace diff", NULL, 0},
-    {"operator_b", REQUEST_IS_TEXT, NULL, "its name in the second recording; \"\" = not there", "trace diff", NULL, 0},
-    {"by_class", REQUEST_IS_LIST, NULL, "the same by class of kernel", "trace diff", NULL, 0},
-    {"n_a", REQUEST_IS_INTEGER, NULL, "how often it ran in the first recording; all: kernels", "trace diff", NULL, 0},
-    {"n_b", REQUEST_IS_INTEGER, NULL, "how often it ran in the second recording; all: kernels", "trace diff", NULL, 0},
-    {"host_a_s", REQUEST_IS_NUMBER, "s", "self time on the host in the first recording", "trace diff", NULL, 0},
-    {"host_b_s", REQUEST_IS_NUMBER, "s", "self time on the host in the second recording", "trace diff", NULL, 0},
-    {"device_a_s", REQUEST_IS_NUMBER, "s", "time of the kernels that it launched in the first recording", "trace diff", NULL, 0},
-    {"device_b_s", REQUEST_IS_NUMBER, "s", "time of the kernels that it launched in the second recording", "trace diff", NULL, 0},
-    {"difference_s", REQUEST_IS_NUMBER, "s", "host and device time of the second less that of the first", "trace diff", NULL, 0},
-    {"recorded_model", REQUEST_IS_OBJECT, NULL, "the model and plan that a recording shows; null = not found", "trace fit", NULL, 0},
-    {"recorded_model.layers", REQUEST_IS_INTEGER, NULL, "layers", "trace fit", NULL, 0},
-    {"recorded_model.kernels_per_period", REQUEST_IS_INTEGER, NULL, "kernels of the sequence that repeats", "trace fit", NULL, 0},
-    {"recorded_model.layers_per_period", REQUEST_IS_INTEGER, NULL, "layers in it", "trace fit", NULL, 0},
-    {"recorded_model.hidden", REQUEST_IS_ANY, NULL, "hidden size", "trace fit", NULL, 0},
-    {"recorded_model.ffn", REQUEST_IS_ANY, NULL, "size of the feed-forward network on a rank", "trace fit", NULL, 0},
-    {"recorded_model.heads", REQUEST_IS_ANY, NULL, "attention heads on a rank", "trace fit", NULL, 0},
-    {"recorded_model.kv_heads", REQUEST_IS_ANY, NULL, "key-value heads on a rank", "trace fit", NULL, 0},
-    {"recorded_model.head_dim", REQUEST_IS_ANY, NULL, "size of a head", "trace fit", NULL, 0},
-    {"recorded_model.vocabulary", REQUEST_IS_ANY, NULL, "rows of the embedding on a rank", "trace fit", NULL, 0},
-    {"recorded_model.experts", REQUEST_IS_ANY, NULL, "experts", "trace fit", NULL, 0},
-    {"recorded_model.tokens", REQUEST_IS_ANY, NULL, "tokens of a step on a rank", "trace fit", NULL, 0},
-    {"recorded_model.batch", REQUEST_IS_ANY, NULL, "sequences of a step on a rank", "trace fit", NULL, 0},
-    {"recorded_model.seq", REQUEST_IS_ANY, NULL, "tokens of a sequence", "trace fit", NULL, 0},
-    {"recorded_model.tp", REQUEST_IS_INTEGER, NULL, "tensor-parallel ranks", "trace fit", NULL, 0},
-    {"recorded_model.dp", REQUEST_IS_INTEGER, NULL, "data-parallel ranks", "trace fit", NULL, 0},
-    {"recorded_model.has_backward", REQUEST_IS_ANY, NULL, "1 when the recording has a backward pass", "trace fit", NULL, 0},
-    {"recorded_model.step_s", REQUEST_IS_NUMBER, "s", "recorded time of the step that was looked at", "trace fit", NULL, 0},
-    {"recorded_model.period_s", REQUEST_IS_NUMBER, "s", "device time of one period", "trace fit", NULL, 0},
-    {"recorded_model.covered_share", REQUEST_IS_NUMBER, NULL, "share of the kernels that the repeats cover", "trace fit", NULL, 0},
-    {"recorded_model.gated", REQUEST_IS_ANY, NULL, "1 when the feed-forward network has a gate", "trace fit", NULL, 0},
-    {"recorded_model.pp", REQUEST_IS_INTEGER, NULL, "pipeline stages", "trace fit", NULL, 0},
-    {"recorded_model.micro_batches", REQUEST_IS_ANY, NULL, "micro-batches of a step", "trace fit", NULL, 0},
-    {"recorded_model.has_head", REQUEST_IS_ANY, NULL, "1 when a matmul to the vocabulary was recorded", "trace fit", NULL, 0},
-    {"recorded_model.dtype", REQUEST_IS_TEXT, NULL, "type of the matmuls; \"\" = not said", "trace fit", NULL, 0},
-    {"reproduced", REQUEST_IS_ANY, NULL, "how well 'trace gen' reproduces the recorded step; null = no_stack says why it cannot be compared", "trace fit", NULL, 0},
-    {"reproduced.cluster", REQUEST_IS_TEXT, NULL, "cluster and number of devices", "trace fit", NULL, 0},
-    {"reproduced.forward_only", REQUEST_IS_BOOLEAN, NULL, "true: the compute of the forward pass alone is compared", "trace fit", NULL, 0},
-    {"reproduced.recorded_s", REQUEST_IS_NUMBER, "s", "recorded time", "trace fit", NULL, 0},
-    {"reproduced.generated_s", REQUEST_IS_NUMBER, "s", "time of the generated step with the fitted stack", "trace fit", NULL, 0},
-    {"reproduced.error", REQUEST_IS_NUMBER, NULL, "generated_s over recorded_s, less 1", "trace fit", NULL, 0},
-    {"reproduced.default_s", REQUEST_IS_NUMBER, "s", "time of the generated step with default constants", "trace fit", NULL, 0},
-    {"reproduced.default_error", REQUEST_IS_NUMBER, NULL, "default_s over recorded_s, less 1", "trace fit", NULL, 0},
-    {"reproduced.idle_s", REQUEST_IS_NUMBER, "s", "recorded time in which the busiest stream was idle", "trace fit", NULL, 0},
-    {"reproduced.at_limit", REQUEST_IS_TEXT, NULL, "constants that ended at their bounds", "trace fit", NULL, 0},
-    {"reproduced.stack_written", REQUEST_IS_BOOLEAN, NULL, "false: the stack is more than 25 % off, and --out does not write it", "trace fit", NULL, 0},
-    {"fitted_parts", REQUEST_IS_LIST, NULL, "times of the parts whose constants are fitted", "trace fit", NULL, 0},
-    {"fitted_parts.part", REQUEST_IS_TEXT, NULL, "matmuls, attention, memory_bound or optimizer", "trace fit", NULL, 0},
-    {"fitted_parts.recorded_s", REQUEST_IS_NUMBER, "s", "recorded time of the part", "trace fit", NULL, 0},
-    {"fitted_parts.default_s", REQUEST_IS_NUMBER, "s", "time of the part in the generated step with default constants", "trace fit", NULL, 0},
-    {"no_stack", REQUEST_IS_TEXT, NULL, "why no stack can be fitted", "trace fit", NULL, REQUEST_KEY_RARE},
-    {"nodes_aligned", REQUEST_IS_INTEGER, NULL, "operators and kernels that both recordings have", "trace diff", NULL, 0},
-    {"nodes_only_a", REQUEST_IS_INTEGER, NULL, "operators and kernels that only the first recording has", "trace diff", NULL, 0},
-    {"nodes_only_b", REQUEST_IS_INTEGER, NULL, "operators and kernels that only the second recording has", "trace diff", NULL, 0},
-    {"nodes_kept", REQUEST_IS_INTEGER, NULL, "nodes that were kept", "trace slice", NULL, 0},
-    {"nodes_removed", REQUEST_IS_INTEGER, NULL, "nodes that were removed", "trace slice", NULL, 0},
-    {"bridged", REQUEST_IS_INTEGER, NULL, "dependencies that go around removed nodes", "trace slice", NULL, 0},
-    {"joints", REQUEST_IS_INTEGER, NULL, "removed nodes that stay as joints", "trace slice", NULL, 0},
-    {"cut", REQUEST_IS_INTEGER, NULL, "dependencies that were dropped", "trace slice", NULL, 0},
-    {"unmatched_p2p", REQUEST_IS_INTEGER, NULL, "sends and receives removed with their partners", "trace slice", NULL, 0},
-    {"unmatched_collectives", REQUEST_IS_INTEGER, NULL, "collectives removed with their partners", "trace slice", NULL, 0},
-    {"nodes_before", REQUEST_IS_INTEGER, NULL, "nodes before the change", "trace scale, trace obfuscate", NULL, 0},
-    {"blocks_before", REQUEST_IS_INTEGER, NULL, "repeated blocks (layers) before the change, on rank 0", "trace scale", NULL, 0},
-    {"blocks", REQUEST_IS_INTEGER, NULL, "repeated blocks (layers) after the change, on rank 0", "trace scale", NULL, 0},
-    {"block_nodes", REQUEST_IS_INTEGER, NULL, "nodes of a block", "trace scale", NULL, 0},
-    {"data_parallel_before", REQUEST_IS_INTEGER, NULL, "ranks of a data-parallel group before the change", "trace scale", NULL, 0},
-    {"sharded_updates", REQUEST_IS_INTEGER, NULL, "updates of sharded weights, on rank 0", "trace scale", NULL, 0},
-    {"collectives_swapped", REQUEST_IS_INTEGER, NULL, "collectives replaced by others", "trace scale", NULL, 0},
-    {"nodes_offloaded", REQUEST_IS_INTEGER, NULL, "nodes whose data is in outer memory", "trace scale", NULL, 0},
-    {"level", REQUEST_IS_TEXT, NULL, "level of obfuscation", "trace obfuscate", NULL, 0},
-    {"names_replaced", REQUEST_IS_INTEGER, NULL, "names that became pseudonyms", "trace obfuscate", NULL, 0},
-    {"groups_renamed", REQUEST_IS_INTEGER, NULL, "groups that became numbers", "trace obfuscate", NULL, 0},
-    {"removed", REQUEST_IS_LIST, NULL, "what was removed, by kind", "trace obfuscate", NULL, 0},
-    {"what", REQUEST_IS_TEXT, NULL, "what is counted or measured", "sim, trace obfuscate", NULL, 0},
-    {"bound", REQUEST_IS_NUMBER, NULL, "largest relative change that is allowed; in an error bar, 95 % of comparable runs are within it", "trace obfuscate, estimate, plan, explore", NULL, 0},
-    {"size_error", REQUEST_IS_NUMBER, NULL, "largest relative change of a size", "trace obfuscate", NULL, 0},
-    {"duration_error", REQUEST_IS_NUMBER, NULL, "largest relative change of a duration", "trace obfuscate", NULL, 0},
-    {"nodes_split", REQUEST_IS_INTEGER, NULL, "nodes that were split", "trace obfuscate", NULL, 0},
-    {"nodes_joined", REQUEST_IS_INTEGER, NULL, "nodes that were joined", "trace obfuscate", NULL, 0},
-    {"edges_added", REQUEST_IS_INTEGER, NULL, "dependencies that were added", "trace obfuscate", NULL, 0},
-    {"edges_dropped", REQUEST_IS_INTEGER, NULL, "redundant dependencies that were dropped", "trace obfuscate", NULL, 0},
-    {"times", REQUEST_IS_LIST, NULL, "simulated time before and after", "trace obfuscate", NULL, 0},
-    {"before_s", REQUEST_IS_NUMBER, "s", "time before", "trace obfuscate", NULL, 0},
-    {"after_s", REQUEST_IS_NUMBER, "s", "time after", "trace obfuscate", NULL, 0},
-    {"not_simulated", REQUEST_IS_TEXT, NULL, "why it cannot be simulated", "trace obfuscate", NULL, REQUEST_KEY_RARE},
-    {"scanned_bytes", REQUEST_IS_NUMBER, "B", "bytes written that were searched for names", "trace obfuscate", NULL, 0},
-    {"scanned_text_bytes", REQUEST_IS_NUMBER, "B", "bytes of names, texts and paths searched for", "trace obfuscate", NULL, 0},
-    {"visible", REQUEST_IS_LIST, NULL, "what a reader still sees", "trace obfuscate", NULL, 0},
-    {"real", REQUEST_IS_TEXT, NULL, "the set that is compared with", "trace compare", NULL, 0},
-    {"synth", REQUEST_IS_TEXT, NULL, "the set that is compared", "trace compare", NULL, 0},
-    {"sets_real", REQUEST_IS_INTEGER, NULL, "sets in the first", "trace compare", NULL, 0},
-    {"sets_synth", REQUEST_IS_INTEGER, NULL, "sets in the second", "trace compare", NULL, 0},
-    {"min_support", REQUEST_IS_INTEGER, NULL, "sets that must share a name or number for it not to leak", "trace compare", NULL, 0},
-    {"mix", REQUEST_IS_OBJECT, NULL, "total variation of kinds, names, edges and volume", "trace compare", NULL, REQUEST_KEY_FREE},
-    {"spread", REQUEST_IS_OBJECT, NULL, "Kolmogorov-Smirnov and Wasserstein distances of distributions", "trace compare", NULL, REQUEST_KEY_FREE},
-    {"time", REQUEST_IS_OBJECT, NULL, "simulated time on three clusters", "trace compare", NULL, REQUEST_KEY_FREE | REQUEST_KEY_RARE},
-    {"verbatim", REQUEST_IS_OBJECT, NULL, "shares of nodes in shared runs of at least n nodes", "trace compare", NULL, REQUEST_KEY_FREE},
-    {"nearest", REQUEST_IS_OBJECT, NULL, "distance to the nearest set", "trace compare", NULL, REQUEST_KEY_FREE},
-    {"leak", REQUEST_IS_OBJECT, NULL, "names and numbers that only a few sets have", "trace compare", NULL, REQUEST_KEY_FREE},
-    {"membership", REQUEST_IS_OBJECT, NULL, "how well an attacker recognises training sets: area under the curve", "trace compare", NULL, REQUEST_KEY_FREE | REQUEST_KEY_RARE},
-    {"shares", REQUEST_IS_OBJECT, NULL, "shares by label", "trace compare", NULL, REQUEST_KEY_FREE},
-    {"nearest_sets", REQUEST_IS_LIST, NULL, "for each set the nearest one", "trace compare", NULL, 0},
-    {"distance", REQUEST_IS_NUMBER, NULL, "distance to it", "trace compare", NULL, 0},
-    {"shared_runs", REQUEST_IS_INTEGER, NULL, "longest runs of nodes shared with it, as a share", "trace compare", NULL, 0},
-    {"leaked_names", REQUEST_IS_LIST, NULL, "names that leak", "trace compare", NULL, REQUEST_KEY_RARE},
-    {"boxes", REQUEST_IS_INTEGER, NULL, "boxes of the picture", "trace view", NULL, 0},
-    {"chosen", REQUEST_IS_INTEGER, NULL, "nodes that were chosen", "trace view", NULL, 0},
-    {"edges", REQUEST_IS_INTEGER, NULL, "edges of the picture", "trace view", NULL, 0},
-    {"ranks", REQUEST_IS_ANY, NULL, "a row for each rank; of a plan, their number", "sim, trace link", NULL, 0},
-    {"schema", REQUEST_IS_TEXT, NULL, "schema of the host trace", "trace link", NULL, 0},
-    {"n_host_nodes", REQUEST_IS_INTEGER, NULL, "host nodes read", "trace link", NULL, 0},
-    {"n_device_events", REQUEST_IS_INTEGER, NULL, "device events read", "trace link", NULL, 0},
-    {"n_operators", REQUEST_IS_INTEGER, NULL, "operators in the device trace", "trace link", NULL, 0},
-    {"n_kernels", REQUEST_IS_INTEGER, NULL, "kernels in the device trace", "trace link", NULL, 0},
-    {"n_copies", REQUEST_IS_INTEGER, NULL, "copies in the device trace", "trace link", NULL, 0},
-    {"n_sets", REQUEST_IS_INTEGER, NULL, "sets in the device trace", "trace link", NULL, 0},
-    {"n_by_record_function", REQUEST_IS_INTEGER, NULL, "linked by record function id", "trace link", NULL, 0},
-    {"n_by_external_id", REQUEST_IS_INTEGER, NULL, "linked by external id", "trace link", NULL, 0},
-    {"n_by_order", REQUEST_IS_INTEGER, NULL, "linked by order on a thread", "trace link", NULL, 0},
-    {"n_other_name", REQUEST_IS_INTEGER, NULL, "linked although names differ", "trace link", NULL, 0},
-    {"n_unmatched_host", REQUEST_IS_INTEGER, NULL, "host nodes without a time", "trace link", NULL, 0},
-    {"n_unmatched_operators", REQUEST_IS_INTEGER, NULL, "operators not in the host trace", "trace link", NULL, 0},
-    {"n_linked_kernels", REQUEST_IS_INTEGER, NULL, "kernels linked", "trace link", NULL, 0},
-    {"n_linked_copies", REQUEST_IS_INTEGER, NULL, "copies linked", "trace link", NULL, 0},
-    {"n_linked_sets", REQUEST_IS_INTEGER, NULL, "sets linked", "trace link", NULL, 0},
-    {"n_no_launch", REQUEST_IS_INTEGER, NULL, "dropped: no launching call", "trace link", NULL, 0},
-    {"n_no_operator", REQUEST_IS_INTEGER, NULL, "dropped: no linked operator", "trace link", NULL, 0},
-    {"n_graph_launches", REQUEST_IS_INTEGER, NULL, "launched together with others", "trace link", NULL, 0},
-    {"n_program_order", REQUEST_IS_INTEGER, NULL, "edges: program order", "trace link", NULL, 0},
-    {"n_launch", REQUEST_IS_INTEGER, NULL, "edges: launches", "trace link", NULL, 0},
-    {"n_stream_order", REQUEST_IS_INTEGER, NULL, "edges: stream order", "trace link", NULL, 0},
-    {"n_event_waits", REQUEST_IS_INTEGER, NULL, "edges: event waits", "trace link", NULL, 0},
-    {"n_event_waits_guessed", REQUEST_IS_INTEGER, NULL, "edges: event waits, guessed", "trace link", NULL, 0},
-    {"n_syncs", REQUEST_IS_INTEGER, NULL, "edges: host waits for device", "trace link", NULL, 0},
-    {"n_syncs_guessed", REQUEST_IS_INTEGER, NULL, "edges: host waits, guessed", "trace link", NULL, 0},
-    {"n_hand_overs", REQUEST_IS_INTEGER, NULL, "edges: hand-overs of threads", "trace link", NULL, 0},
-    {"n_collective_order", REQUEST_IS_INTEGER, NULL, "edges: order of collectives", "trace link", NULL, 0},
-    {"n_against_time", REQUEST_IS_INTEGER, NULL, "edges dropped: against time", "trace link", NULL, 0},
-    {"n_wait_nodes", REQUEST_IS_INTEGER, NULL, "nodes added: waits", "trace link", NULL, 0},
-    {"n_gap_nodes", REQUEST_IS_INTEGER, NULL, "nodes added: gaps", "trace link", NULL, 0},
-    {"n_split_nodes", REQUEST_IS_INTEGER, NULL, "nodes added for self time after the first child", "trace link", NULL, 0},
-    {"wait_s", REQUEST_IS_NUMBER, "s", "waited for devices", "trace link", NULL, 0},
-    {"gap_s", REQUEST_IS_NUMBER, "s", "host time in gaps", "trace link", NULL, 0},
-    {"split_s", REQUEST_IS_NUMBER, "s", "self time after the first child of operators", "trace link", NULL, 0},
-    {"device_gap_s", REQUEST_IS_NUMBER, "s", "device idle, unexplained", "trace link", NULL, 0},
-    {"n_collectives", REQUEST_IS_INTEGER, NULL, "collectives", "trace link", NULL, 0},
-    {"n_sends", REQUEST_IS_INTEGER, NULL, "sends", "trace link", NULL, 0},
-    {"n_recvs", REQUEST_IS_INTEGER, NULL, "receives", "trace link", NULL, 0},
-    {"n_batched", REQUEST_IS_INTEGER, NULL, "sends and receives of one kernel", "trace link", NULL, 0},
-    {"n_no_size", REQUEST_IS_INTEGER, NULL, "communication of unknown size or peer", "trace link", NULL, 0},
-    {"n_unknown_comm", REQUEST_IS_INTEGER, NULL, "communication of unknown type", "trace link", NULL, 0},
-    {"n_groups", REQUEST_IS_INTEGER, NULL, "process groups", "trace link", NULL, 0},
-    {"n_renamed_groups", REQUEST_IS_INTEGER, NULL, "process groups given a number", "trace link", NULL, 0},
-    {"n_with_work", REQUEST_IS_INTEGER, NULL, "kernels with operations and bytes", "trace link", NULL, 0},
-    {"n_bad_times", REQUEST_IS_INTEGER, NULL, "bad: events without a usable time", "trace link", NULL, 0},
-    {"n_negative", REQUEST_IS_INTEGER, NULL, "bad: negative durations, taken as 0", "trace link", NULL, 0},
-    {"n_duplicate_events", REQUEST_IS_INTEGER, NULL, "bad: repeated events, dropped", "trace link", NULL, 0},
-    {"n_duplicate_ids", REQUEST_IS_INTEGER, NULL, "bad: host ids used twice", "trace link", NULL, 0},
-    {"n_no_id", REQUEST_IS_INTEGER, NULL, "bad: host nodes without an id", "trace link", NULL, 0},
-    {"n_bad_parents", REQUEST_IS_INTEGER, NULL, "bad: parents missing or in a cycle", "trace link", NULL, 0},
-    {"n_unknown_keys", REQUEST_IS_INTEGER, NULL, "not kept: host attributes", "trace link", NULL, 0},
-    {"n_quiet_calls", REQUEST_IS_INTEGER, NULL, "not kept: runtime calls", "trace link", NULL, 0},
-    {"n_other_events", REQUEST_IS_INTEGER, NULL, "not kept: arrows, names, frames", "trace link", NULL, 0},
-    {"n_nodes", REQUEST_IS_INTEGER, NULL, "nodes written", "trace link", NULL, 0},
-    {"n_data_edges", REQUEST_IS_INTEGER, NULL, "data dependencies written", "trace link", NULL, 0},
-    {"n_ctrl_edges", REQUEST_IS_INTEGER, NULL, "control dependencies written", "trace link", NULL, 0},
-    {"lost_host_s", REQUEST_IS_NUMBER, "s", "lost in replay: on the host", "trace link", NULL, 0},
-    {"lost_launch_s", REQUEST_IS_NUMBER, "s", "lost in replay: from launch to device", "trace link", NULL, 0},
-    {"lost_device_s", REQUEST_IS_NUMBER, "s", "lost in replay: on devices", "trace link", NULL, 0},
-    {"lost_wait_s", REQUEST_IS_NUMBER, "s", "lost in replay: from device to host", "trace link", NULL, 0},
-    {"lost_ends_s", REQUEST_IS_NUMBER, "s", "lost in replay: at both ends", "trace link", NULL, 0},
-    {"clock_offset_s", REQUEST_IS_NUMBER, "s", "clock shifted by", "trace link", NULL, 0},
-    {"recorded_s", REQUEST_IS_NUMBER, "s", "length of the recording", "trace link", NULL, 0},
-    {"replayed_s", REQUEST_IS_NUMBER, "s", "length of the result with recorded durations", "trace link", NULL, 0},
-    {"roles", REQUEST_IS_LIST, NULL, "the roles of a set: one trace each", "trace info", NULL, REQUEST_KEY_RARE},
-    {"role", REQUEST_IS_INTEGER, NULL, "number of a role, from 0", "trace info", NULL, REQUEST_KEY_RARE},
-    {"n_roles", REQUEST_IS_INTEGER, NULL, "roles of a set", "trace check, trace convert", NULL, REQUEST_KEY_RARE},
-    {"estimate_s", REQUEST_IS_NUMBER, "s", "time of the step in closed form", "sim", NULL, 0},
-    {"difference", REQUEST_IS_NUMBER, NULL, "the simulated step against the closed form, as a share of it", "sim", NULL, 0},
-    {"classes", REQUEST_IS_INTEGER, NULL, "ranks that were run, each for those that do the same", "sim", NULL, 0},
-    {"events_represented", REQUEST_IS_INTEGER, NULL, "events of all ranks that they represent", "sim", NULL, 0},
-    {"rank_rows", REQUEST_IS_LIST, NULL, "with --per-rank: a row for each rank", "sim", NULL, REQUEST_KEY_RARE},
-    {"certificate", REQUEST_IS_OBJECT, NULL, "what was checked of the run", "sim", NULL, 0},
-    {"certificate.links_within_capacity", REQUEST_IS_BOOLEAN, NULL, "no link carried more than it can", "sim", NULL, 0},
-    {"certificate.bytes_conserved", REQUEST_IS_BOOLEAN, NULL, "all bytes that were sent arrived", "sim", NULL, 0},
-    {"certificate.path_is_finish", REQUEST_IS_BOOLEAN, NULL, "the critical path is as long as the run", "sim", NULL, REQUEST_KEY_RARE},
-    {"events", REQUEST_IS_INTEGER, NULL, "events that the simulation processed", "sim", NULL, 0},
-    {"jobs", REQUEST_IS_LIST, NULL, "a row for each of several jobs", "sim", NULL, REQUEST_KEY_RARE},
-    {"job", REQUEST_IS_TEXT, NULL, "name of a job: its traces", "sim", NULL, REQUEST_KEY_RARE},
-    {"placed_on", REQUEST_IS_TEXT, NULL, "NPUs of its ranks, in order", "sim", NULL, REQUEST_KEY_RARE},
-    {"alone_s", REQUEST_IS_NUMBER, "s", "time of a job that has the cluster to itself", "sim", NULL, REQUEST_KEY_RARE},
-    {"together_s", REQUEST_IS_NUMBER, "s", "time of a job when all jobs run", "sim", NULL, REQUEST_KEY_RARE},
-    {"slowdown", REQUEST_IS_NUMBER, NULL, "time with the others over time alone", "sim", NULL, REQUEST_KEY_RARE},
-    {"shared_links", REQUEST_IS_INTEGER, NULL, "links that the job and another one use", "sim", NULL, REQUEST_KEY_RARE},
-    {"busiest_shared_link", REQUEST_IS_TEXT, NULL, "the busiest of them", "sim", NULL, REQUEST_KEY_RARE},
-    {"per_rank", REQUEST_IS_LIST, NULL, "spread of times over the ranks", "sim", NULL, 0},
-    {"mean_s", REQUEST_IS_NUMBER, "s", "mean over the ranks", "sim", NULL, 0},
-    {"least_s", REQUEST_IS_NUMBER, "s", "least of the ranks", "sim", NULL, 0},
-    {"most_s", REQUEST_IS_NUMBER, "s", "most of the ranks", "sim", NULL, 0},
-    {"most_rank", REQUEST_IS_INTEGER, NULL, "rank with the most", "sim", NULL, 0},
-    {"npu_memory", REQUEST_IS_LIST, NULL, "spread of memory peaks over the ranks", "sim", NULL, REQUEST_KEY_RARE},
-    {"mean_bytes", REQUEST_IS_NUMBER, "B", "mean over the ranks", "sim", NULL, REQUEST_KEY_RARE},
-    {"least_bytes", REQUEST_IS_NUMBER, "B", "least of the ranks", "sim", NULL, REQUEST_KEY_RARE},
-    {"most_bytes", REQUEST_IS_NUMBER, "B", "most of the ranks", "sim", NULL, REQUEST_KEY_RARE},
-    {"communication", REQUEST_IS_LIST, NULL, "messages and collectives by kind and group", "sim", NULL, 0},
-    {"members", REQUEST_IS_INTEGER, NULL, "ranks of the group", "sim", NULL, 0},
-    {"bytes_per_node", REQUEST_IS_NUMBER, "B", "data of a node", "sim", NULL, 0},
-    {"time_per_node_s", REQUEST_IS_NUMBER, "s", "time of a node", "sim", NULL, 0},
-    {"network", REQUEST_IS_LIST, NULL, "the dimensions of the network", "sim", NULL, 0},
-    {"dimension", REQUEST_IS_INTEGER, NULL, "number of the dimension, from the innermost", "sim", NULL, 0},
-    {"messages", REQUEST_IS_INTEGER, NULL, "messages sent", "sim", NULL, 0},
-    {"use", REQUEST_IS_NUMBER, NULL, "share of the capacity that was used", "sim", NULL, 0},
-    {"comm_s", REQUEST_IS_NUMBER, "s", "communication of a rank", "sim", NULL, 0},
-    {"exposed_comm_s", REQUEST_IS_NUMBER, "s", "communication that compute does not hide", "sim", NULL, 0},
-    {"memory_s", REQUEST_IS_NUMBER, "s", "time of remote memory", "sim", NULL, 0},
-    {"idle_s", REQUEST_IS_NUMBER, "s", "time without work", "sim", NULL, 0},
-    {"hottest_links", REQUEST_IS_LIST, NULL, "the links with the highest use", "sim", NULL, REQUEST_KEY_RARE},
-    {"link", REQUEST_IS_TEXT, NULL, "a link by its two ends", "sim", NULL, REQUEST_KEY_RARE},
-    {"wire_bytes", REQUEST_IS_NUMBER, "B", "data that a link carried", "sim", NULL, REQUEST_KEY_RARE},
-    {"mostly_by", REQUEST_IS_TEXT, NULL, "what used a link the most", "sim", NULL, REQUEST_KEY_RARE},
-    {"npu_memory_peak_bytes", REQUEST_IS_NUMBER, "B", "most memory at a time", "sim", NULL, 0},
-    {"kinds", REQUEST_IS_LIST, NULL, "the critical path by kind of node", "sim", NULL, 0},
-    {"share", REQUEST_IS_NUMBER, NULL, "share of the whole", "sim", NULL, 0},
-    {"begin_s", REQUEST_IS_NUMBER, "s", "when a node begins", "sim", NULL, 0},
-    {"why", REQUEST_IS_TEXT, NULL, "what it waited for", "sim", NULL, 0},
-    {"api", REQUEST_IS_NUMBER, NULL, "version of requests and results", "version", NULL, 0},
-};
-/* clang-format on */
-enum { N_KEYS = sizeof keys / sizeof *keys };
+#include <string.h>
 
 #define PLAN_KEY(id, key, shown, doc, ...) {key, doc},
 static const struct {
@@ -660,12 +19,12 @@ static const struct {
 
 static bool has_own_row(const char *plan_key)
 {
-    for (size_t i = 0; i < N_KEYS; i++) {
+    for (size_t i = 0; request_key_rows[i].key != NULL; i++) {
         size_t k = 0;
-        while (keys[i].key[k] != '\0' &&
-               keys[i].key[k] == (plan_key[k] == '-' ? '_' : plan_key[k]))
+        while (request_key_rows[i].key[k] != '\0' &&
+               request_key_rows[i].key[k] == (plan_key[k] == '-' ? '_' : plan_key[k]))
             k++;
-        if (keys[i].key[k] == '\0' && plan_key[k] == '\0')
+        if (request_key_rows[i].key[k] == '\0' && plan_key[k] == '\0')
             return true;
     }
     return false;
@@ -692,26 +51,152 @@ void request_key_name(char to[64], const char *word)
         *c = *c == '-' ? '_' : *c;
 }
 
-bool request_key_get(request_key *out, char name[64], size_t i)
+/* A walk over the rows of a result, with the names that its keys have here. */
+typedef struct key_walk {
+    bool (*visit)(struct key_walk *w, const char *name, const fact *f, bool is_rare);
+    request_key *out;
+    request_key_room *room;
+    const char *wanted;
+    size_t left, verb; /* verb: of the result */
+} key_walk;
+
+/* Visits rows until a visit is true. The name is the key, with its object and a dot. */
+static bool walk_facts(key_walk *w, const fact_table *t, const char *object, bool is_rare)
 {
-    if (i < N_KEYS) {
-        *out = keys[i];
-        return true;
+    char key[64], name[130];
+    for (const fact *f = t->rows; f->key != NULL; f++) {
+        fact_key(key, f);
+        snprintf(name, sizeof name, "%s%s%s", object, *object != '\0' ? "." : "", key);
+        if (f->kind != FACT_INLINE && w->visit(w, name, f, is_rare || f->rare))
+            return true;
+        const bool is_object = f->kind == FACT_GROUP || f->kind == FACT_OBJECT;
+        if (f->of != NULL && f->of != t &&
+            walk_facts(w, f->of,
+                       is_object                ? key
+                       : f->kind == FACT_INLINE ? object
+                                                : "",
+                       is_rare || f->rare))
+            return true;
     }
-    i -= N_KEYS;
+    return false;
+}
+
+static bool is_wanted(key_walk *w, const char *name, const fact *f, bool is_rare)
+{
+    (void)f;
+    (void)is_rare;
+    return strcmp(name, w->wanted) == 0;
+}
+
+static bool has_fact(size_t verb, const char *name)
+{
+    const fact_table *result = request_verbs[verb]->result;
+    key_walk w = {.visit = is_wanted, .wanted = name};
+    return result != NULL && walk_facts(&w, result, "", false);
+}
+
+/* List the commands: `listed`, and those whose result has the key in its rows. */
+static void add_verbs(request_key *out, request_key_room *room, const char *listed)
+{
+    int n = snprintf(room->verbs, sizeof room->verbs, "%s", listed);
+    for (size_t v = 0; request_verbs[v] != NULL && listed[0] != '*'; v++)
+        if (has_fact(v, out->key) && n >= 0 && (size_t)n < sizeof room->verbs)
+            n += snprintf(room->verbs + n, sizeof room->verbs - (size_t)n, "%s%s",
+                          n > 0 ? ", " : "", request_verbs[v]->name);
+    out->verbs = room->verbs;
+}
+
+/* True if this table, the keys of plans or an earlier result lists the key. */
+static bool is_listed(const char *name, size_t verb)
+{
+    for (size_t i = 0; request_key_rows[i].key != NULL; i++)
+        if (strcmp(request_key_rows[i].key, name) == 0)
+            return true;
+    for (size_t v = 0; v < verb; v++)
+        if (has_fact(v, name))
+            return true;
+    return strncmp(name, "plan.", 5) == 0;
+}
+
+static request_key_type find_type(const fact *f)
+{
+    switch (f->kind) {
+    case FACT_U32:
+    case FACT_U64:
+        return REQUEST_IS_INTEGER;
+    case FACT_FLAG:
+        return REQUEST_IS_BOOLEAN;
+    case FACT_TEXT:
+    case FACT_NAME:
+    case FACT_CHOICE:
+        return REQUEST_IS_TEXT;
+    case FACT_GROUP:
+    case FACT_OBJECT:
+    case FACT_MAP:
+        return REQUEST_IS_OBJECT;
+    case FACT_LIST:
+    case FACT_CHAIN:
+    case FACT_TEXTS:
+        return REQUEST_IS_LIST;
+    default:
+        return f->kind == FACT_REAL ? REQUEST_IS_NUMBER : REQUEST_IS_ANY;
+    }
+}
+
+static bool take_fact(key_walk *w, const char *name, const fact *f, bool is_rare)
+{
+    if (is_listed(name, w->verb) || w->left-- > 0)
+        return false;
+    const char *unit = fact_unit_name(f->unit);
+    snprintf(w->room->name, sizeof w->room->name, "%s", name);
+    *w->out = (request_key){.key = w->room->name,
+                            .type = find_type(f),
+                            .unit = unit[0] != '\0' ? unit : NULL,
+                            .meaning = f->doc,
+                            .word = f->word,
+                            .flags = (f->kind == FACT_MAP ? REQUEST_KEY_FREE : 0) |
+                                     (is_rare ? REQUEST_KEY_RARE : 0)};
+    add_verbs(w->out, w->room, "");
+    return true;
+}
+
+/* The i-th key that only rows of results list. *i becomes what is left of it. */
+static bool find_fact_key(request_key *out, request_key_room *room, size_t *i)
+{
+    key_walk w = {.visit = take_fact, .out = out, .room = room, .left = *i};
+    for (; request_verbs[w.verb] != NULL; w.verb++)
+        if (request_verbs[w.verb]->result != NULL &&
+            walk_facts(&w, request_verbs[w.verb]->result, "", false))
+            return true;
+    *i = w.left;
+    return false;
+}
+
+static bool find_plan_key(request_key *out, request_key_room *room, size_t i)
+{
     const bool is_bare =
         i >= HALLEY_N_PLAN_KEYS; /* `presets` shows a launch file's plan */
     if (is_bare && !find_bare_key(&i))
         return false;
     char word[64];
     snprintf(word, sizeof word, "%s%s", is_bare ? "" : "plan.", plan_keys[i].name);
-    request_key_name(name, word);
-    *out = (request_key){name,
-                         REQUEST_IS_ANY,
-                         NULL,
-                         plan_keys[i].doc,
-                         is_bare ? "presets" : "estimate, plan, explore, results, sim",
-                         plan_keys[i].name,
-                         REQUEST_KEY_RARE};
+    request_key_name(room->name, word);
+    *out = (request_key){room->name,        REQUEST_IS_ANY,  NULL, plan_keys[i].doc, NULL,
+                         plan_keys[i].name, REQUEST_KEY_RARE};
+    add_verbs(out, room, is_bare ? "presets" : "plan, explore, results, sim");
     return true;
+}
+
+bool request_key_get(request_key *out, request_key_room *room, size_t i)
+{
+    size_t n = 0;
+    while (request_key_rows[n].key != NULL)
+        n++;
+    if (i < n) {
+        *out = request_key_rows[i];
+        add_verbs(out, room, out->verbs);
+        return true;
+    }
+    i -= n;
+    return find_fact_key(out, room, &i) || find_plan_key(out, room, i);
 }

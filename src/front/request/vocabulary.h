@@ -4,9 +4,9 @@
  * halley-json(5) and the schema are made from it. tools/test/check-json fails on a key
  * that is missing here.
  *
- * To add a key: a row in vocabulary.c. Keys of some objects (parts_s, memory_bytes,
- * import, explain, plan) could be confused with others; they are written with the object
- * and a dot. Plan keys come from the table of plans and need no row.
+ * Results with rows (`result` of their verb, base/fact.h) need nothing here. To add a key
+ * to another one: a row in vocabulary_keys.c. Keys of objects are written with the object
+ * and a dot.
  */
 #ifndef REQUEST_VOCABULARY_H
 #define REQUEST_VOCABULARY_H
@@ -42,8 +42,14 @@ typedef struct request_key {
     unsigned flags;
 } request_key;
 
-/* The i-th key; false after the last. Keys of plans come last; `name` holds their name.
- */
-bool request_key_get(request_key *out, char name[64], size_t i);
+extern const request_key request_key_rows[]; /* up to one without a key */
+
+/* Holds texts of a request_key. */
+typedef struct request_key_room {
+    char name[64], verbs[512];
+} request_key_room;
+
+/* The i-th key; false after the last. Its texts are valid as long as `room`. */
+bool request_key_get(request_key *out, request_key_room *room, size_t i);
 
 #endif

@@ -11,10 +11,11 @@
 #include "base/number/units.h"
 #include "halley/plan_trace.h"
 #include "report/columns.h"
+#include "report/facts.h"
 #include "report/losses.h"
 #include "report/plan_sim.h"
 #include "report/sim.h"
-#include "request/estimate_out.h"
+#include "request/estimate_facts.h"
 #include "request/page.h"
 
 #include <math.h>
@@ -225,7 +226,7 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
     report_json_text(j, "model", str_from(p->model.name));
     report_json_text(j, "cluster", str_from(halley_cluster_name(p->cluster)));
     report_json_text(j, "stack", str_from(p->stack.name));
-    TRY(request_plan_json(j, "plan", &p->plan, err));
+    report_facts_object(j, "plan", true, &request_plan_facts, &p->plan);
     report_json_bool(j, "fits", p->e.fits);
     report_json_text(j, "fit", str_from(halley_fit_name(p->e.fit)));
     report_json_double(j, "step_s", p->step_s);

@@ -4,15 +4,17 @@
  */
 #include "base/error.h"
 #include "base/number/number.h"
+#include "estimate/estimate_facts.h"
 #include "halley/plan_trace.h"
 #include "halley/search.h"
+#include "report/facts.h"
 #include "report/numbers.h"
 #include "request/design.h"
+#include "request/estimate_facts.h"
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
 #include "request/page.h"
 #include "request/verbs.h"
-#include "request/vocabulary.h"
 
 #include <stdlib.h>
 
@@ -64,11 +66,10 @@ typedef struct design {
     halley_model model;
     halley_cluster *cluster;
     halley_stack stack;
-    halley_plan plan;
-    halley_estimate e;
-    halley_numbers n;
-    halley_error_bar bar;
     double tokens;
+    estimate_result r;
+    estimate_stage stages[HALLEY_MAX_STAGES];
+    halley_change changes[ESTIMATE_MAX_CHANGES];
 } design;
 
 static const char *amount(char to[32], double value, units_kind kind)
@@ -76,23 +77,16 @@ static const char *amount(char to[32], double value, units_kind kind)
     return units_format(to, 32, value, kind);
 }
 
-static void write_estimate_parts(FILE *to, const halley_estimate *e)
+static void write_estimate_parts(FILE *to, const estimate_result *r)
 {
+    const halley_estimate *e = &r->e;
     char a[32], b[32];
     fprintf(to, "\nwhere the time goes\n");
-    for (const request_part *p = request_parts; p->key != NULL; p++) {
-        const double seconds = p->get(e);
-        if (seconds > 1e-9 * e->step_s)
-            fprintf(to, "  %-24s %10s  %5s %%\n", p->title,
-                    amount(a, seconds, UNITS_TIME),
-                    number_fixed(100 * seconds / e->step_s, 1).at);
-    }
+    report_facts_text(to, &estimate_parts_facts, e, e->step_s);
     fprintf(to, "  forward compute %s, backward compute %s; stage %u sets the pace\n",
             amount(a, e->part_s[HALLEY_PART_FORWARD], UNITS_TIME),
             amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
-    char loss[REPORT_LOSSES_TEXT];
-    request_estimate_losses(loss, e);
-    fprintf(to, "  %s\n", loss);
+    fprintf(to, "  %s\n", r->loss);
 }
 
 static const char *name_verdict(const halley_estimate *e)
@@ -128,11 +122,6 @@ static void write_memory_classes(FILE *to, const halley_estimate *e)
             number_digits(100 * e->headroom, 3).at);
 }
 
-static uint64_t count_npus(const halley_plan *p)
-{
-    return (uint64_t)p->tp * p->cp * p->pp * p->dp;
-}
-
 static void write_constants(FILE *to, const design *d)
 {
     const halley_stack *s = &d->stack;
@@ -143,15 +132,15 @@ static void write_constants(FILE *to, const design *d)
     }
     fprintf(to, "\nconstants: stack %s, %u fitted, %u given, the rest defaults\n",
             s->name, fitted, given);
-    report_error_bar_text(to, &d->bar);
+    report_error_bar_text(to, &d->r.bar);
 }
 
 /* If no single change helps, search for any plan that fits. */
 static void write_search(FILE *to, const design *d)
 {
     halley_search_opts opts = {
-        .plan = d->plan, .n_npus = halley_cluster_npus(d->cluster), .top = 1};
-    opts.fixed = d->plan.given & HALLEY_SEARCH_WORKLOAD_KEYS;
+        .plan = d->r.plan, .n_npus = halley_cluster_npus(d->cluster), .top = 1};
+    opts.fixed = d->r.plan.given & HALLEY_SEARCH_WORKLOAD_KEYS;
     opts.plan.micro_batches = 0;
     halley_found best;
     const halley_search_answer answer =
@@ -171,7 +160,7 @@ static void write_search(FILE *to, const design *d)
 /* Write why it does not fit, and what would. */
 static void write_advice(FILE *to, const design *d)
 {
-    const halley_estimate *e = &d->e;
+    const halley_estimate *e = &d->r.e;
     char a[32], b[32];
     int largest = 0;
     for (int i = 1; i < HALLEY_N_MEMORY; i++) {
@@ -188,14 +177,11 @@ static void write_advice(FILE *to, const design *d)
         fprintf(to,
                 "\nwhat stage %u offloads, %s, is more than the next tier has for it\n",
                 (uint32_t)e->outer_stage, amount(a, e->outer_need_bytes, UNITS_BYTES));
-    halley_change changes[3];
-    const uint32_t n =
-        halley_search_fitting(changes, 3, &d->model, &d->plan, d->cluster, &d->stack);
-    for (uint32_t i = 0; i < n; i++)
-        fprintf(to, "  %s: %s a step, %s\n", changes[i].what,
-                amount(a, changes[i].estimate.step_s, UNITS_TIME),
-                amount(b, changes[i].estimate.peak_bytes, UNITS_BYTES));
-    if (n == 0)
+    for (size_t i = 0; i < d->r.changes.n; i++)
+        fprintf(to, "  %s: %s a step, %s\n", d->changes[i].what,
+                amount(a, d->changes[i].estimate.step_s, UNITS_TIME),
+                amount(b, d->changes[i].estimate.peak_bytes, UNITS_BYTES));
+    if (d->r.changes.n == 0)
         write_search(to, d);
 }
 
@@ -203,196 +189,97 @@ static void write_estimate_text(const request_call *call, const design *d)
 {
     FILE *to = call->out;
     char plan[256], a[32];
-    const halley_estimate *e = &d->e;
-    design_print_unfit(to, e, d->cluster);
-    design_describe(plan, sizeof plan, &d->plan);
-    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
-            d->model.name, d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
-            halley_npu_label(halley_cluster_npu(d->cluster, 0)),
-            halley_cluster_name(d->cluster), plan, d->plan.global_batch, d->plan.seq,
-            halley_plan_format_name(&d->plan));
+    const estimate_result *r = &d->r;
+    const halley_plan *p = &r->plan;
+    const halley_npu *npu = halley_cluster_npu(d->cluster, 0);
+    design_print_unfit(to, &r->e, d->cluster);
+    design_describe(plan, sizeof plan, p);
+    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n", r->model,
+            p->tp * p->cp * p->pp * p->dp, halley_npu_label(npu), r->cluster, plan,
+            p->global_batch, p->seq, halley_plan_format_name(p));
     request_write_assumed(call);
-    fprintf(to, "\nstep          %s\n", amount(a, e->step_s, UNITS_TIME));
-    report_numbers_rates(to, &d->n, e, &d->plan, halley_cluster_npu(d->cluster, 0));
-    write_estimate_parts(to, e);
-    write_memory_classes(to, e);
-    if (!e->fits)
+    fprintf(to, "\nstep          %s\n", amount(a, r->e.step_s, UNITS_TIME));
+    report_numbers_rates(to, &r->n, &r->e, p, npu);
+    write_estimate_parts(to, r);
+    write_memory_classes(to, &r->e);
+    if (!r->e.fits)
         write_advice(to, d);
-    report_numbers_run(to, &d->n, e, halley_cluster_npu(d->cluster, 0));
+    report_numbers_run(to, &r->n, &r->e, npu);
     write_constants(to, d);
 }
 
-/* The memory of every pipeline stage, by class. */
-static void write_stages_json(report_json *j, const design *d)
+/* What else a program gets: every stage, the file that was imported, the explanation. */
+static halley_status complete_result(design *d, design_import *import,
+                                     const request_call *call, halley_error *err)
 {
-    char key[32];
-    report_json_array(j, "stages");
-    for (uint32_t i = 0; i < d->plan.pp; i++) {
-        halley_stage_memory m;
-        halley_estimate_stage(&m, &d->model, &d->plan, d->cluster, &d->stack, i);
-        report_json_flat_object(j, NULL);
-        report_json_u64(j, "stage", i);
-        report_json_flat_object(j, "memory_bytes");
-        for (int k = 0; k < HALLEY_N_MEMORY; k++)
-            report_json_double(j, request_memory_key(key, (halley_memory)k),
-                               m.memory_bytes[k]);
-        report_json_end(j);
-        report_json_double(j, "allocated_bytes", m.allocated_bytes);
-        report_json_double(j, "device_bytes", m.device_bytes);
-        report_json_end(j);
+    const estimate_options *o = call->options;
+    estimate_result *r = &d->r;
+    for (uint32_t i = 0; i < r->plan.pp; i++) {
+        d->stages[i].stage = i;
+        halley_estimate_stage(&d->stages[i].m, &d->model, &r->plan, d->cluster, &d->stack,
+                              i);
     }
-    report_json_end(j);
+    r->stages = (fact_list){d->stages, r->plan.pp};
+    TRY(design_import_load(import, call, &o->design, err));
+    r->import = design_import_get(import);
+    if (!o->explain && o->report == NULL)
+        return HALLEY_OK;
+    return halley_estimate_explain_tree(&r->explain, &d->model, &r->plan, d->cluster,
+                                        &d->stack, err);
 }
 
-/* What would make it fit, one change at a time. */
-static void write_changes_json(report_json *j, const design *d)
-{
-    halley_change changes[3];
-    if (d->e.fits)
-        return;
-    const uint32_t n =
-        halley_search_fitting(changes, 3, &d->model, &d->plan, d->cluster, &d->stack);
-    report_json_array(j, "changes");
-    for (uint32_t i = 0; i < n; i++) {
-        report_json_flat_object(j, NULL);
-        report_json_text(j, "change", str_from(changes[i].what));
-        char key[64];
-        request_key_name(key, halley_plan_key_name(changes[i].key));
-        report_json_text(j, "key", str_from(key));
-        report_json_text(j, "value", str_from(changes[i].value));
-        report_json_double(j, "step_s", changes[i].estimate.step_s);
-        report_json_double(j, "device_bytes", changes[i].estimate.peak_bytes);
-        report_json_end(j);
-    }
-    report_json_end(j);
-}
-
-static void write_explanation(report_json *j, const char *key,
-                              const halley_explanation *e)
-{
-    report_json_object(j, key);
-    report_json_text(j, "name", str_from(e->name));
-    if (e->formula != NULL)
-        report_json_text(j, "formula", str_from(e->formula));
-    if (e->origin != NULL)
-        report_json_text(j, "origin", str_from(e->origin));
-    if (e->has_value) {
-        report_json_double(j, "value", e->value);
-        report_json_text(j, "unit", str_from(e->unit));
-    }
-    if (e->children != NULL) {
-        report_json_array(j, "children");
-        for (const halley_explanation *c = e->children; c != NULL; c = c->next)
-            write_explanation(j, NULL, c);
-        report_json_end(j);
-    }
-    report_json_end(j);
-}
-
-static halley_status explain_json(report_json *j, const design *d, halley_error *err)
-{
-    halley_explanation *root;
-    TRY(halley_estimate_explain_tree(&root, &d->model, &d->plan, d->cluster, &d->stack,
-                                     err));
-    write_explanation(j, "explain", root);
-    halley_explanation_free(root);
-    return HALLEY_OK;
-}
-
-/* A page explains every number: `what` is a design. */
+/* A page explains every number: `what` is an estimate_result. */
 static halley_status write_estimate_json(const request_call *call, const void *what,
                                          halley_error *err)
 {
+    return request_facts_write(call, REPORT_JSON, &request_estimate_facts, what, err);
+}
+
+static halley_status save_page(const request_call *call, const design *d,
+                               halley_error *err)
+{
     const estimate_options *o = call->options;
-    const design *const d = what;
-    report_json j;
-    request_json_begin(&j, call);
-    report_json_text(&j, "model", str_from(d->model.name));
-    report_json_text(&j, "cluster", str_from(halley_cluster_name(d->cluster)));
-    report_json_text(&j, "stack", str_from(d->stack.name));
-    report_json_u64(&j, "npus", count_npus(&d->plan));
-    halley_status status = request_plan_json(&j, "plan", &d->plan, err);
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "%s on %s", d->r.model, d->r.cluster);
+    return request_page_save(
+        call, o->report,
+        &(request_page){"estimate", title, write_estimate_json, &d->r, {0}}, err);
+}
+
+/* As JSON, CSV and page. */
+static halley_status write_for_programs(const request_call *call, design *d,
+                                        report_form form, halley_error *err)
+{
+    design_import import = {0};
+    halley_status status = complete_result(d, &import, call, err);
     if (status == HALLEY_OK)
-        status = design_import_json(&j, call, &o->design, err);
-    request_estimate_json(&j, &d->e);
-    request_spilled_json(&j, &d->plan, d->e.peak_bytes, d->e.capacity_bytes,
-                         d->e.headroom);
-    char verdict[256];
-    design_verdict(verdict, &d->e, d->cluster);
-    report_json_text(&j, "verdict", str_from(verdict));
-    char loss[REPORT_LOSSES_TEXT];
-    request_estimate_losses(loss, &d->e);
-    report_json_text(&j, "loss", str_from(loss));
-    report_numbers_json(&j, &d->n);
-    report_error_bar_json(&j, &d->bar);
-    write_stages_json(&j, d);
-    write_changes_json(&j, d);
-    if (status == HALLEY_OK && (o->explain || o->report != NULL))
-        status = explain_json(&j, d, err);
-    const halley_status ended = request_json_end(&j, call, err);
-    return status != HALLEY_OK ? status : ended;
-}
-
-static const report_column columns[] = {
-    {"Key", "key", REPORT_WORDS, UNITS_COUNT, 0},
-    {"Value", "value", REPORT_NUMBER, UNITS_COUNT, 0},
-};
-
-static void add_value(report_table *t, const char *object, const char *key, double value)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%s%s%s", object, *object != '\0' ? "." : "", key);
-    report_table_words(t, str_from(text));
-    report_table_number(t, value);
-}
-
-static halley_status write_estimate_csv(FILE *to, const design *d, halley_error *err)
-{
-    char key[32];
-    const halley_estimate *e = &d->e;
-    report_table *t = report_table_new(columns, 2);
-    if (t == NULL)
-        return error_nomem(err);
-    add_value(t, "", "step_s", e->step_s);
-    add_value(t, "", "tokens_per_s", e->tokens_per_s);
-    add_value(t, "", "mfu", e->mfu);
-    add_value(t, "", "tokens_per_s_per_npu", d->n.tokens_per_s_npu);
-    add_value(t, "", "model_flops_per_s_per_npu", d->n.flops_per_s_npu);
-    add_value(t, "", "train_s", d->n.wall_days * 86400);
-    add_value(t, "", "train_cost_usd", d->n.cost_usd);
-    for (const request_part *p = request_parts; p->key != NULL; p++)
-        add_value(t, "parts_s", p->key, p->get(e));
-    for (int i = 0; i < HALLEY_N_MEMORY; i++)
-        add_value(t, "memory_bytes", request_memory_key(key, (halley_memory)i),
-                  e->memory_bytes[i]);
-    add_value(t, "", "device_bytes", e->peak_bytes);
-    add_value(t, "error_bar", "typical", d->bar.typical);
-    add_value(t, "error_bar", "bound", d->bar.bound);
-    add_value(t, "", "fits", e->fits);
-    const halley_status status = report_table_write(t, REPORT_CSV, to, err);
-    report_table_free(t);
+        status = save_page(call, d, err);
+    if (status == HALLEY_OK && form != REPORT_TEXT)
+        status = request_facts_write(call, form, &request_estimate_facts, &d->r, err);
+    halley_explanation_free(d->r.explain);
+    design_import_free(&import);
     return status;
 }
 
 static halley_status explain_design(FILE *to, const design *d, halley_error *err)
 {
     char *text;
-    TRY(halley_estimate_explain(&text, &d->model, &d->plan, d->cluster, &d->stack, err));
+    TRY(halley_estimate_explain(&text, &d->model, &d->r.plan, d->cluster, &d->stack,
+                                err));
     fprintf(to, "\n%s", text);
     free(text);
     return HALLEY_OK;
 }
 
-static halley_status write_estimate(request_call *call, const design *d,
-                                    halley_error *err)
+static halley_status write_estimate(request_call *call, design *d, halley_error *err)
 {
     const estimate_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
-    if (form == REPORT_JSON)
-        return write_estimate_json(call, d, err);
-    if (form == REPORT_CSV)
-        return write_estimate_csv(call->out, d, err);
+    if (form != REPORT_TEXT || o->report != NULL)
+        TRY(write_for_programs(call, d, form, err));
+    if (form != REPORT_TEXT)
+        return HALLEY_OK;
     TRY(design_import_print(call, &o->design, err));
     write_estimate_text(call, d);
     return o->explain ? explain_design(call->out, d, err) : HALLEY_OK;
@@ -403,34 +290,49 @@ static halley_status refuse_unfit(request_call *call, const design *d, halley_er
 {
     char over[32];
     const estimate_options *o = call->options;
-    if (!o->strict || d->e.fits)
+    if (!o->strict || d->r.e.fits)
         return HALLEY_OK;
     error_set(err, HALLEY_EINVAL, "the design does not fit: stage %u is over by %s",
-              d->e.full_stage,
-              amount(over, d->e.peak_bytes - (1 - d->e.headroom) * d->e.capacity_bytes,
+              d->r.e.full_stage,
+              amount(over,
+                     d->r.e.peak_bytes - (1 - d->r.e.headroom) * d->r.e.capacity_bytes,
                      UNITS_BYTES));
     return request_fail_as(call, REQUEST_CODE_INFEASIBLE, HALLEY_EINVAL);
+}
+
+/* The numbers of the design. */
+static halley_status compute_result(design *d, halley_error *err)
+{
+    estimate_result *r = &d->r;
+    TRY(halley_error_bar_find(&r->bar, &d->model, &r->plan, d->cluster, &d->stack, err));
+    halley_estimate_run(&r->e, &d->model, &r->plan, d->cluster, &d->stack);
+    TRY(halley_estimate_check(&r->e, err));
+    halley_numbers_run(&r->n, &r->e, &d->model, &r->plan, d->cluster, d->tokens);
+    r->model = d->model.name;
+    r->cluster = halley_cluster_name(d->cluster);
+    r->stack = d->stack.name;
+    r->npus = (uint64_t)r->plan.tp * r->plan.cp * r->plan.pp * r->plan.dp;
+    r->spilled_bytes = request_spilled_bytes(&r->plan, r->e.peak_bytes,
+                                             r->e.capacity_bytes, r->e.headroom);
+    design_verdict(r->verdict, &r->e, d->cluster);
+    request_estimate_losses(r->loss, &r->e);
+    if (!r->e.fits)
+        r->changes = (fact_list){
+            d->changes, halley_search_fitting(d->changes, ESTIMATE_MAX_CHANGES, &d->model,
+                                              &r->plan, d->cluster, &d->stack)};
+    return HALLEY_OK;
 }
 
 static halley_status estimate_design(request_call *call, design *d, halley_error *err)
 {
     const estimate_options *o = call->options;
-    TRY(design_plan(&d->plan, &d->model, d->cluster, call, &o->design, err));
-    TRY(halley_error_bar_find(&d->bar, &d->model, &d->plan, d->cluster, &d->stack, err));
-    halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
-    TRY(halley_estimate_check(&d->e, err));
-    halley_numbers_run(&d->n, &d->e, &d->model, &d->plan, d->cluster, d->tokens);
-    char title[3 * HALLEY_NAME];
-    snprintf(title, sizeof title, "%s on %s", d->model.name,
-             halley_cluster_name(d->cluster));
-    TRY(request_page_save(call, o->report,
-                          &(request_page){"estimate", title, write_estimate_json, d, {0}},
-                          err));
+    TRY(design_plan(&d->r.plan, &d->model, d->cluster, call, &o->design, err));
+    TRY(compute_result(d, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)
         return HALLEY_OK;
-    return halley_plan_trace_save(o->trace, &d->model, &d->plan, d->cluster, &d->stack,
+    return halley_plan_trace_save(o->trace, &d->model, &d->r.plan, d->cluster, &d->stack,
                                   NULL, err);
 }
 
@@ -481,5 +383,6 @@ const request_verb request_verb_estimate = {
     .options_size = sizeof(estimate_options),
     .defaults = &defaults,
     .max_args = 0,
+    .result = &request_estimate_facts,
     .run = estimate_run,
 };

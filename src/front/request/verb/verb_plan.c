@@ -2,9 +2,10 @@
 #include "base/error.h"
 #include "base/number/number.h"
 #include "halley/search.h"
+#include "report/facts.h"
 #include "report/numbers.h"
 #include "request/design.h"
-#include "request/estimate_out.h"
+#include "request/estimate_facts.h"
 #include "request/launch_file.h"
 #include "request/page.h"
 #include "request/verbs.h"
@@ -300,14 +301,13 @@ static halley_status write_plan_table(const request_call *call, const halley_sea
 }
 
 /* A row is a plan for `estimate`, `sim` and `trace gen`, which read its "plan". */
-static halley_status write_row_json(report_json *j, const halley_search *s, uint32_t i,
-                                    halley_error *err)
+static void write_row_json(report_json *j, const halley_search *s, uint32_t i)
 {
     const halley_estimate *e = &s->found[i].estimate;
     char text[96];
     report_json_flat_object(j, NULL);
     report_json_u64(j, "rank", i + 1);
-    const halley_status status = request_plan_json(j, "plan", &s->found[i].plan, err);
+    report_facts_object(j, "plan", true, &request_plan_facts, &s->found[i].plan);
     report_json_double(j, "step_s", e->step_s);
     report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
     report_json_double(j, "tokens_per_s", e->tokens_per_s);
@@ -326,18 +326,15 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
                          str_from(halley_search_reason(text, sizeof text,
                                                        &s->found[i - 1], &s->found[i])));
     report_json_end(j);
-    return status;
 }
 
-static halley_status write_own_json(report_json *j, const design_own *own,
-                                    halley_error *err)
+static void write_own_json(report_json *j, const design_own *own)
 {
     report_json_object(j, "own");
-    const halley_status status = request_plan_json(j, "plan", &own->plan, err);
+    report_facts_object(j, "plan", true, &request_plan_facts, &own->plan);
     report_json_double(j, "step_s", own->estimate.step_s);
     report_json_bool(j, "fits", own->estimate.fits);
     report_json_end(j);
-    return status;
 }
 
 static halley_status write_plan_json(const request_call *call, const void *what,
@@ -346,7 +343,6 @@ static halley_status write_plan_json(const request_call *call, const void *what,
     const plan_subject *const of = what;
     const halley_search *const s = of->search;
     report_json j;
-    halley_status status = HALLEY_OK;
     request_json_begin(&j, call);
     report_json_text(&j, "model", str_from(of->model->name));
     report_json_text(&j, "cluster", str_from(halley_cluster_name(of->cluster)));
@@ -357,18 +353,17 @@ static halley_status write_plan_json(const request_call *call, const void *what,
     report_json_double(&j, "train_tokens", of->n.tokens);
     report_json_double(&j, "train_s", of->n.wall_days * 86400);
     report_json_double(&j, "train_cost_usd", of->n.cost_usd);
-    report_error_bar_json(&j, &of->bar);
+    report_facts_object(&j, "error_bar", true, &request_error_bar_facts, &of->bar);
     report_json_double(&j, "headroom", s->found[0].estimate.headroom);
     report_json_u64(&j, "designs", s->n_designs);
     report_json_u64(&j, "feasible", s->n_feasible);
     report_json_array(&j, "plans");
-    for (uint32_t i = 0; i < s->n_found && status == HALLEY_OK; i++)
-        status = write_row_json(&j, s, i, err);
+    for (uint32_t i = 0; i < s->n_found; i++)
+        write_row_json(&j, s, i);
     report_json_end(&j);
-    if (of->own->is_known && status == HALLEY_OK)
-        status = write_own_json(&j, of->own, err);
-    const halley_status ended = request_json_end(&j, call, err);
-    return status != HALLEY_OK ? status : ended;
+    if (of->own->is_known)
+        write_own_json(&j, of->own);
+    return request_json_end(&j, call, err);
 }
 
 /* Write the best plan as a launch file. */

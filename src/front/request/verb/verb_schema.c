@@ -190,11 +190,52 @@ static void write_request(report_json *j, const request_verb *v)
     report_json_end(j);
 }
 
+static void write_table(report_json *j, const char *verb, const fact_table *t)
+{
+    char key[64];
+    strbuf text = {0};
+    strbuf_add_char(&text, '{');
+    fact_schema(&text, t, "#/$defs/results/");
+    if (verb != NULL) {
+        snprintf(key, sizeof key, "%s", verb);
+        for (char *c = key; *c != '\0'; c++)
+            *c = *c == ' ' ? '.' : *c;
+        strbuf_printf(&text, ", \"x-verb\": \"%s\"", key);
+    }
+    strbuf_add_char(&text, '}');
+    report_json_raw(j, t->name, strbuf_str(&text));
+    j->scratch.failed |= text.failed;
+    strbuf_fini(&text);
+}
+
+/* Write the results with rows by the names of their tables, and what is inside them. */
+static void write_results(report_json *j)
+{
+    const fact_table *tables[REQUEST_MAX_TABLES];
+    size_t n = 0;
+    report_json_object(j, "results");
+    for (size_t i = 0; request_verbs[i] != NULL; i++) {
+        const fact_table *t = request_verbs[i]->result;
+        if (t == NULL)
+            continue;
+        const fact rows[] = {{.key = "", .kind = FACT_INLINE, .of = t},
+                             {.key = "", .kind = FACT_INLINE, .of = &request_notes_facts},
+                             {0}};
+        const fact_table whole = {t->name, t->doc, t->size, rows};
+        size_t at = n;
+        n = fact_tables(tables, n, REQUEST_MAX_TABLES, t);
+        write_table(j, request_verbs[i]->name, &whole);
+        for (at++; at < n; at++)
+            write_table(j, NULL, tables[at]);
+    }
+    report_json_end(j);
+}
+
 static halley_status schema_run(request_call *call, halley_error *err)
 {
     report_json j;
     request_key k;
-    char name[64];
+    request_key_room room;
     request_json_begin(&j, call);
     report_json_text(&j, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
     report_json_text(&j, "title", STR("halley requests and results"));
@@ -204,9 +245,10 @@ static halley_status schema_run(request_call *call, halley_error *err)
         write_request(&j, request_verbs[i]);
     report_json_end(&j);
     report_json_object(&j, "keys");
-    for (size_t i = 0; request_key_get(&k, name, i); i++)
+    for (size_t i = 0; request_key_get(&k, &room, i); i++)
         write_key(&j, &k);
     report_json_end(&j);
+    write_results(&j);
     report_json_flat_object(&j, "codes");
     report_json_flat_array(&j, "enum");
     for (int i = REQUEST_CODE_USAGE; i < REQUEST_N_CODES; i++)
@@ -224,6 +266,7 @@ const request_verb request_verb_schema = {
     .description =
         "Describes every request under $defs.requests. Describes every key of results"
         " under $defs.keys, with its unit, its word in YAML files and the commands "
-        "that write it.",
+        "that write it. Describes whole results, with the keys that are always there, "
+        "under $defs.results.",
     .run = schema_run,
 };

@@ -1,0 +1,139 @@
+/*
+ * base/fact.h - a struct described once, row by row. Tables for people, CSV, JSON, the
+ * schema and the help of results are made from the rows of its table.
+ *
+ * To add a quantity to a result: a member of the struct and one row of its table in a
+ * file *_facts.c (macros: base/fact_rows.h), then its computation. Nothing else: JSON,
+ * CSV, `halley schema`, `halley help json` and halley-json(5) follow.
+ *
+ *     VALUE("step_s", step_s, SECONDS, "step", "time of a training step"),
+ *
+ * A row is one line: key, member, unit, title in tables, meaning; then rare columns by
+ * name (.word = "mfu"). The kind of a row is deduced from its member, so that a row whose
+ * member has another type does not compile. Values are in SI base units, which the end of
+ * the key states (_s, _bytes, _usd). Keys may contain -, which JSON and CSV write as _.
+ *
+ * A value is absent if its number is not finite, its text is NULL, its name "", its list
+ * empty or its pointer NULL. The row then says .rare = true, and the schema does not
+ * require it. A value that follows from the struct alone is DERIVED; one that needs more
+ * is computed by the engine into the struct.
+ */
+#ifndef BASE_FACT_H
+#define BASE_FACT_H
+
+#include "base/number/units.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum fact_kind {
+    FACT_REAL,   /* double */
+    FACT_U32,    /* uint32_t */
+    FACT_U64,    /* uint64_t */
+    FACT_FLAG,   /* bool */
+    FACT_TEXT,   /* const char *, lent */
+    FACT_NAME,   /* char[] */
+    FACT_CHOICE, /* uint32_t, enum or bool: one of `words` */
+    FACT_OWN,    /* printed in a way of its own, as JSON */
+    FACT_GROUP,  /* an object: the struct inside that `of` describes */
+    FACT_OBJECT, /* an object: a pointer to such a struct */
+    FACT_INLINE, /* the struct's rows as if they were rows of this table */
+    FACT_LIST,   /* a fact_list of such structs; of texts if `of` is NULL */
+    FACT_CHAIN, /* a pointer to the first of such structs, each with a pointer to the next
+                 */
+    FACT_TEXTS, /* a list of texts: `each` */
+    FACT_MAP,   /* an object whose keys are data: `each` */
+} fact_kind;
+
+typedef enum fact_unit {
+    FACT_NO_UNIT,
+    FACT_SHARE,
+    FACT_SECONDS,
+    FACT_BYTES,
+    FACT_PER_SECOND,
+    FACT_FLOP,
+    FACT_FLOP_PER_SECOND,
+    FACT_JOULES,
+    FACT_WATTS,
+    FACT_USD,
+    FACT_HOURS,
+    FACT_N_UNITS
+} fact_unit;
+
+typedef struct fact_table fact_table;
+typedef struct fact fact;
+
+/* An entry of FACT_TEXTS (without a key) or FACT_MAP. */
+typedef struct fact_entry {
+    const char *key, *text; /* lent */
+} fact_entry;
+
+struct fact {
+    const char *key;
+    fact_kind kind;
+    size_t at;               /* of the member in the struct */
+    fact_unit unit;          /* of an object: of all its numbers */
+    const char *title, *doc; /* in tables; a phrase */
+    bool rare;               /* may be absent */
+    bool flat;            /* an object, or a list with its items, on one line of JSON */
+    bool tall;            /* LIST, CHAIN: an item takes several lines of JSON */
+    const fact_table *of; /* GROUP, OBJECT, INLINE, LIST, CHAIN */
+    const char *const *words; /* CHOICE: ends with NULL */
+    size_t size;              /* CHOICE: of the member; a bool has one byte */
+    size_t next;              /* CHAIN: of the pointer to the next item, in an item */
+    const char *word;         /* the name in expressions and studies: "step-time" */
+    double (*get)(const void *from);       /* REAL: computed, instead of `at` */
+    const char *(*text)(const void *from); /* TEXT: the same */
+    void (*print)(strbuf *to, const fact *f, const void *from); /* OWN; nothing: absent */
+    /* TEXTS, MAP: the i-th entry; false past the last. `at` is free for its use. */
+    bool (*each)(fact_entry *out, const fact *f, const void *from, size_t i);
+};
+
+struct fact_table {
+    const char *name, *doc; /* "Estimate": the type in the schema; a phrase */
+    size_t size;            /* of the struct */
+    const fact *rows;       /* up to a row without key */
+};
+
+typedef struct fact_list {
+    const void *at;
+    size_t n;
+} fact_list;
+
+/* Append a single value as JSON: 8, "full", true. Appends nothing if it is absent, and
+ * for kinds with several values. */
+void fact_print(strbuf *to, const fact *f, const void *from);
+/* The number of a row that is REAL, U32, U64 or FLAG. */
+double fact_number(const fact *f, const void *from);
+bool fact_is_number(const fact *f);
+/* The key as JSON and CSV write it; `to` holds 64 bytes. Returns `to`. */
+const char *fact_key(char to[64], const fact *f);
+/* "B", "1/s"; "" for plain numbers and shares. */
+const char *fact_unit_name(fact_unit unit);
+/* The end of keys with this unit: "_bytes"; "" if there is none. */
+const char *fact_unit_suffix(fact_unit unit);
+units_kind fact_unit_kind(fact_unit unit);
+
+/* The struct of GROUP, OBJECT and INLINE, or the first item of LIST and CHAIN; NULL:
+ * absent. `fact_next` gives the item after `item`, NULL after the last. */
+const void *fact_inside(const fact *f, const void *from);
+const void *fact_next(const fact *f, const void *from, const void *item);
+
+/* The row of a number by its key or its path: "mfu", "parts_s.bubble"; NULL: none. The
+ * row belongs to the struct *at. */
+const fact *fact_find_number(const void **at, const fact_table *t, const void *from,
+                             str path);
+
+/*
+ * Append a JSON schema (2020-12) of the object that the table describes, without braces.
+ * x-unit and x-word hold the unit and the word. Nested tables are named: {"$ref":
+ * "<base><name>"}; fact_tables lists them.
+ */
+void fact_schema(strbuf *to, const fact_table *t, const char *base);
+/* Add the table and all tables inside it to `tables`, each once; inline ones are left
+ * out. Returns the new number, at most `size`. */
+size_t fact_tables(const fact_table **tables, size_t n, size_t size, const fact_table *t);
+
+#endif
