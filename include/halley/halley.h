@@ -29,6 +29,7 @@
 #include "halley/plan.h"
 #include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
+#include "halley/portable.h"
 #include "halley/recording.h"
 #include "halley/recording_diff.h"
 #include "halley/recording_tree.h"

@@ -57,8 +57,12 @@ typedef struct halley_sim_opts {
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,
                              const halley_cluster *cluster, const halley_sim_opts *opts,
                              halley_error *err);
-/* The same for a set written as roles. The groups of `cluster` are not used, because the
- * roles define groups by rules. */
+/* Replay recordings on the machine on which they were made: every duration is as
+ * recorded. With `record`, *out tells when every node began and ended. */
+halley_status halley_sim_replay(halley_result **out, const halley_trace_set *traces,
+                                bool record, halley_error *err);
+/* halley_sim_run for a set written as roles. The groups of `cluster` are not used,
+ * because the roles define groups by rules. */
 halley_status halley_sim_run_template(halley_result **out, const halley_template *roles,
                                       const halley_cluster *cluster,
                                       const halley_sim_opts *opts, halley_error *err);
@@ -141,6 +145,8 @@ double halley_result_bin_s(const halley_result *result); /* length of one */
 double halley_result_heat(const halley_result *result, uint32_t dim, uint32_t npu,
                           uint32_t bin);
 
+/* When the last node of any rank ended, in seconds. */
+double halley_result_wall_s(const halley_result *result);
 /* When a node ran; only with `record`. Nodes are indexes in the rank's trace. */
 typedef struct halley_node_times {
     uint64_t begin, end;

@@ -56,6 +56,7 @@ typedef struct halley_obfuscate_opts {
     bool vary;               /* from level `sizes` on: equal sizes and durations become
                                 different ones within the bound; message sizes do not
                                 change */
+    bool hide_device;        /* remove the name of the device that was recorded */
 } halley_obfuscate_opts;
 
 /* Something and how often. */

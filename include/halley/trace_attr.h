@@ -24,6 +24,7 @@
                                                 */
 #define HALLEY_ATTR_NAME_DEVICE "device"       /* int64: device it ran on */
 #define HALLEY_ATTR_NAME_STEP "step"           /* int64: training step, by number */
+#define HALLEY_ATTR_NAME_PART_OF "part_of"     /* uint64: id of the node's first part */
 #define HALLEY_ATTR_NAME_FREE_LANE "free_lane" /* bool: only dependencies order it */
 
 /* Compute and memory nodes */

@@ -249,3 +249,16 @@ $ python3 -c 'import json; A = lambda t: [dict(name="rf_id", type="uint64", valu
 $ halley trace link --json host.json device.json -o a.et | query - /ranks/0/n_by_order /ranks/0/recorded_s
 > 10
 > 9.8e-05
+
+## the portable form takes the recorded time under ASTRA-sim's rules, the own form says that it does not
+$ sed 's/{/{"replay-only": 1,/' $DATA/sim/system.json > system.json; sed 's/4/2/' $DATA/sim/ring4.yml > ring2.yml
+$ halley trace link -q $DATA/recordings/window_edge.json -o r.et 2> notes; halley sim r.et --replay --json | query - /time_s
+> 0.0006
+$ halley trace link -q --for astra-sim $DATA/recordings/window_edge.json -o w.0.et 2> notes; cp w.0.et w.1.et; halley sim w --replay --json | query - /time_s
+> 0.0006
+$ halley sim --workload-configuration=w --system-configuration=system.json --network-configuration=ring2.yml --json | query - /time_s | awk '{ print ($1 > 0.9999 * 0.0006 && $1 < 1.0001 * 0.0006) }'
+> 1
+$ halley trace convert --for astra-sim r.et v.et && cmp v.et w.0.et
+$ cp r.et o.0.et; cp r.et o.1.et; halley sim --workload-configuration=o --system-configuration=system.json --network-configuration=ring2.yml --json | query - /time_s
+> 0.000745
+! halley: warning: this takes 1.242 times as long as the recording, whose threads, streams and lags ASTRA-sim does not have; write it with 'halley trace convert --for astra-sim'

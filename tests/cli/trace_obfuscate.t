@@ -191,3 +191,28 @@ $ halley trace obfuscate g -o b -l sizes --vary-sizes > report; halley trace con
 > 32
 $ halley trace check b
 > b: 8 ranks, 0 errors, 0 warnings, 0 notes
+
+## a recording replays as long after every level, and says so
+$ halley trace link -q $DATA/recordings/model.json.gz -o r.et 2> notes; halley sim r.et --replay --json | query - /time_s > t
+$ for l in ids names sizes structure; do halley trace obfuscate r.et -o $l.et -l $l --json 2> note | query - /replay_ratio; done | awk '{ print ($1 > 0.99 && $1 < 1.01) }'
+> 1
+> 1
+> 1
+> 1
+$ for l in ids names; do halley sim $l.et --replay --json | query - /time_s | cmp - t && echo same; done
+> same
+> same
+
+## a recording is re-timed for another device after its names are hidden, unless its device is hidden
+$ halley trace link -q --recorded-on a100-sxm-80gb $DATA/recordings/window_edge.json -o r.et 2> notes; for l in ids names; do halley trace obfuscate r.et -o $l.et -l $l > said; done
+$ for t in r ids names; do halley sim $t.et -c dgx-h100:1 --json 2> note | query - /time_s; done | sort -u | wc -l
+> 1
+$ for t in r names; do halley trace info --kernels $t.et --json 2> note > $t.json; for k in device_events device_s recorded_s verdict device; do query $t.json /$k; done > $t.facts; done; cmp r.facts names.facts && echo same
+> same
+$ halley trace obfuscate r.et -o bare.et --hide-device > said; halley trace info --kernels bare.et --json 2> note | query - /device
+> null
+
+## kernels are found in a recording without recorded starts
+$ halley trace link -q $DATA/recordings/model.json.gz -o r.et 2> notes; halley trace obfuscate r.et -o s.et -l sizes > said 2> note
+$ for t in r s; do halley trace info --kernels $t.et --json 2> note | query - /device_s /device_span_s | paste -sd ' '; done | awk 'NR == 1 { d = $1; b = $2 } NR == 2 { print ($1 / d > 0.95 && $1 / d < 1.05), ($2 / b > 0.95 && $2 / b < 1.05) }'
+> 1 1

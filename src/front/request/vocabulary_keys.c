@@ -564,6 +564,7 @@ const request_key request_key_rows[] = {
     {"clock_offset_s", REQUEST_IS_NUMBER, "s", "clock shifted by", "trace link", NULL, 0},
     {"recorded_s", REQUEST_IS_NUMBER, "s", "length of the recording", "trace link", NULL, 0},
     {"replayed_s", REQUEST_IS_NUMBER, "s", "length of the result with recorded durations", "trace link", NULL, 0},
+    {"replay_ratio", REQUEST_IS_NUMBER, NULL, "time of the result over that of the recording, both replayed with recorded durations; absent for other traces", "trace obfuscate", NULL, 0},
     {"roles", REQUEST_IS_LIST, NULL, "the roles of a set: one trace each", "trace info", NULL, REQUEST_KEY_RARE},
     {"role", REQUEST_IS_INTEGER, NULL, "number of a role, from 0", "trace info", NULL, REQUEST_KEY_RARE},
     {"n_roles", REQUEST_IS_INTEGER, NULL, "roles of a set", "trace check, trace convert", NULL, REQUEST_KEY_RARE},

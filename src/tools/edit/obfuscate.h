@@ -2,6 +2,7 @@
  * edit/obfuscate.h - the parts of `trace obfuscate`.
  *
  *   Attributes of nodes that are kept: obfuscate_node.c.
+ *   Texts and metadata that are kept: obfuscate_words.c.
  *   Replacement of names: obfuscate_names.c.
  *   Rounding of sizes: obfuscate_sizes.c.
  *   Changes of the graph: obfuscate_structure.c.
@@ -87,8 +88,15 @@ double obfuscate_round_real(double value, const obfuscate_scale *s);
 
 /* True if --keep names the attribute, so its text may stay. */
 bool obfuscate_keeps(const halley_obfuscate_opts *opts, str name);
-/* The words of the schema that every trace contains. */
+/* The names of the attributes that are kept. */
+str obfuscate_schema_word(uint32_t i); /* {NULL, 0} after the last */
+/* The words of halley's own vocabulary: class of a kernel, type of elements, direction of
+ * a copy. They say nothing about whose trace it is. */
+bool obfuscate_is_public(str text);
+/* Both, and the keys of metadata that stay. */
 str obfuscate_word(uint32_t i); /* {NULL, 0} after the last */
+/* Appends what may stay of a metadata entry at the level of the job. False: nothing. */
+bool obfuscate_metadata(strbuf *to, str name, str text, const obfuscate_job *job);
 
 /* Searches the bytes of `after` for text of the input. HALLEY_EINVAL: a run of 8 or more
  * printable bytes of the texts of `before`, or of its path, was found; the message

@@ -26,6 +26,9 @@ typedef enum act {
     ACT_START,    /* counted from the earliest start; removed with sizes */
     ACT_GROUP,    /* renamed */
     ACT_LANE,     /* threads and streams: renumbered */
+    ACT_WORD,     /* a text that stays if it is a public word (obfuscate_words.c) */
+    ACT_SIDES,    /* sides of a matmul: each rounded, and its alignment kept */
+    ACT_NODE,     /* the id of another node: renumbered */
     ACT_TWICE,    /* the node already has this name: dropped */
 } act;
 
@@ -59,10 +62,22 @@ static const struct {
     {"stream", WANT_INTEGER, ACT_LANE},
     {"duration_ns", WANT_NUMBER, ACT_DURATION},
     {"start_ns", WANT_NUMBER, ACT_START},
+    {"inclusive_ns", WANT_NUMBER, ACT_DURATION},
+    {"launch_ns", WANT_NUMBER, ACT_START},
+    {"call_ns", WANT_NUMBER, ACT_DURATION},
+    {"free_lane", WANT_INTEGER, ACT_KEEP},
+    {"from_graph", WANT_INTEGER, ACT_KEEP},
+    {"device", WANT_INTEGER, ACT_KEEP},
+    {"step", WANT_INTEGER, ACT_KEEP},
+    {"part_of", WANT_INTEGER, ACT_NODE},
+    {"kernel_class", WANT_TEXT, ACT_WORD},
+    {"dtype", WANT_TEXT, ACT_WORD},
+    {"memory_op", WANT_TEXT, ACT_WORD},
+    {"operator_gemm", WANT_INTEGERS, ACT_SIDES},
 };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
-str obfuscate_word(uint32_t i)
+str obfuscate_schema_word(uint32_t i)
 {
     return i < N_KNOWN ? str_from(known[i].name) : (str){0};
 }
@@ -113,6 +128,7 @@ typedef struct cleaner {
     map64 n_collectives;    /* by hash of a group: number seen so far */
     ARRAY(char) pseudonyms; /* OBFUSCATE_NAME bytes each, by counts->names */
     uint64_t n_io, n_docs, n_unknown, n_starts, n_dangling, n_twice, n_odd;
+    uint64_t n_words; /* texts that are no public words */
 } cleaner;
 
 static act choose_act(const obfuscate_job *job, str name, halley_attr_kind kind)
@@ -121,7 +137,11 @@ static act choose_act(const obfuscate_job *job, str name, halley_attr_kind kind)
         return ACT_ALLOWED;
     for (size_t i = 0; i < N_KNOWN; i++)
         if (str_eq(name, str_from(known[i].name)))
-            return fits_type(known[i].want, kind) ? known[i].act : ACT_DROP;
+            return !fits_type(known[i].want, kind) ||
+                           (known[i].act == ACT_NODE &&
+                            job->level >= HALLEY_HIDE_STRUCTURE)
+                       ? ACT_DROP
+                       : known[i].act;
     return ACT_DROP;
 }
 
@@ -219,6 +239,53 @@ static halley_status put_sizes(cleaner *c, halley_attr attr, halley_error *err)
     return edit_put_list(c->b, attr, round_item, c, err);
 }
 
+/* Rounds a side of a matmul. Kernels differ in speed between thin and wide matmuls, and
+ * between sides that are multiples of 8 and others, so this does not change. */
+static uint64_t round_side(void *context, uint64_t value)
+{
+    enum { THIN_SIDE = 16, ALIGNED_TO = 8 };
+    cleaner *const c = context;
+    uint64_t rounded = change_whole(c, value);
+    const bool is_aligned = value % ALIGNED_TO == 0;
+    if (is_aligned)
+        rounded -= rounded % ALIGNED_TO;
+    if (value <= THIN_SIDE || rounded <= THIN_SIDE ||
+        is_aligned != (rounded % ALIGNED_TO == 0))
+        rounded = value;
+    note_error(&c->counts->size_error, (double)value, (double)rounded);
+    return rounded;
+}
+
+static halley_status put_sides(cleaner *c, halley_attr attr, halley_error *err)
+{
+    if (c->job->level < HALLEY_HIDE_SIZES)
+        return halley_builder_attr(c->b, &attr);
+    return edit_put_list(c->b, attr, round_side, c, err);
+}
+
+static halley_status put_word(cleaner *c, halley_attr attr)
+{
+    if (obfuscate_is_public((str){attr.bytes.at, attr.bytes.n}))
+        return halley_builder_attr(c->b, &attr);
+    c->n_words++;
+    return HALLEY_OK;
+}
+
+/* Writes the id of another node under its new number. */
+static halley_status put_node_id(cleaner *c, halley_attr attr)
+{
+    uint64_t id;
+    uint32_t node = HALLEY_NO_NODE;
+    if (halley_attr_to_u64(&attr, &id))
+        node = halley_trace_find(c->trace, id);
+    if (node == HALLEY_NO_NODE) {
+        c->n_odd++;
+        return HALLEY_OK;
+    }
+    edit_set_u64(&attr, c->new_id[node]);
+    return halley_builder_attr(c->b, &attr);
+}
+
 static double real_of(const halley_attr *attr)
 {
     double value = 0;
@@ -310,6 +377,12 @@ static halley_status put_known_attr(cleaner *c, act what, halley_attr attr,
         return put_group(c, attr);
     case ACT_LANE:
         return put_lane(c, attr, err);
+    case ACT_WORD:
+        return put_word(c, attr);
+    case ACT_SIDES:
+        return put_sides(c, attr, err);
+    case ACT_NODE:
+        return put_node_id(c, attr);
     default:
         return halley_builder_attr(c->b, &attr);
     }
@@ -513,25 +586,42 @@ static halley_status renumber_nodes(cleaner *c, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Writes the metadata that --keep names. The version is that of the schema. */
+static bool count_metadata(cleaner *c, const char *what, str name)
+{
+    strbuf text = {0};
+    strbuf_printf(&text, "%s %.*s", what, STR_ARG(name));
+    const bool fine = !text.failed && obfuscate_count(c->counts, strbuf_str(&text), 1);
+    strbuf_fini(&text);
+    return fine;
+}
+
+/* Writes a metadata entry if --keep names it, else what may stay of it. */
+static halley_status put_metadata_entry(cleaner *c, halley_attr attr)
+{
+    const str name = {attr.name.at, attr.name.n}, text = {attr.bytes.at, attr.bytes.n};
+    strbuf part = {0};
+    if (obfuscate_keeps(c->job->opts, name))
+        return halley_builder_metadata(c->b, &attr);
+    if (attr.kind != HALLEY_ATTR_STRING || !obfuscate_metadata(&part, name, text, c->job))
+        return count_metadata(c, "metadata", name) ? HALLEY_OK : HALLEY_ENOMEM;
+    attr.bytes = (halley_bytes){part.at, part.n};
+    bool fine = !part.failed && halley_builder_metadata(c->b, &attr) == HALLEY_OK;
+    if (fine && part.n < text.n)
+        fine = count_metadata(c, "parts of metadata", name);
+    strbuf_fini(&part);
+    return fine ? HALLEY_OK : HALLEY_ENOMEM;
+}
+
+/* The version is that of the schema. */
 static halley_status put_metadata(cleaner *c, halley_error *err)
 {
     TRY(halley_builder_version(c->b, (halley_bytes){"1.0.0", 5}));
     const uint32_t n = halley_trace_metadata_count(c->trace);
     for (uint32_t i = 0; i < n; i++) {
         halley_attr attr = halley_trace_metadata(c->trace, i);
-        const str name = {attr.name.at, attr.name.n};
         c->n_unknown += attr.unknown.n > 0;
         attr.doc = attr.unknown = (halley_bytes){0};
-        strbuf what = {0};
-        strbuf_printf(&what, "metadata %.*s", STR_ARG(name));
-        bool fine = !what.failed;
-        if (fine && !obfuscate_keeps(c->job->opts, name))
-            fine = obfuscate_count(c->counts, strbuf_str(&what), 1);
-        else if (fine)
-            fine = halley_builder_metadata(c->b, &attr) == HALLEY_OK;
-        strbuf_fini(&what);
-        if (!fine)
+        if (put_metadata_entry(c, attr) != HALLEY_OK)
             return error_nomem(err);
     }
     c->n_unknown += halley_trace_metadata_unknown(c->trace).n > 0;
@@ -565,6 +655,7 @@ static bool count_removed(cleaner *c)
         {STR("dependencies that lead nowhere"), c->n_dangling},
         {STR("duplicate attributes"), c->n_twice},
         {STR("numbers out of their range"), c->n_odd},
+        {STR("classes and types with names of their own"), c->n_words},
         {STR("version string"), version.n > 0},
     };
     bool fine = true;

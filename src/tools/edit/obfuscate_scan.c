@@ -227,6 +227,16 @@ static halley_bytes leak_of_metadata(const scan *s, scan_found *found,
     return leak;
 }
 
+/* Allows the metadata that obfuscate_metadata has cleaned. */
+static void allow_metadata(scan *s, const halley_trace *after)
+{
+    for (uint32_t i = 0; i < halley_trace_metadata_count(after); i++) {
+        const halley_attr a = halley_trace_metadata(after, i);
+        if (has_text(a.kind))
+            allow_text(s, (str){a.bytes.at, a.bytes.n});
+    }
+}
+
 /* Allows the texts of the input that the user keeps. */
 static void allow_kept(scan *s, const halley_trace *t)
 {
@@ -251,11 +261,6 @@ static void allow_kept(scan *s, const halley_trace *t)
             if (obfuscate_keeps(s->opts, (str){a.name.at, a.name.n}) && has_text(a.kind))
                 allow_text(s, (str){a.bytes.at, a.bytes.n});
         }
-    }
-    for (uint32_t i = 0; i < halley_trace_metadata_count(t); i++) {
-        const halley_attr a = halley_trace_metadata(t, i);
-        if (obfuscate_keeps(s->opts, (str){a.name.at, a.name.n}) && has_text(a.kind))
-            allow_text(s, (str){a.bytes.at, a.bytes.n});
     }
 }
 
@@ -344,6 +349,7 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
         s->n_threads = n_threads;
         for (uint32_t i = 0; obfuscate_word(i).at; i++)
             allow_text(s, obfuscate_word(i));
+        allow_metadata(s, after);
         allow_kept(s, before);
         status = scan_output(s, bytes, n, before, err);
         if (status == HALLEY_OK && s->found.met_beyond) {

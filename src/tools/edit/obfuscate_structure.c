@@ -39,10 +39,12 @@ typedef enum number_name {
     STREAM,
     DURATION_NS,
     NUM_OPS,
+    FREE_LANE,
+    KERNEL_CLASS,
     N_NUMBERS
 } number_name;
-static const char *const number_names[N_NUMBERS] = {"is_cpu_op", "tid", "stream",
-                                                    "duration_ns", "num_ops"};
+static const char *const number_names[N_NUMBERS] = {
+    "is_cpu_op", "tid", "stream", "duration_ns", "num_ops", "free_lane", "kernel_class"};
 
 /* 64-bit numbers, and narrower ones, whose sums are clamped. */
 enum { ADDS_UP = 1, ADDS_UP_NARROW = 2 };
@@ -76,6 +78,14 @@ static uint64_t read_number_attr(const weaver *w, uint32_t node, number_name nam
     return value;
 }
 
+static str read_class(const weaver *w, uint32_t node)
+{
+    halley_attr attr;
+    return trace_slots_find(&attr, &w->slots, node, KERNEL_CLASS)
+               ? (str){attr.bytes.at, attr.bytes.n}
+               : (str){0};
+}
+
 static bool same_shape(const weaver *w, uint32_t a, uint32_t b)
 {
     assert(a != b);
@@ -83,7 +93,8 @@ static bool same_shape(const weaver *w, uint32_t a, uint32_t b)
     return t->s.shape.at[a] == t->s.shape.at[b] &&
            read_number_attr(w, a, IS_CPU_OP) == read_number_attr(w, b, IS_CPU_OP) &&
            read_number_attr(w, a, TID) == read_number_attr(w, b, TID) &&
-           read_number_attr(w, a, STREAM) == read_number_attr(w, b, STREAM);
+           read_number_attr(w, a, STREAM) == read_number_attr(w, b, STREAM) &&
+           str_eq(read_class(w, a), read_class(w, b));
 }
 
 static bool can_join(const weaver *w, uint32_t node, uint32_t before)
@@ -110,7 +121,8 @@ static void decide_change(weaver *w)
     for (uint32_t i = 0; i < n; i++)
         w->fates[i] = (fate){.into = HALLEY_NO_NODE, .takes = HALLEY_NO_NODE};
     for (uint32_t i = 0; i < n; i++) {
-        if (halley_node_type_of(t, i) != HALLEY_NODE_COMP)
+        if (halley_node_type_of(t, i) != HALLEY_NODE_COMP ||
+            read_number_attr(w, i, FREE_LANE) != 0) /* a lag is no work */
             continue;
         const double chance = draw_unit(w, i, 0);
         const uint32_t before =

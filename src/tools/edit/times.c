@@ -169,12 +169,7 @@ static halley_status run(double *seconds, const synth_timed *what,
                                   .network = HALLEY_NETWORK_AS_CLUSTER};
     halley_result *result;
     TRY(sim_run(&result, what->set, cluster, &opts, what->twins, err));
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
-        const uint64_t wall = halley_result_rank(result, i).wall;
-        last = wall > last ? wall : last;
-    }
-    *seconds = (double)last / halley_result_ticks_per_s(result);
+    *seconds = halley_result_wall_s(result);
     halley_result_free(result);
     return HALLEY_OK;
 }

@@ -17,6 +17,7 @@
 #include "request/sim/sim_plan.h"
 #include "request/sim/sim_untimed.h"
 #include "request/sim/sim_usage.h"
+#include "request/trace/fidelity.h"
 #include "request/trace/roles.h"
 #include "request/trace/traces.h"
 #include "request/verbs.h"
@@ -311,7 +312,10 @@ static halley_status simulate_input(request_call *call, const halley_cluster *cl
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = sim_output_write(call, result, in, cluster, err);
+    if (o->system != NULL && in->set != NULL)
+        status = fidelity_note_lanes(call, in->set, halley_result_wall_s(result), err);
+    if (status == HALLEY_OK)
+        status = sim_output_write(call, result, in, cluster, err);
     halley_result_free(result);
     return status;
 }

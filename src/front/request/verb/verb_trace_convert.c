@@ -5,13 +5,14 @@
 #include "halley/ingest.h"
 #include "halley/trace_template.h"
 #include "request/files.h"
+#include "request/trace/fidelity.h"
 #include "request/trace/traces.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
 
 typedef struct convert_options {
-    uint32_t to;
+    uint32_t to, reader;
     bool lossy, chakra, roles;
     uint32_t threads, npus, passes;
     double size_bytes;
@@ -27,6 +28,7 @@ static const request_option options[] = {
      .offset = offsetof(convert_options, to),
      .doc = "file format to write",
      .by_default = "by the ending of OUT, .et for sets"},
+    FIDELITY_FOR_OPTION(convert_options, reader),
     {.name = "template",
      .kind = REQUEST_FLAG,
      .offset = offsetof(convert_options, roles),
@@ -178,8 +180,13 @@ static halley_status trace_convert_run(request_call *call, halley_error *err)
         output.save_groups = copy_group_file;
         output.groups = groups;
     }
-    halley_status status =
-        stem == NULL ? error_nomem(err) : traces_save(set, &output, call, err);
+    halley_trace_set *portable = NULL;
+    halley_status status = stem == NULL ? error_nomem(err) : HALLEY_OK;
+    if (status == HALLEY_OK && o->reader == FIDELITY_ASTRA_SIM)
+        status = fidelity_make_portable(&portable, call, set, err);
+    if (status == HALLEY_OK)
+        status = traces_save(portable != NULL ? portable : set, &output, call, err);
+    halley_trace_set_free(portable);
     free(stem);
     free(groups);
     if (status == HALLEY_OK && o->output.json)

@@ -4,6 +4,7 @@
 #include "base/number/whole.h"
 #include "halley/ingest.h"
 #include "request/files.h"
+#include "request/trace/fidelity.h"
 #include "request/trace/recordings.h"
 #include "request/trace/traces.h"
 #include "request/verbs.h"
@@ -16,7 +17,7 @@
 typedef struct link_options {
     const char *out, *rules, *recorded_on;
     bool ranks, quiet, partial;
-    uint32_t form, threads;
+    uint32_t form, threads, reader;
     uint64_t pid;
     double split_s, quiet_s;
     request_output output;
@@ -36,6 +37,7 @@ static const request_option options[] = {
      .offset = offsetof(link_options, form),
      .doc = "file format to write",
      .by_default = "by the ending of OUT, .et for sets"},
+    FIDELITY_FOR_OPTION(link_options, reader),
     {.name = "split",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
@@ -403,6 +405,23 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
     return status;
 }
 
+/* Write a set that was linked in memory. Its groups are those that `set` declares. */
+static halley_status save_linked(const halley_trace_set *set, traces_output *output,
+                                 request_call *call, halley_error *err)
+{
+    const link_options *const o = call->options;
+    halley_trace_set *portable = NULL;
+    output->one = !o->ranks && halley_trace_set_count(set) == 1;
+    output->save_groups = output->one ? NULL : traces_save_declared;
+    output->groups = set;
+    if (o->reader != FIDELITY_ASTRA_SIM)
+        return traces_save(set, output, call, err);
+    TRY(fidelity_make_portable(&portable, call, set, err));
+    const halley_status status = traces_save(portable, output, call, err);
+    halley_trace_set_free(portable);
+    return status;
+}
+
 /* Link and write: either rank by rank, or first link all and then write all. */
 static halley_status link_and_save(halley_trace_set **set, halley_link_report **reports,
                                    request_call *call, halley_error *err)
@@ -414,19 +433,17 @@ static halley_status link_and_save(halley_trace_set **set, halley_link_report **
                             .n_threads = o->threads,
                             .save_groups = traces_save_declared};
     traces_sink *sink = NULL;
-    TRY(traces_sink_open(&sink, &output, err));
+    if (o->reader == FIDELITY_HALLEY)
+        TRY(traces_sink_open(&sink, &output, err));
     halley_status status = link_recordings(set, reports, call, sink, err);
-    const bool is_written = status == HALLEY_OK && traces_sink_is_used(sink);
-    if (status != HALLEY_OK)
+    const bool is_written = status == HALLEY_OK && sink && traces_sink_is_used(sink);
+    if (status != HALLEY_OK && sink)
         traces_sink_name_files(sink, err);
     const halley_status closed = traces_sink_close(sink, is_written ? *set : NULL, call,
                                                    status == HALLEY_OK ? err : NULL);
     if (status != HALLEY_OK || is_written)
         return status != HALLEY_OK ? status : closed;
-    output.one = !o->ranks && halley_trace_set_count(*set) == 1;
-    output.save_groups = output.one ? NULL : traces_save_declared;
-    output.groups = *set;
-    return traces_save(*set, &output, call, err);
+    return save_linked(*set, &output, call, err);
 }
 
 static halley_status trace_link_run(request_call *call, halley_error *err)

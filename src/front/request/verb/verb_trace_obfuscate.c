@@ -5,6 +5,7 @@
 #include "base/number/number.h"
 #include "halley/synth.h"
 #include "request/files.h"
+#include "request/trace/fidelity.h"
 #include "request/trace/share.h"
 #include "request/verbs.h"
 
@@ -25,7 +26,7 @@ typedef struct obfuscate_options {
     request_texts keep, keep_io;
     double bound;
     uint32_t threads;
-    bool force, vary_sizes;
+    bool force, vary_sizes, hide_device;
     request_output output;
 } obfuscate_options;
 
@@ -93,6 +94,12 @@ static const request_option options[] = {
      .offset = offsetof(obfuscate_options, vary_sizes),
      .doc = "from level sizes on: vary equal sizes and durations within --bound, so that "
             "they do not identify layers"},
+    {.name = "hide-device",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(obfuscate_options, hide_device),
+     .doc =
+         "remove the name of the device that a recording was made on; kernels can then "
+         "not be re-timed for another device"},
     REQUEST_GROUPS_OPTION(obfuscate_options, groups),
     REQUEST_THREADS_OPTION(obfuscate_options, threads, "traces to write"),
     REQUEST_OVERWRITE_OPTION(obfuscate_options, force),
@@ -223,7 +230,8 @@ static halley_status check_obfuscate_usage(request_call *call, halley_error *err
     return HALLEY_OK;
 }
 
-static void write_obfuscation_json(report_json *j, const halley_obfuscation *r)
+static void write_obfuscation_json(report_json *j, const halley_obfuscation *r,
+                                   double ratio)
 {
     report_json_text(j, "level", str_from(levels[r->level]));
     report_json_u64(j, "nodes_before", r->n_nodes_before);
@@ -254,6 +262,7 @@ static void write_obfuscation_json(report_json *j, const halley_obfuscation *r)
         report_json_end(j);
     }
     report_json_end(j);
+    fidelity_write_json(j, ratio);
     if (r->unverified)
         report_json_text(j, "not_simulated", str_from(r->unverified));
     report_json_u64(j, "scanned_bytes", r->scanned_bytes);
@@ -321,7 +330,7 @@ static void print_obfuscation(FILE *to, const halley_obfuscation *r)
 }
 
 static halley_status write_obfuscation(request_call *call, const halley_obfuscation *r,
-                                       halley_error *err)
+                                       double ratio, halley_error *err)
 {
     const obfuscate_options *o = call->options;
     if (r->unverified)
@@ -335,7 +344,7 @@ static halley_status write_obfuscation(request_call *call, const halley_obfuscat
     }
     report_json j;
     request_json_begin(&j, call);
-    write_obfuscation_json(&j, r);
+    write_obfuscation_json(&j, r, ratio);
     return request_json_end(&j, call, err);
 }
 
@@ -386,8 +395,11 @@ static halley_status hide_set(request_call *call, const halley_trace_set *set,
     const traces_extra key = {o->save_key, save_key, opts->key};
     status = share_save(result->set, o->out, call, save_hidden_groups, result,
                         o->save_key != NULL ? &key : NULL, err);
+    double ratio = -1;
     if (status == HALLEY_OK)
-        status = write_obfuscation(call, result, err);
+        status = fidelity_check(&ratio, call, set, result->set, err);
+    if (status == HALLEY_OK)
+        status = write_obfuscation(call, result, ratio, err);
     halley_obfuscation_free(result);
     return status;
 }
@@ -400,6 +412,7 @@ static halley_status obfuscate_set(request_call *call, const halley_trace_set *s
         .level = (halley_obfuscate_level)o->level,
         .classes = o->names == 1,
         .vary = o->vary_sizes,
+        .hide_device = o->hide_device,
         .keep = o->keep.at,
         .n_keep = o->keep.n,
         .bound = o->bound,

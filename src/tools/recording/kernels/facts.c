@@ -3,6 +3,7 @@
 #include "recording/pull.h"
 #include "trace/core/slots.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct facts_reader {
@@ -52,7 +53,9 @@ static halley_status read_step_fact(facts_reader *r, halley_error *err)
             TRY(pull_skip(&r->p, token, err));
     }
     TRY(pull_ended(&r->p, err));
-    r->failed |= !array_push(&r->steps, step);
+    if (step.name[0] == '\0')
+        step.name = arena_printf(&r->c->memory, "step %" PRId64, step.number);
+    r->failed |= step.name == NULL || !array_push(&r->steps, step);
     return HALLEY_OK;
 }
 

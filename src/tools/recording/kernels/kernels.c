@@ -54,6 +54,35 @@ static int64_t read_slot(const trace_slots *s, uint32_t node, uint32_t slot,
                : otherwise;
 }
 
+/* From level sizes on, obfuscated traces have no recorded starts. Their replay gives the
+ * starts that follow from the durations and dependencies. */
+static halley_status replay_if_unplaced(kernel_counter *c, halley_error *err)
+{
+    halley_attr attr;
+    bool is_placed = true;
+    for (uint32_t rank = 0; rank < c->n_ranks && is_placed; rank++) {
+        const halley_trace *const trace = halley_trace_set_get(c->set, rank);
+        uint32_t i = 0;
+        while (i < halley_trace_count(trace) &&
+               !halley_node_find_attr(&attr, trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS))
+            i++;
+        is_placed = i == halley_trace_count(trace) ||
+                    halley_node_find_attr(&attr, trace, i, HALLEY_ATTR_NAME_START_NS);
+    }
+    return is_placed ? HALLEY_OK : halley_sim_replay(&c->replayed, c->set, true, err);
+}
+
+/* When a node began, in ns: as recorded, else as replayed. */
+static int64_t find_begin(const kernel_counter *c, const trace_slots *s, uint32_t rank,
+                          uint32_t node)
+{
+    if (c->replayed == NULL)
+        return read_slot(s, node, SLOT_BEGIN, 0);
+    const double ticks_per_ns = halley_result_ticks_per_s(c->replayed) * 1e-9;
+    const uint64_t begin = halley_result_node(c->replayed, rank, node).begin;
+    return (int64_t)((double)begin / ticks_per_ns + 0.5);
+}
+
 /* Devices of different ranks are different. */
 static int64_t number_device(uint32_t rank, int64_t device)
 {
@@ -63,7 +92,7 @@ static int64_t number_device(uint32_t rank, int64_t device)
 static bool add_kernel_event(kernel_counter *c, const trace_slots *s, uint32_t rank,
                              uint32_t node, str class_name)
 {
-    const int64_t begin_ns = read_slot(s, node, SLOT_BEGIN, 0);
+    const int64_t begin_ns = find_begin(c, s, rank, node);
     const kernel_event event = {
         .begin_ns = begin_ns,
         .end_ns = begin_ns + read_slot(s, node, SLOT_DURATION, 0),
@@ -248,6 +277,7 @@ static void count_steps(kernel_counter *c)
 static halley_status count_recording(kernel_counter *c, halley_error *err)
 {
     TRY(kernels_read_facts(c, err));
+    TRY(replay_if_unplaced(c, err));
     TRY(list_kernel_events(c, err));
     TRY(count_classes(c, err));
     TRY(count_events(c, err));
@@ -284,5 +314,6 @@ void halley_kernels_free(halley_kernels *kernels)
     intern_fini(&c->classes);
     array_fini(&c->events);
     array_fini(&c->blocking);
+    halley_result_free(c->replayed);
     free(c);
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "halley/recording.h"
+#include "halley/sim.h"
 #include "recording/record/spans.h"
 
 /* One device event of the trace. */
@@ -30,6 +31,7 @@ typedef struct kernel_counter {
     intern classes;
     ARRAY(kernel_event) events; /* by begin */
     rec_spans blocking;         /* blocking calls of the host */
+    halley_result *replayed;    /* when nodes began, if no start was recorded; or NULL */
 } kernel_counter;
 
 /* Copy a text into the arena. Returns "" when memory runs out. */
