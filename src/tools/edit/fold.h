@@ -1,8 +1,8 @@
 /*
  * edit/fold.h - the parts of halley_trace_make_portable.
  *
- * fold_claim divides the time of each of three lanes among the nodes that run there, and
- * fold_write makes a trace of the resulting pieces. Times are ns of the native replay.
+ * fold_claim divides the time of each of three lanes among the nodes that run there.
+ * fold_write.c makes a trace of the resulting pieces. Times are ns of the native replay.
  */
 #ifndef EDIT_FOLD_H
 #define EDIT_FOLD_H
@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "halley/portable.h"
 #include "halley/sim.h"
-#include "trace/core/groups.h"
 
 typedef enum fold_lane { FOLD_CPU, FOLD_GPU, FOLD_COMM, FOLD_NO_LANE } fold_lane;
 enum { FOLD_N_LANES = 3 };
@@ -65,8 +64,4 @@ static inline int64_t fold_round_us(int64_t ns)
 bool fold_claim(fold *f, const halley_trace *trace, const halley_result *replay,
                 uint32_t rank, halley_portable *report);
 void fold_fini(fold *f);
-/* Write the pieces, and free nothing. `groups` are those of the set. */
-halley_status fold_write(halley_trace **out, const fold *f, uint32_t n_ranks,
-                         const trace_groups *groups, halley_error *err);
-
 #endif

@@ -343,8 +343,8 @@ static halley_status put_pieces(fold_writer *w, halley_error *err)
     return HALLEY_OK;
 }
 
-halley_status fold_write(halley_trace **out, const fold *f, uint32_t n_ranks,
-                         const trace_groups *groups, halley_error *err)
+static halley_status write_pieces(halley_trace **out, const fold *f, uint32_t n_ranks,
+                                  const trace_groups *groups, halley_error *err)
 {
     fold_writer w = {.f = f, .n_ranks = n_ranks, .groups = groups, .gap_id = NO_GAP};
     halley_status status = edit_start(&w.b, f->trace, err);
@@ -369,7 +369,7 @@ static halley_status fold_rank(halley_trace **out, halley_portable *report,
     const halley_trace *const trace = halley_trace_set_get(set, rank);
     const halley_status status =
         fold_claim(&f, trace, replay, rank, report)
-            ? fold_write(out, &f, halley_trace_set_count(set), groups, err)
+            ? write_pieces(out, &f, halley_trace_set_count(set), groups, err)
             : error_nomem(err);
     fold_fini(&f);
     return status;
