@@ -25,10 +25,10 @@ typedef struct halley_topology_options {
 } halley_topology_options;
 
 /*
- * Load a network from a file (uncompressed, gzip or zstd). halley's own files are YAML or
- * JSON. They are {topology: NAME, ...} with the generator's parameters, or the same under
- * `network`, and must be connected. Files of other tools are recognised by content.
- * Errors in them end in a code word in brackets. `options` may be NULL.
+ * Load a network from a file (uncompressed, gzip, zstd or xz). halley's own files are
+ * YAML or JSON. They are {topology: NAME, ...} with the generator's parameters, or the
+ * same under `network`, and must be connected. Files of other tools are recognised by
+ * content. Errors in them end in a code word in brackets. `options` may be NULL.
  */
 halley_status halley_topology_load(halley_topology **out, const char *path,
                                    const halley_topology_options *options,

@@ -140,7 +140,7 @@ def _open_library() -> Any:
             except OSError as problem:
                 raise LibraryError(
                     f"libhalley.so cannot be loaded: {problem}; on Debian its libraries are "
-                    "libisal2 libzstd1 libpcre2-8-0 libyaml-0-2 libsqlite3-0 libnlopt0",
+                    "libisal2 libzstd1 libpcre2-8-0 liblzma5 libyaml-0-2 libsqlite3-0 libnlopt0",
                     "unsupported", str(path)) from problem
     if os.environ.get("HALLEY_LIBRARY"):
         raise LibraryError("there is no such file; HALLEY_LIBRARY names it", "not-found",

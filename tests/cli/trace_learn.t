@@ -124,9 +124,12 @@ $ halley trace learn '' -o m.hsm
 ! see 'halley trace learn --help'
 ? 2
 
-## what only another program unpacks is named
-$ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null; xz s.0.et; halley trace learn s.0.et.xz -o m.hsm
-! halley: s.0.et.xz: packed by xz, which is not read: unpack it (gzip is read)
+## a packed trace is learned, and what only another program unpacks is named
+$ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null; xz s.0.et; halley trace learn s.0.et.xz --min-support 1 --no-check -o m.hsm --csv 2> /dev/null | cut -d, -f 2,3
+> sets,skipped
+> 1,0
+$ printf 'BZh9' > s.0.et.bz2; halley trace learn s.0.et.bz2 -o m.hsm
+! halley: s.0.et.bz2: packed by bzip2, which is not read: unpack it (gzip, zstd and xz are read)
 ? 1
 
 ## a model that does not reproduce its corpus is not kept, and the nearest set offered

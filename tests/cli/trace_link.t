@@ -174,7 +174,7 @@ $ python3 -c "d = bytearray(open('whole', 'rb').read()); d[4096::97] = bytes(b ^
 ! halley: noise.sqlite: cannot read the export: database disk image is malformed
 ? 1
 $ gzip -c whole | head -c 1000 > half.sqlite.gz; halley trace link half.sqlite.gz -o b; ls b
-! halley: half.sqlite.gz: the gzip file is cut short at byte 1000 of the compressed file; copy or download it again (gzip -t checks it)
+! halley: half.sqlite.gz: the gzip file is cut short near byte 1000 of the compressed file; copy or download it again (gzip -t checks it)
 ! ls: cannot access 'b': No such file or directory
 ? 2
 

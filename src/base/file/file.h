@@ -1,5 +1,5 @@
 /*
- * base/file/file.h - read whole files (and decompress gzip or zstd), write files
+ * base/file/file.h - read whole files (and unpack compressed ones), write files
  * atomically.
  */
 #ifndef BASE_FILE_H
@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 /*
- * The bytes of a file, a pipe or "-" (stdin). gzip and zstd are recognised by their first
- * bytes, not by the name, and all members and frames are decompressed. At least FILE_PAD
+ * The bytes of a file, a pipe or "-" (stdin). Compressed files (unpack.h) are recognised
+ * by their first bytes, not by the name, and all members are unpacked. At least FILE_PAD
  * zero bytes may be read after `at + n`, so a decoder may load 8 or 16 bytes at once. The
  * limits of base/limit.h apply to the file and to its uncompressed size.
  */
@@ -22,8 +22,8 @@ enum { FILE_PAD = 32 };
 typedef struct file_input {
     const uint8_t *at;
     size_t n;
-    bool gzipped; /* it was compressed, as gzip or zstd */
-    void *owned;  /* heap block to free, or NULL */
+    bool is_packed; /* it was compressed */
+    void *owned;    /* heap block to free, or NULL */
 } file_input;
 
 /* Errors name the path. A directory, a missing or unreadable file, and a truncated or
@@ -32,7 +32,10 @@ halley_status file_input_open(file_input *in, const char *path, halley_error *er
 /* The same for files of at most `most` bytes uncompressed: LIMIT_CONFIGURATION. */
 halley_status file_input_open_most(file_input *in, const char *path, uint64_t most,
                                    halley_error *err);
-/* The same for bytes in memory. The caller keeps them alive, and FILE_PAD bytes after
+/* The same for a copy of bytes in memory, unpacked if they are compressed. */
+halley_status file_input_copy(file_input *in, const void *at, size_t n, uint64_t most,
+                              halley_error *err);
+/* Lend bytes in memory as they are. The caller keeps them alive, and FILE_PAD bytes after
  * them must be readable. */
 void file_input_lend(file_input *in, const uint8_t *at, size_t n);
 void file_input_close(file_input *in);
@@ -48,17 +51,9 @@ halley_status file_buffer_read(file_input *in, file_buffer *b, const char *path,
                                halley_error *err);
 void file_buffer_fini(file_buffer *b);
 
-/* Decompress all members of a gzip file in memory to at most `most` bytes (0 = the memory
- * limit). Used by file_input_open and by fuzzers. */
-halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
-                          uint64_t most, halley_error *err);
-/* The same for Zstandard, all frames. */
-halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
-                          uint64_t most, halley_error *err);
 /* Compress bytes to one Zstandard frame; the caller must free() *out. */
 halley_status file_zstd(uint8_t **out, size_t *n_out, const void *at, size_t n,
                         halley_error *err);
-bool file_is_zstd(const uint8_t *at, size_t n);
 
 /*
  * A file being written. It is a temporary file with a random name in the same folder and

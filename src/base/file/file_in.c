@@ -9,7 +9,9 @@
 #include "base/call.h"
 #include "base/file/file.h"
 #include "base/file/file_root.h"
+#include "base/file/file_stream.h"
 #include "base/limit.h"
+#include "base/number/number.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SMALL = 1 << 16, LARGEST_READ = 1 << 30 };
+enum { SMALL = 1 << 16, UNCHECKED = 1 << 28, LARGEST_READ = 1 << 30 };
 
 /* Make room for the expected further bytes and for the zeros after them. */
 static halley_status make_room(file_buffer *bytes, size_t expected, halley_error *err)
@@ -26,115 +28,109 @@ static halley_status make_room(file_buffer *bytes, size_t expected, halley_error
     const size_t room = bytes->n == 0 ? expected + 1 : bytes->n / 2 + SMALL;
     if (bytes->cap - bytes->n > FILE_PAD)
         return HALLEY_OK;
-    if (!array_reserve(bytes, room + FILE_PAD))
+    /* Linux gives what it does not have. */
+    if ((room > UNCHECKED && !mem_is_available(bytes->n + room, room)) ||
+        !array_reserve(bytes, room + FILE_PAD))
         return error_nomem(err);
     mem_prefer_large_pages(bytes->at, bytes->cap);
     return HALLEY_OK;
 }
 
-static halley_status read_bytes(file_buffer *bytes, int fd, size_t expected,
-                                uint64_t most, halley_error *err)
+static halley_status report_no_room(const file_stream *from, size_t n, halley_error *err)
 {
-    for (;;) {
-        TRY(make_room(bytes, expected, err));
-        const size_t room = bytes->cap - bytes->n - FILE_PAD;
-        const ssize_t n =
-            read(fd, bytes->at + bytes->n, room < LARGEST_READ ? room : LARGEST_READ);
-        if (n == 0)
-            return HALLEY_OK;
-        if (n < 0 && errno != EINTR)
-            return error_errno(err, "read", errno);
-        bytes->n += n > 0 ? (size_t)n : 0;
-        TRY(limit_check_size(bytes->n, most, err));
-    }
+    if (!file_stream_is_packed(from))
+        return HALLEY_ENOMEM;
+    return error_set(err, HALLEY_ENOMEM,
+                     "memory ran out after unpacking %s MB to %s MB; allow more "
+                     "(--max-memory) or use a smaller file",
+                     number_fixed((double)file_stream_position(from) / 1e6, 1).at,
+                     number_fixed((double)n / 1e6, 1).at);
 }
 
-static halley_status read_whole_file(file_input *in, int fd, size_t expected,
-                                     uint64_t most, halley_error *err)
+/* The size to expect: of compressed files four times theirs, a few times at most. */
+static size_t expect_size(const file_stream *from)
 {
-    file_buffer bytes = {0};
-    const halley_status status = read_bytes(&bytes, fd, expected, most, err);
-    if (status != HALLEY_OK) {
-        array_fini(&bytes);
-        return status;
+    const uint64_t size = file_stream_size(from);
+    const bool is_packed = file_stream_is_packed(from);
+    if (size == 0)
+        return SMALL;
+    return is_packed && size > UNCHECKED / 4 ? UNCHECKED
+                                             : (size_t)(is_packed ? 4 * size : size);
+}
+
+static halley_status read_whole_stream(file_buffer *bytes, file_stream *from,
+                                       uint64_t most, halley_error *err)
+{
+    if (file_stream_size(from) > PTRDIFF_MAX / 2)
+        return error_set(err, HALLEY_ELIMIT, "is too large for this machine");
+    TRY(limit_check_size(file_stream_size(from), most, err));
+    const size_t expected = expect_size(from);
+    for (size_t got = 1; got > 0; bytes->n += got) {
+        TRY(limit_check_size(bytes->n, most, err));
+        if (make_room(bytes, expected, err) != HALLEY_OK)
+            return report_no_room(from, bytes->n, err);
+        TRY(file_stream_read(from, bytes->at + bytes->n, bytes->cap - bytes->n - FILE_PAD,
+                             &got, err));
     }
-    memset(bytes.at + bytes.n, 0, FILE_PAD);
-    *in = (file_input){.at = bytes.at, .n = bytes.n, .owned = bytes.at};
+    memset(bytes->at + bytes->n, 0, FILE_PAD);
     return HALLEY_OK;
 }
 
-static halley_status inflate_input(file_input *in, uint64_t most, halley_error *err)
+static halley_status read_input(file_input *in, file_stream *from, uint64_t most,
+                                halley_error *err)
 {
-    assert(in->at != NULL || in->n == 0);
-    const bool is_zstd = file_is_zstd(in->at, in->n);
-    if (!is_zstd && (in->n < 2 || in->at[0] != 0x1f || in->at[1] != 0x8b))
-        return HALLEY_OK;
-    uint8_t *out;
-    size_t n;
-    const halley_status status = is_zstd
-                                     ? file_unzstd(&out, &n, in->at, in->n, most, err)
-                                     : file_gunzip(&out, &n, in->at, in->n, most, err);
-    file_input_close(in);
+    file_buffer bytes = {0};
+    const halley_status status = read_whole_stream(&bytes, from, most, err);
     if (status == HALLEY_OK)
-        *in = (file_input){.at = out, .n = n, .owned = out, .gzipped = true};
+        *in = (file_input){.at = bytes.at,
+                           .n = bytes.n,
+                           .owned = bytes.at,
+                           .is_packed = file_stream_is_packed(from)};
+    else
+        array_fini(&bytes);
+    file_stream_close(from);
     return status;
 }
 
-static halley_status read_input_fd(file_input *in, int fd, const char *path,
-                                   uint64_t most, halley_error *err)
+halley_status file_input_copy(file_input *in, const void *at, size_t n, uint64_t most,
+                              halley_error *err)
 {
-    assert(fd >= 0);
-    struct stat about;
-    if (fstat(fd, &about) != 0)
-        return error_errno(err, "read", errno);
-    if (S_ISDIR(about.st_mode))
-        return error_set(err, HALLEY_EIO, "is a directory; name a file");
-    TRY(call_reads(&about, path, err));
-    const bool has_size = S_ISREG(about.st_mode) && about.st_size > 0;
-    if (has_size && (uintmax_t)about.st_size > PTRDIFF_MAX / 2)
-        return error_set(err, HALLEY_ELIMIT, "is too large for this machine");
-    const size_t size = has_size ? (size_t)about.st_size : SMALL;
-    TRY(limit_check_size(has_size ? size : 0, most, err));
-    TRY(read_whole_file(in, fd, size, most, err));
-    return inflate_input(in, most, err);
-}
-
-static halley_status open_error(halley_error *err, int reason)
-{
-    assert(reason != 0);
-    if (reason == ENOENT)
-        return error_set(err, HALLEY_EIO, "no such file");
-    if (reason == EACCES)
-        return error_set(err, HALLEY_EIO, "permission denied; this file may not be read");
-    return error_errno(err, "open", reason);
+    file_stream *from = NULL;
+    TRY(file_stream_lend(&from, at, n, "", err));
+    return read_input(in, from, most, err);
 }
 
 halley_status file_input_open_most(file_input *in, const char *path, uint64_t most,
                                    halley_error *err)
 {
     assert(path != NULL);
-    file_input opened = {0};
-    halley_status status;
-    if (strcmp(path, "-") == 0) {
-        path = "standard input";
-        status = read_input_fd(&opened, STDIN_FILENO, path, most, err);
-    } else {
-        const int fd = file_root_open(path);
-        status =
-            fd < 0 ? open_error(err, errno) : read_input_fd(&opened, fd, path, most, err);
-        if (fd >= 0)
-            close(fd);
-    }
+    file_stream *from = NULL;
+    TRY(file_stream_open(&from, path, err));
+    const halley_status status = read_input(in, from, most, err);
     if (status != HALLEY_OK)
-        error_at_file(err, path);
-    else
-        *in = opened;
+        error_at_file(err, strcmp(path, "-") == 0 ? "standard input" : path);
     return status;
 }
 
 halley_status file_input_open(file_input *in, const char *path, halley_error *err)
 {
     return file_input_open_most(in, path, 0, err);
+}
+
+static halley_status refill_from(file_buffer *b, int fd, size_t size, halley_error *err)
+{
+    for (;;) {
+        TRY(make_room(b, size, err));
+        const size_t room = b->cap - b->n - FILE_PAD;
+        const ssize_t n =
+            read(fd, b->at + b->n, room < LARGEST_READ ? room : LARGEST_READ);
+        if (n == 0)
+            return HALLEY_OK;
+        if (n < 0 && errno != EINTR)
+            return error_errno(err, "read", errno);
+        b->n += n > 0 ? (size_t)n : 0;
+        TRY(limit_check_size(b->n, 0, err));
+    }
 }
 
 static halley_status refill_buffer(file_buffer *b, const char *path, size_t size,
@@ -144,7 +140,7 @@ static halley_status refill_buffer(file_buffer *b, const char *path, size_t size
     struct stat about;
     b->n = 0;
     if (fd < 0)
-        return open_error(err, errno);
+        return file_open_error(err, errno);
     halley_status status = fstat(fd, &about) == 0 ? call_reads(&about, path, err)
                                                   : error_errno(err, "read", errno);
     if (status == HALLEY_OK)
@@ -152,7 +148,7 @@ static halley_status refill_buffer(file_buffer *b, const char *path, size_t size
     if (status == HALLEY_OK && !array_reserve(b, size + 1 + FILE_PAD))
         status = error_nomem(err);
     if (status == HALLEY_OK)
-        status = read_bytes(b, fd, size, 0, err);
+        status = refill_from(b, fd, size, err);
     close(fd);
     return status;
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum {
     BUFFER_BYTES = 256 << 10,
@@ -368,4 +369,19 @@ void file_output_abort(file_output *out)
     if (out->temporary != NULL)
         unlink(out->temporary->path);
     release_output(out);
+}
+
+halley_status file_zstd(uint8_t **out, size_t *n_out, const void *at, size_t n,
+                        halley_error *err)
+{
+    const size_t room = ZSTD_compressBound(n);
+    uint8_t *packed = malloc(room);
+    const size_t used = packed != NULL ? ZSTD_compress(packed, room, at, n, 9) : 0;
+    if (packed == NULL || ZSTD_isError(used)) {
+        free(packed);
+        return error_nomem(err);
+    }
+    *out = packed;
+    *n_out = used;
+    return HALLEY_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * base/file/file_stream.h - read a file in pieces (plain, gzip or zstd) in constant
- * memory.
+ * base/file/file_stream.h - read a file in pieces in constant memory, plain or compressed
+ * (unpack.h).
  */
 #ifndef BASE_FILE_STREAM_H
 #define BASE_FILE_STREAM_H
@@ -13,7 +13,7 @@
 
 typedef struct file_stream file_stream;
 
-/* Gzip and zstd are recognised by their first bytes, not by the name; "-" is standard
+/* Compressed files are recognised by their first bytes, not by the name; "-" is standard
  * input. Errors name the path. */
 halley_status file_stream_open(file_stream **out, const char *path, halley_error *err);
 /* The same over bytes that the caller keeps alive; `name` is used as the path. */
@@ -22,7 +22,12 @@ halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
 /* Read between 1 and n bytes into `to`; *got is 0 only at the end of the file. */
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err);
-bool file_stream_gzipped(const file_stream *s); /* compressed, as gzip or zstd */
-void file_stream_close(file_stream *s);         /* NULL is fine */
+bool file_stream_is_packed(const file_stream *s); /* compressed */
+/* The size as stored, 0 = unknown; and how much of it was unpacked. */
+uint64_t file_stream_size(const file_stream *s);
+uint64_t file_stream_position(const file_stream *s);
+/* The sentence for an input that cannot be opened, from an errno. */
+halley_status file_open_error(halley_error *err, int reason);
+void file_stream_close(file_stream *s); /* NULL is fine */
 
 #endif

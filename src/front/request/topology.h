@@ -101,7 +101,7 @@ void request_topology_add_path(report_table *t, const halley_topology_drawing *d
 #define REQUEST_TOPOLOGY_FILE                                                            \
     "CLUSTER is a cluster file or preset with its number of NPUs "                       \
     "(dgx-h100:64). The network consists of its fabric and the inside of its "           \
-    "nodes. FILE may be compressed with gzip or zstd. Files of other tools are "         \
+    "nodes. FILE may be compressed with gzip, zstd or xz. Files of other tools are "     \
     "recognised by content; halley topology convert --help lists them. A FILE "          \
     "of halley is YAML or JSON: {topology: NAME, ...} with the keys of that "            \
     "topology, or a file with the same under network. An example is {topology: "         \

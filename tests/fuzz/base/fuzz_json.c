@@ -25,7 +25,7 @@ static void compare_windows(str input, bool foreign)
     json_open(&a, input);
     if (file_stream_lend(&file, input.at, input.n, "input", NULL) != HALLEY_OK)
         return; /* looks like gzip */
-    if (file_stream_gzipped(file) || json_open_stream(&b, file, NULL) != HALLEY_OK) {
+    if (file_stream_is_packed(file) || json_open_stream(&b, file, NULL) != HALLEY_OK) {
         file_stream_close(file);
         return;
     }

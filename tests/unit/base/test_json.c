@@ -72,7 +72,7 @@ static void gzip_is_inflated_on_the_way(void **state)
     file_stream *file;
     json_open(&memory, strbuf_str(&text));
     assert_int_equal(file_stream_open(&file, path, NULL), HALLEY_OK);
-    assert_true(file_stream_gzipped(file));
+    assert_true(file_stream_is_packed(file));
     assert_int_equal(json_open_stream(&window, file, NULL), HALLEY_OK);
     same_tokens(&memory, &window);
     json_close(&window);

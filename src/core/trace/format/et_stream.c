@@ -156,7 +156,7 @@ halley_status et_read_stream(halley_trace **out, const char *path,
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
         return HALLEY_OK;
     TRY(file_stream_open(&w.file, path, err));
-    w.size = file_stream_gzipped(w.file) ? 0 : (uint64_t)about.st_size;
+    w.size = file_stream_is_packed(w.file) ? 0 : (uint64_t)about.st_size;
     halley_status status = open_window(&w, err);
     if (status == HALLEY_OK)
         status = recognise_window(&is_et, &w, err);

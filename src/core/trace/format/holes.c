@@ -153,7 +153,7 @@ halley_status trace_holes_new(trace_holes **out, const halley_trace *trace,
     const trace_store *s = &trace->s;
     assert(s->shape.n == s->n && s->value_at.n >= s->n);
     *out = NULL;
-    if (trace->form != HALLEY_FORM_ET || trace->in.at == NULL || trace->in.gzipped ||
+    if (trace->form != HALLEY_FORM_ET || trace->in.at == NULL || trace->in.is_packed ||
         !s->meta.present)
         return HALLEY_OK;
     hole_finder f = {.s = s, .base = trace->in.at, .roles = list_roles(&s->shapes)};

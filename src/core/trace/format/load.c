@@ -87,10 +87,7 @@ const char *et_packer_of(const file_input *in)
 {
     static const struct {
         const char *name, *start;
-    } packers[] = {{"xz", "\3757zXZ"},
-                   {"zstd", "\x28\xb5\x2f\xfd"},
-                   {"bzip2", "BZh"},
-                   {"zip", "PK\x03\x04"}};
+    } packers[] = {{"bzip2", "BZh"}, {"lz4", "\x04\"M\x18"}, {"zip", "PK\x03\x04"}};
     const str all = {(const char *)in->at, in->n};
     for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
         if (str_starts(all, str_from(packers[i].start)))
@@ -106,9 +103,10 @@ halley_status trace_load_input(halley_trace **out, file_input *in, const char *p
     *in = (file_input){0};
     halley_status status = read_any(out, &taken, path, opts, err);
     if (packer && status == HALLEY_EFORMAT)
-        status = error_set(err, HALLEY_EFORMAT,
-                           "packed by %s, which is not read: unpack it (gzip is read)",
-                           packer);
+        status = error_set(
+            err, HALLEY_EFORMAT,
+            "packed by %s, which is not read: unpack it (gzip, zstd and xz are read)",
+            packer);
     if (status)
         error_at_file(err, path);
     return status;
@@ -136,20 +134,8 @@ halley_status halley_trace_parse(halley_trace **out, const void *at, size_t n,
                                  const char *name, const halley_load_opts *opts,
                                  halley_error *err)
 {
-    uint8_t *const copy = n > SIZE_MAX - FILE_PAD ? NULL : mem_array(n + FILE_PAD, 1);
-    if (!copy)
-        return error_nomem(err);
-    if (n)
-        memcpy(copy, at, n);
-    memset(copy + n, 0, FILE_PAD);
-    file_input in = {.at = copy, .n = n, .owned = copy};
-    halley_status status = HALLEY_OK;
-    if (n >= 2 && copy[0] == 0x1f && copy[1] == 0x8b) {
-        uint8_t *inflated = NULL;
-        status = file_gunzip(&inflated, &in.n, copy, n, 0, err);
-        free(copy);
-        in.at = in.owned = inflated;
-    }
+    file_input in = {0};
+    halley_status status = file_input_copy(&in, at, n, 0, err);
     if (!status)
         status = read_any(out, &in, name, opts, err);
     if (status)

@@ -7,6 +7,7 @@
  */
 #include "base/database.h"
 #include "base/file/file.h"
+#include "base/file/unpack.h"
 #include "recording/record/read.h"
 
 #include <sqlite3.h>
@@ -592,7 +593,7 @@ static halley_status look_at_database(bool *is_packed, const char *path,
     if (file == NULL)
         return HALLEY_OK; /* opening it reports the error */
     const size_t n = fread(head, 1, sizeof head, file);
-    *is_packed = n > 4 && ((head[0] == 0x1f && head[1] == 0x8b) || file_is_zstd(head, n));
+    *is_packed = unpack_find(head, n) != NULL;
     const halley_status status =
         *is_packed || n < sizeof head ? HALLEY_OK : refuse_cut_database(head, file, err);
     fclose(file);

@@ -85,9 +85,6 @@ static const struct {
     {"NVIDIA Nsight Systems", false,
      "an .nsys-rep of Nsight Systems: export it with `nsys export --type sqlite` first"},
     {"PK\x03\x04", true, "a zip archive: unpack it first"},
-    {"\xfd"
-     "7zXZ",
-     true, "compressed with xz: unpack it first"},
     {"\"model_type\"", false,
      "a Hugging Face config.json: `halley estimate -m FILE` takes it"},
     {"\"architectures\"", false,

@@ -117,7 +117,8 @@ const request_verb request_verb_topology_convert = {
     .arg_keys = topology_key,
     .description =
         "Reads a network, halley's own or one of another tool (recognised by content, "
-        "plain, gzip or zstd), and writes it in another format. Reading back what was "
+        "plain, gzip, zstd or xz), and writes it in another format. Reading back what "
+        "was "
         "written gives the same network; what a format cannot hold is refused with one "
         "sentence.",
     .examples = examples,
