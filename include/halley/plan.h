@@ -56,6 +56,23 @@ typedef enum halley_choice {
     HALLEY_CHOICE_YES
 } halley_choice;
 
+/* What the optimizer stores for a parameter of a matmul. */
+typedef enum halley_optimizer {
+    HALLEY_OPTIMIZER_ADAM,
+    HALLEY_OPTIMIZER_SGD,
+    HALLEY_OPTIMIZER_ADAGRAD,
+    HALLEY_N_OPTIMIZERS
+} halley_optimizer;
+
+/* The same for embedding tables, whose gradients are sparse. */
+typedef enum halley_table_optimizer {
+    HALLEY_TABLE_ROW_WISE_ADAGRAD, /* one number per row */
+    HALLEY_TABLE_ADAGRAD,
+    HALLEY_TABLE_SGD,
+    HALLEY_TABLE_ADAM,
+    HALLEY_N_TABLE_OPTIMIZERS
+} halley_table_optimizer;
+
 /* How routed tokens reach their experts. */
 typedef enum halley_dispatcher {
     HALLEY_DISPATCH_ALL_TO_ALL, /* the library's collective */
@@ -176,10 +193,12 @@ typedef struct halley_plan {
     double gradient_memory;   /* bytes stored per gradient; 0 = by number format and
                                  stack */
     double optimizer_memory;  /* bytes per parameter of the optimizer; 0 = by number
-                                 format and stack */
-    bool spread;              /* spill what does not fit to the next tier, proportionally
-                                 across all classes (COMET): one effective bandwidth */
-    bool no_overlap;          /* communication never overlaps with compute */
+                                 format and stack, unless `given` has its key */
+    halley_optimizer optimizer;
+    halley_table_optimizer table_optimizer; /* of embedding tables */
+    bool spread;      /* spill what does not fit to the next tier, proportionally
+                         across all classes (COMET): one effective bandwidth */
+    bool no_overlap;  /* communication never overlaps with compute */
     uint32_t expose;  /* HALLEY_EXPOSE_ bits: communication that never overlaps with
                          compute */
     bool has_experts; /* halley_plan_check sets it */

@@ -95,6 +95,11 @@ extern "C" {
     X(OPTIMIZER_MEMORY, "optimizer-memory", "BYTES",                                     \
       "bytes that the optimizer stores per parameter", "by number format and stack",     \
       "12")                                                                              \
+    X(OPTIMIZER, "optimizer", "adam|sgd|adagrad",                                        \
+      "optimizer of the weights: what it stores for each", "adam", "sgd")                \
+    X(TABLE_OPTIMIZER, "table-optimizer", "row-wise-adagrad|adagrad|sgd|adam",           \
+      "optimizer of embedding tables; row-wise Adagrad stores 4 bytes per row",          \
+      "row-wise-adagrad", "adagrad")                                                     \
     X(OFFLOAD_LAYERS, "offload-layers", "N",                                             \
       "with offloaded activations: layers of each stage that are offloaded", "0, all",   \
       "4")

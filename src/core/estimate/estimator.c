@@ -40,6 +40,8 @@ static halley_plan keep_layer_keys(const halley_plan *plan)
     p.gather = (halley_gather)0;
     p.gradient_bytes = 0;
     p.gradient_memory = p.optimizer_memory = 0;
+    p.optimizer = (halley_optimizer)0;
+    p.table_optimizer = (halley_table_optimizer)0;
     p.fp8_params = (halley_choice)0;
     p.offload = p.offload_tier = p.offload_layers = 0;
     p.virtual_stages = p.n_stage_layers = 0;

@@ -59,7 +59,7 @@ static void make_footprint(footprint *out, const workload_parts *parts,
         .plan = plan,
         .stack = stack,
         .parts = parts,
-        .states = workload_states_make(plan, stack, &cluster->npu),
+        .states = workload_states_make(model, plan, stack, &cluster->npu),
         .schedule = workload_schedule_make(plan),
         .dense_shards = group ? group : (double)plan->dp * plan->cp,
         .expert_shards = count_expert_shards(plan),
@@ -120,9 +120,10 @@ static void add_chunk_params(stage_params *to, const footprint *f,
 
 /* One set of parameters. */
 typedef struct param_set {
-    double all, updated; /* all: held; updated: with optimizer states */
-    double touched;      /* with a gradient */
-    double shards;       /* ranks that shard them */
+    double all, updated;        /* all: held; updated: with optimizer states */
+    double touched;             /* with a gradient */
+    double shards;              /* ranks that shard them */
+    double gradient, optimizer; /* bytes of each */
 } param_set;
 
 static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f,
@@ -134,9 +135,9 @@ static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f,
     bytes[HALLEY_MEMORY_WEIGHTS] +=
         set->all * s->weight / (sharded >= 3 ? set->shards : 1);
     bytes[HALLEY_MEMORY_GRADIENTS] +=
-        set->touched * s->gradient / (sharded >= 2 ? set->shards : 1);
+        set->touched * set->gradient / (sharded >= 2 ? set->shards : 1);
     bytes[HALLEY_MEMORY_OPTIMIZER] +=
-        set->updated * s->optimizer / (sharded >= 1 ? set->shards : 1);
+        set->updated * set->optimizer / (sharded >= 1 ? set->shards : 1);
 }
 
 /* Bytes of the layers of one kind in a chunk; some are recomputed. */
@@ -241,12 +242,15 @@ static void fill_stage(halley_stage_memory *out, const footprint *f, uint32_t i)
         add_chunk_activations(&act, f, &chunk, flights[c]);
     }
     const double trained = params.dense - params.frozen;
+    const workload_states *s = &f->states;
     add_states(out->memory_bytes, f,
-               &(param_set){params.dense, trained, trained, f->dense_shards});
+               &(param_set){params.dense, trained, trained, f->dense_shards, s->gradient,
+                            s->optimizer});
     if (params.experts > 0)
         add_states(out->memory_bytes, f,
                    &(param_set){params.experts, params.experts - params.frozen_experts,
-                                params.touched, f->expert_shards});
+                                params.touched, f->expert_shards, s->expert_gradient,
+                                s->expert_optimizer});
     add_activations(out->memory_bytes, out->outer_bytes, f, &act);
     add_rest(out->memory_bytes, f, &params);
     offload_states(out->memory_bytes, out->outer_bytes, f->plan);

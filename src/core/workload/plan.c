@@ -204,6 +204,11 @@ static halley_status check_flat(const halley_plan *p, const halley_model *m,
 static halley_status check_model(const halley_plan *p, const halley_model *m,
                                  halley_error *err)
 {
+    if (p->table_optimizer != HALLEY_TABLE_ROW_WISE_ADAGRAD && m->kind != HALLEY_DLRM)
+        return error_set(err, HALLEY_EINVAL,
+                         "table-optimizer needs embedding tables, and model \"%s\" has "
+                         "none",
+                         m->name);
     if (m->kind != HALLEY_TRANSFORMER)
         return check_flat(p, m, err);
     TRY(halley_plan_check_heads(p, m, err));

@@ -38,6 +38,9 @@ _Static_assert(sizeof workload_recipe_names / sizeof *workload_recipe_names ==
 const char *const workload_dispatcher_names[] = {"all-to-all", "deepep", "hybridep",
                                                  NULL};
 const char *const workload_graphs_names[] = {"none", "router", "layer", "full", NULL};
+const char *const workload_optimizer_names[] = {"adam", "sgd", "adagrad", NULL};
+const char *const workload_table_optimizer_names[] = {"row-wise-adagrad", "adagrad",
+                                                      "sgd", "adam", NULL};
 static const char *const kernels[] = {"fused", "eager", NULL};
 static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
 static const char *const classes[] = {"optimizer", "gradients", "weights", "activations",
@@ -136,6 +139,9 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_FP8_PARAMS] = {CONF_TYPE_TEXT, AT(fp8_params), 0, 0, NULL},
     [HALLEY_KEY_GRADIENT_MEMORY] = SHARE(gradient_memory, 0, 16),
     [HALLEY_KEY_OPTIMIZER_MEMORY] = SHARE(optimizer_memory, 0, 64),
+    [HALLEY_KEY_OPTIMIZER] = NAME(p.optimizer, workload_optimizer_names),
+    [HALLEY_KEY_TABLE_OPTIMIZER] =
+        NAME(p.table_optimizer, workload_table_optimizer_names),
     [HALLEY_KEY_OFFLOAD_LAYERS] = NUMBER(offload_layers, 0, 1e5)};
 
 /* Option names of Megatron-LM, DeepSpeed, torchtitan and NeMo for keys of a plan. */

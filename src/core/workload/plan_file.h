@@ -12,6 +12,8 @@ extern const char *const workload_recipe_names[];
 extern const char *const workload_gather_names[];
 extern const char *const workload_dispatcher_names[];
 extern const char *const workload_graphs_names[];
+extern const char *const workload_optimizer_names[];
+extern const char *const workload_table_optimizer_names[];
 extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
 
 /* Set the keys that a file contains; on failure the plan does not change. */

@@ -12,12 +12,17 @@
  * device. One byte of scale is added per 32 elements (mx, blocks) or 16 (nv). With fp4,
  * the 16-bit weights are kept in addition to its two copies.
  *
+ * Embedding tables have sparse gradients of 4 B, for the rows that a step looks up, and
+ * an optimizer of their own: row-wise Adagrad stores one number per row (FBGEMM).
+ *
  * Bytes that a stack states override these rules, and the plan's keys override the stack.
  * A stack with 0 B of gradients (XLA) applies each gradient immediately and frees it.
  * This needs a step of one micro-batch. For example, Llama-3 70B ran on 32 TPU v6e.
  * There, 4 + 8 B per parameter are 26 of 32 GB, and 4 B more would not fit.
  */
 #include "workload/states.h"
+
+#include "halley/plan_keys.h"
 
 #include <assert.h>
 
@@ -90,13 +95,39 @@ static double find_gradient(const halley_plan *plan, const halley_stack *stack)
     return bytes;
 }
 
+static bool has_optimizer_memory(const halley_plan *plan)
+{
+    return plan->optimizer_memory > 0 || plan->given >> HALLEY_KEY_OPTIMIZER_MEMORY & 1;
+}
+
+/* Adam stores two moments, Adagrad one sum, plain SGD nothing. 16-bit weights have a copy
+ * in fp32. */
 static double find_optimizer(const halley_plan *plan, const halley_stack *stack)
 {
-    if (plan->optimizer_memory > 0)
+    static const double moments[HALLEY_N_OPTIMIZERS] = {
+        [HALLEY_OPTIMIZER_SGD] = 0, [HALLEY_OPTIMIZER_ADAGRAD] = 4};
+    if (has_optimizer_memory(plan))
         return plan->optimizer_memory;
+    if (plan->optimizer != HALLEY_OPTIMIZER_ADAM)
+        return moments[plan->optimizer] + (is_fp32(plan->dtype) ? 0 : 4);
     if (stack->origin[HALLEY_K_MEM_OPTIM] == 0 && is_fp32(plan->dtype))
         return 8;
     return stack->k[HALLEY_K_MEM_OPTIM];
+}
+
+/* Tables are updated in their own format, without a copy. */
+static double find_table_optimizer(const halley_plan *plan, const halley_model *model)
+{
+    assert(model->table_dim > 0);
+    const double per_row = 4.0 / model->table_dim;
+    const double bytes[HALLEY_N_TABLE_OPTIMIZERS] = {[HALLEY_TABLE_ROW_WISE_ADAGRAD] =
+                                                         per_row,
+                                                     [HALLEY_TABLE_ADAGRAD] = 4,
+                                                     [HALLEY_TABLE_SGD] = 0,
+                                                     [HALLEY_TABLE_ADAM] = 8};
+    const bool is_given = plan->given >> HALLEY_KEY_TABLE_OPTIMIZER & 1;
+    return has_optimizer_memory(plan) && !is_given ? plan->optimizer_memory
+                                                   : bytes[plan->table_optimizer];
 }
 
 static double find_input(const halley_plan *plan)
@@ -110,13 +141,17 @@ static double find_input(const halley_plan *plan)
     return wide_bytes;
 }
 
-workload_states workload_states_make(const halley_plan *plan, const halley_stack *stack,
-                                     const halley_npu *npu)
+workload_states workload_states_make(const halley_model *model, const halley_plan *plan,
+                                     const halley_stack *stack, const halley_npu *npu)
 {
+    const bool has_tables = model->kind == HALLEY_DLRM;
     const workload_states s = {
         .weight = find_weight(plan, stack, npu),
         .gradient = find_gradient(plan, stack),
         .optimizer = find_optimizer(plan, stack),
+        .expert_gradient = has_tables ? 4 : find_gradient(plan, stack),
+        .expert_optimizer =
+            has_tables ? find_table_optimizer(plan, model) : find_optimizer(plan, stack),
         .gathered = wide_bytes + plan->gradient_bytes,
         .element = is_fp32(plan->dtype) ? 4 : wide_bytes,
         .input = find_input(plan),

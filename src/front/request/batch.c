@@ -187,6 +187,8 @@ static bool is_outside_layers(halley_plan_key key)
         [HALLEY_KEY_GRADIENT_BYTES] = true,
         [HALLEY_KEY_GRADIENT_MEMORY] = true,
         [HALLEY_KEY_OPTIMIZER_MEMORY] = true,
+        [HALLEY_KEY_OPTIMIZER] = true,
+        [HALLEY_KEY_TABLE_OPTIMIZER] = true,
         [HALLEY_KEY_FP8_PARAMS] = true,
         [HALLEY_KEY_OFFLOAD] = true,
         [HALLEY_KEY_OFFLOAD_TIER] = true,

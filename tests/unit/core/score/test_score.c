@@ -31,7 +31,7 @@ static const struct {
     {"mlperf-8b", "step time", 9},
     {"mbridge-moe", "step time", 12},
     {"dgxc-moe", "step time", 15},
-    {"mlperf-dlrm", "step time", 25},
+    {"mlperf-dlrm", "step time", 6},
     {"mlperf-lora", "step time", 15},
     {"mlperf-bert", "step time", 12},
     {"mlperf-sd", "step time", 20},

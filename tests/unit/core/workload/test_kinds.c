@@ -195,6 +195,70 @@ static void windows_count_in_flops_as_in_time(void **state)
     assert_true(halley_model_keys_seen(&m, 1024) == 1024);
 }
 
+/* With one key of the plan; no value: none. */
+static halley_stage_memory memory_of(halley_plan_key key, const char *value)
+{
+    halley_model m;
+    halley_cluster *c = NULL;
+    halley_stack stack;
+    halley_plan plan;
+    halley_stage_memory out;
+    halley_error err = {0};
+    halley_plan_default(&plan);
+    halley_stack_default(&stack);
+    assert_int_equal(halley_model_load(&m, "dlrm-1t", &err), HALLEY_OK);
+    assert_int_equal(halley_cluster_load(&c, "comet-baseline:64", &err), HALLEY_OK);
+    plan.global_batch = 65536;
+    plan.micro_batch = 1024;
+    plan.dp = 64;
+    if (value != NULL)
+        assert_int_equal(halley_plan_set(&plan, key, value, &err), HALLEY_OK);
+    assert_int_equal(halley_plan_check(&plan, &m, 64, &err), HALLEY_OK);
+    out.size = sizeof out;
+    halley_estimate_stage(&out, &m, &plan, c, &stack, 0);
+    halley_model_fini(&m);
+    halley_cluster_free(c);
+    return out;
+}
+
+/* 1,024 tables of 9.155 million rows and 128 numbers, on 64 ranks. */
+static void tables_have_an_optimizer_of_their_own(void **state)
+{
+    (void)state;
+    const double rows = 1024 * 9155000.0 / 64;
+    static const struct {
+        const char *value;
+        double per_row;
+    } all[] = {{NULL, 4},
+               {"row-wise-adagrad", 4},
+               {"adagrad", 4 * 128},
+               {"sgd", 0},
+               {"adam", 8 * 128}};
+    const double sgd = memory_of(HALLEY_KEY_TABLE_OPTIMIZER, "sgd")
+                           .memory_bytes[HALLEY_MEMORY_OPTIMIZER];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const halley_stage_memory m = memory_of(HALLEY_KEY_TABLE_OPTIMIZER, all[i].value);
+        const double tables = m.memory_bytes[HALLEY_MEMORY_OPTIMIZER] - sgd;
+        assert_true(fabs(tables - rows * all[i].per_row) < 1e-6 * rows * 128);
+    }
+    assert_true(memory_of(HALLEY_KEY_TABLE_OPTIMIZER, NULL).device_bytes < 60e9);
+    assert_true(sgd > 0 && sgd < 0.1e9); /* Adam of the perceptrons */
+    const halley_stage_memory none = memory_of(HALLEY_KEY_OPTIMIZER_MEMORY, "0");
+    assert_true(none.memory_bytes[HALLEY_MEMORY_OPTIMIZER] == 0);
+}
+
+/* One micro-batch looks up 1,024 x 32 rows per sample; each counts once. */
+static void gradients_of_tables_are_those_of_rows_that_are_looked_up(void **state)
+{
+    (void)state;
+    const double draws = 1024.0 * 1024 * 32, rows = 1024 * 9155000.0 / 64;
+    const double unique = rows * (1 - exp(-draws / rows));
+    const double all =
+        memory_of(HALLEY_KEY_TABLE_OPTIMIZER, NULL).memory_bytes[HALLEY_MEMORY_GRADIENTS];
+    assert_true(all > unique * 128 * 4 && all < unique * 128 * 4 + 1.5e9);
+    assert_true(all < draws * 128 * 4 + 1.5e9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +270,8 @@ int main(void)
         cmocka_unit_test(adapters_train_faster_than_everything),
         cmocka_unit_test(adapters_of_a_layer_have_the_size_lora_gives),
         cmocka_unit_test(windows_count_in_flops_as_in_time),
+        cmocka_unit_test(tables_have_an_optimizer_of_their_own),
+        cmocka_unit_test(gradients_of_tables_are_those_of_rows_that_are_looked_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
