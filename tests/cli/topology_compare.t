@@ -20,7 +20,7 @@ $ halley topology compare switch.yaml torus.yaml
 > power                   unknown      unknown
 > power per NPU           unknown      unknown
 > all-reduce of 1 GB      37.5 ms      37.5 ms
-> all-to-all of 1 GB      20.0 ms      42.7 ms
+> all-to-all of 1 GB      18.8 ms      40.0 ms
 $ halley topology compare switch.yaml torus.yaml --csv | head -4
 > property,switch.yaml,torus.yaml
 > topology,switch,torus

@@ -44,11 +44,10 @@ $ halley topology show t.yaml --json
 >   "half_cut_gbps": 3200,
 >   "bisection_gbps": 3200,
 >   "oversubscription": {},
->   "all_reduce_1gb_s": 0.009387,
->   "all_to_all_1gb_s": 0.01067066666666667,
->   "all_reduce_method": "rings along all dimensions in both directions",
->   "all_to_all_method": "even spraying over shortest paths",
->   "all_to_all_busiest_link": "npu0-npu1",
+>   "all_reduce_1gb_s": 0.009382999999999999,
+>   "all_to_all_1gb_s": 0.010004,
+>   "all_reduce_method": "along all axes at once",
+>   "all_to_all_method": "dimension order, ties split",
 >   "cost_usd": null,
 >   "power_w": null
 > }
@@ -74,8 +73,8 @@ $ printf '{topology: ring, n: 2}' > r.yaml && halley topology show --csv r.yaml
 > injection,50.0 GB/s
 > half cut,50.0 GB/s
 > bisection,50.0 GB/s
-> all-reduce,"20.0 ms for 1 GB per NPU, rings along all dimensions in both directions"
-> all-to-all,"20.0 ms for 1 GB per NPU, bound by npu1-npu0"
+> all-reduce,"20.0 ms for 1 GB per NPU, along all axes at once"
+> all-to-all,"10.0 ms for 1 GB per NPU, dimension order, ties split"
 $ halley topology show --csv --json r.yaml
 ! halley: --json and --csv exclude each other
 ! see 'halley topology show --help'
@@ -100,9 +99,9 @@ $ halley topology show dgx-h100:16 --no-times
 $ halley topology show '{topology: rail-optimised, nodes: 4, npus: 4, nodes-per-leaf: 2, spines: 2, link: 50 GB/s, latency: 500 ns, node-link: 450 GB/s, node-latency: 250 ns}' --path 0,13 --size 1MB --size 1GB | tail -6
 > oversubscription  tier 1: 1 : 1
 > all-reduce        9.43 ms for 1 GB per NPU, one ring per NPU of a node
-> all-to-all        16.0 ms for 1 GB per NPU, bound by npu0-leaf0
-> of 1.00 MB        all-reduce 69.4 us, all-to-all 18.0 us
-> of 1.00 GB        all-reduce 9.43 ms, all-to-all 16.0 ms
+> all-to-all        15.0 ms for 1 GB per NPU, bound by npu0-leaf0
+> of 1.00 MB        all-reduce 69.4 us, all-to-all 17.0 us
+> of 1.00 GB        all-reduce 9.43 ms, all-to-all 15.0 ms
 > path              npu0 - nvswitch0 - npu1 - leaf2 - spine0 - leaf3 - npu13, 2.50 us
 $ halley topology show '{topology: rail-optimised, nodes: 4, npus: 4, nodes-per-leaf: 2, spines: 2}' --no-cuts --path 0,13 --no-pxn | tail -1
 > path              npu0 - leaf0 - spine0 - leaf3 - npu13, 0 s

@@ -133,6 +133,7 @@ void coll_send_load(coll_load *load, const halley_link *up, const halley_fabric 
     (void)p;
     const bool across = is_across_nodes(c);
     const double share = across      ? out->share * c->nic_Bps
+                         : c->box    ? up->simple.share * c->box->link_Bps
                          : up->torus ? up->simple.share * up->bandwidth_Bps
                                      : up->peer.share * up->bandwidth_Bps;
     *load = (coll_load){.pattern = COLL_PATTERN_SEND, .streams = 1};
@@ -153,6 +154,9 @@ double coll_send_time(const halley_link *up, const halley_fabric *out, const col
     if (is_across_nodes(c))
         return up->launch_s + out->hop_s[2] +
                fmax(1, out->stored) * c->bytes / (out->share * c->nic_Bps);
+    if (c->box != NULL)
+        return up->launch_s + hw_box_latency(c->box) +
+               c->bytes / (up->simple.share * c->box->link_Bps);
     if (up->torus)
         return up->launch_s + up->simple.hop_s +
                fmax(1, up->stored) * c->bytes / (up->simple.share * up->bandwidth_Bps);

@@ -87,12 +87,27 @@ typedef struct plain_level {
 
 enum { MOST_LEVELS = COLL_MAX_LEVELS + 1 };
 
+/* A box as a ring that takes as long. */
+static plain_level see_box_level(const halley_link *up, const coll_call *c)
+{
+    coll_call once = *c;
+    once.kind = c->kind == COLL_ALL_TO_ALL ? COLL_ALL_TO_ALL : COLL_ALL_GATHER;
+    const double g = c->box->n, steps = fmax(1, g - 1);
+    assert(c->box->n == c->per_node);
+    if (c->box->n < 2)
+        return (plain_level){1, 0, c->box->link_Bps, 0};
+    return (plain_level){g, coll_box_latency(&once) / steps,
+                         steps / g / coll_box_wire_time(up, &once, 1), 0};
+}
+
 static int list_levels(plain_level to[MOST_LEVELS], const halley_link *up,
                        const halley_fabric *out, const coll_call *c)
 {
     int n = 0;
-    to[n++] = (plain_level){c->per_node, up->simple.hop_s,
-                            up->simple.share * up->bandwidth_Bps, up->stored};
+    to[n++] = c->box != NULL
+                  ? see_box_level(up, c)
+                  : (plain_level){c->per_node, up->simple.hop_s,
+                                  up->simple.share * up->bandwidth_Bps, up->stored};
     if (c->n_levels == 0)
         to[n++] = (plain_level){(double)c->n / c->per_node, out->hop_s[2],
                                 out->share * c->nic_Bps, out->stored};
@@ -170,5 +185,9 @@ void coll_plain_load(coll_load *load, const halley_link *up, const halley_fabric
         load->out_bytes = both * (nodes - 1) * c->bytes / nodes / (pairs ? 1 : g);
         load->out_s = load->out_bytes / (out->share * c->nic_Bps);
     }
+    if (c->box != NULL && c->box->n > 1)
+        load->up_s = coll_box_wire_time(up, c, c->bytes);
     load->wire_s = load->up_s + load->out_s; /* one after the other */
+    if (c->box != NULL && c->box->n > 1)
+        load->up_s = coll_box_busy_time(up, c, c->bytes);
 }

@@ -92,7 +92,7 @@ typedef struct call_form {
     coll_protocol protocol;
     uint32_t variant;
 } call_form;
-enum { FORM_SEND = N_CANDIDATES, FORM_PLAIN, FORM_PAIRS, FORM_SMALL_PAIRS };
+enum { FORM_SEND = N_CANDIDATES, FORM_BOX, FORM_PLAIN, FORM_PAIRS, FORM_SMALL_PAIRS };
 
 static double candidate_time(const candidate *choice, const halley_link *up,
                              const halley_fabric *out, const coll_call *c)
@@ -156,6 +156,8 @@ static call_form find_form(const halley_link *up, const halley_fabric *out,
     const bool small = coll_direct_is_small(c);
     if (c->kind == COLL_SEND)
         return (call_form){coll_send_time, coll_send_load, COLL_SIMPLE, FORM_SEND};
+    if (c->box != NULL && !is_across_nodes(c))
+        return (call_form){coll_box_time, coll_box_load, COLL_SIMPLE, FORM_BOX};
     if (up->torus)
         return (call_form){coll_plain_time, coll_plain_load, COLL_SIMPLE, FORM_PLAIN};
     if (c->kind == COLL_ALL_TO_ALL)
@@ -223,7 +225,7 @@ const char *coll_call_choice(const halley_link *up, const coll_call *c)
     if (c->per_node && c->per_node < c->n)
         return "across nodes";
     if (up->torus)
-        return "torus ring";
+        return c->box != NULL ? "direct" : "torus ring";
     return c->kind == COLL_ALL_TO_ALL ? "all-to-all"
                                       : candidates[choose_by_tuner(up, c)].name;
 }

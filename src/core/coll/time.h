@@ -6,6 +6,7 @@
 #define COLL_TIME_H
 
 #include "halley/link.h"
+#include "hw/direct.h"
 
 typedef enum coll_kind {
     COLL_ALL_REDUCE,
@@ -51,8 +52,10 @@ typedef struct coll_call {
     bool integer; /* an integer reduction, which is never done in the switch */
     const coll_dims *dims; /* the group on a list of dimensions (coll/dims.h): its
                                      form replaces all others; NULL = none */
-    double remote_share;   /* all-to-all: share of the bytes to other nodes that is sent
-                              if copies for one node are sent once; 0 = 1 */
+    const hw_box *box;   /* the positions of a node's members in the grid inside the node,
+                            of sender and receiver for a send; NULL = there is no grid */
+    double remote_share; /* all-to-all: share of the bytes to other nodes that is sent
+                            if copies for one node are sent once; 0 = 1 */
 } coll_call;
 
 /* Seconds. 0 for a group of one or no bytes. */

@@ -67,6 +67,14 @@ static inline double get_wire_share(coll_protocol p)
 coll_closed_form coll_ring_time, coll_tree_time, coll_switch_time, coll_direct_time;
 /* Rings without a library's protocols, for torus dimensions and cluster files. */
 coll_closed_form coll_plain_time;
+/* Groups that are boxes of a direct network. */
+coll_closed_form coll_box_time;
+coll_load_form coll_box_load;
+/* The parts of its time for `bytes`: without latency, and the latency. */
+double coll_box_wire_time(const halley_link *up, const coll_call *c, double bytes);
+double coll_box_latency(const coll_call *c);
+/* The time for which the group keeps its busiest link busy. */
+double coll_box_busy_time(const halley_link *up, const coll_call *c, double bytes);
 /* One message between two ranks. */
 coll_closed_form coll_send_time;
 coll_load_form coll_ring_load, coll_tree_load, coll_switch_load, coll_direct_load,

@@ -17,6 +17,7 @@
  */
 #include "estimate/groups.h"
 
+#include "estimate/mesh.h"
 #include "halley/estimate.h"
 #include "hw/count.h"
 #include "workload/plan_file.h"
@@ -369,6 +370,9 @@ halley_status halley_estimate_fill_nodes(halley_cluster *cluster, const halley_p
 {
     assert(cluster->n_npus == all_ranks(plan));
     const uint32_t npus = plan_ranks_per_node(plan, cluster);
+    hw_direct grid;
+    plan_grid_make(&grid, plan, cluster);
+    cluster->mesh = grid.numbering;
     return npus == cluster->nodes.npus ? HALLEY_OK : hw_count_fill(cluster, npus, err);
 }
 
@@ -442,6 +446,107 @@ plan_cut plan_group_cut(const halley_plan *plan, workload_group kind)
     else if (kind == WORKLOAD_XOUTER)
         c.every = experts * x;
     return c;
+}
+
+/* The digits of the numbers `every` * (0 ... size - 1) that are made of the digits in
+ * `mask`; of these only those inside a node. */
+static uint32_t slice_digits(hw_box_digit to[PLAN_GROUP_DIGITS], const digits *d,
+                             unsigned mask, uint64_t every, uint64_t size,
+                             uint64_t per_node)
+{
+    uint64_t unit = 1, stride = 1;
+    uint32_t n = 0;
+    for (int i = 0; i < N_AXES; stride *= d->n[d->axis[i++]]) {
+        const uint64_t radix = d->n[d->axis[i]], high = unit * radix, top = every * size;
+        if (!(mask >> d->axis[i] & 1) || radix == 1)
+            continue;
+        const uint64_t from = every > unit ? every : unit, end = top < high ? top : high;
+        if (from < end) {
+            hw_box_digit *at = &to[n++];
+            *at = (hw_box_digit){end / from, stride * (from / unit)};
+            if (from % unit != 0 || high % from != 0 || end % from != 0)
+                return UINT32_MAX;
+            if (at->stride >= per_node)
+                n--;
+            else if (at->stride * at->radix > per_node) {
+                at->radix = per_node / at->stride;
+                if (per_node % at->stride != 0)
+                    return UINT32_MAX;
+            }
+        }
+        unit = high;
+    }
+    return n;
+}
+
+uint32_t plan_group_digits(hw_box_digit to[PLAN_GROUP_DIGITS], const halley_plan *plan,
+                           workload_group kind, uint32_t per_node)
+{
+    const digits d = digits_of(plan);
+    const plan_cut cut = plan_group_cut(plan, kind);
+    const unsigned mask = cut.of_stage          ? OF_STAGE
+                          : kind == WORKLOAD_TP ? OF_TP
+                          : kind == WORKLOAD_CP ? OF_CP
+                                                : OF_COPIES;
+    return slice_digits(to, &d, mask, cut.every, cut.size, per_node);
+}
+
+/* Add a part of a dimension, as far as it is inside the grid. */
+static void add_mesh_part(plan_mesh_dims *dims, uint64_t n, uint32_t hunger,
+                          uint64_t *left)
+{
+    const uint64_t part = n < *left ? n : *left;
+    if (part < 2)
+        return;
+    assert(dims->count < PLAN_MESH_DIMS);
+    dims->n[dims->count] = (uint32_t)part;
+    dims->hunger[dims->count++] = hunger;
+    *left = *left % part == 0 ? *left / part : 1;
+}
+
+/* Cut a digit where a group ends that is made of a part of it: at `high`, if the numbers
+ * of that group count the digit from `unit` on. */
+static uint64_t find_cut(uint64_t unit, uint64_t n, uint64_t high)
+{
+    return high > unit && high < unit * n && high % unit == 0 && unit * n % high == 0
+               ? high / unit
+               : 1;
+}
+
+/* The dimensions of a plan, from the inside out. Data-parallel ranks are cut into those
+ * that share experts or weights and the rest. */
+static void list_mesh_dims(plan_mesh_dims *out, const halley_plan *plan, uint64_t left)
+{
+    enum { HUNGER_TP, HUNGER_EP, HUNGER_CP, HUNGER_DP, HUNGER_PP };
+    static const uint32_t hunger[N_AXES] = {HUNGER_TP, HUNGER_CP, HUNGER_DP, HUNGER_PP};
+    const digits d = digits_of(plan);
+    uint64_t in_stage = 1, in_copies = 1;
+    out->count = 0;
+    for (uint32_t i = 0; i < N_AXES; i++) {
+        const unsigned axis = d.axis[i];
+        const uint64_t n = d.n[axis];
+        const bool is_stage = axis != PP, is_copy = is_stage && axis != TP;
+        const uint64_t experts =
+            is_stage && plan->has_experts ? find_cut(in_stage, n, expert_ranks(plan)) : 1;
+        const uint64_t shards =
+            is_copy && experts == 1 ? find_cut(in_copies, n, plan_shards(plan)) : 1;
+        add_mesh_part(out, experts, axis == TP ? HUNGER_TP : HUNGER_EP, &left);
+        add_mesh_part(out, shards, hunger[axis], &left);
+        add_mesh_part(out, n / experts / shards, hunger[axis], &left);
+        in_stage *= is_stage ? n : 1;
+        in_copies *= is_copy ? n : 1;
+    }
+}
+
+void plan_grid_make(hw_direct *out, const halley_plan *plan,
+                    const halley_cluster *cluster)
+{
+    plan_mesh_dims dims;
+    hw_direct_make(out, cluster);
+    if (out->n_axes == 0)
+        return;
+    list_mesh_dims(&dims, plan, hw_direct_count(out));
+    (void)plan_mesh_choose(&out->numbering, out, &dims);
 }
 
 uint32_t plan_group_of(const halley_plan *plan, workload_group kind, uint32_t rank)

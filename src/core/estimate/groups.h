@@ -43,6 +43,19 @@ typedef struct plan_cut {
 plan_cut plan_group_cut(const halley_plan *plan, workload_group kind);
 
 /*
+ * The members of a group inside one node, as digits of their rank: their ranks are the
+ * sums of multiples of the strides. Returns the number of digits, or UINT32_MAX if the
+ * sizes do not divide each other.
+ */
+enum { PLAN_GROUP_DIGITS = 4 };
+uint32_t plan_group_digits(hw_box_digit to[PLAN_GROUP_DIGITS], const halley_plan *plan,
+                           workload_group kind, uint32_t per_node);
+/* The grid inside a node of the cluster, numbered by the ranks of the plan; n_axes is 0
+ * if there is none. */
+void plan_grid_make(hw_direct *out, const halley_plan *plan,
+                    const halley_cluster *cluster);
+
+/*
  * Groups are numbered from 1, one kind after the other; groups of one rank have no
  * number. Returns the number of the group of `kind` that contains `rank`, or 0 if the
  * rank is alone.

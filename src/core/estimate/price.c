@@ -171,6 +171,29 @@ static void set_dims(price_context *c)
     }
 }
 
+/* The boxes that groups form in the grid inside a node. */
+static void set_boxes(price_context *c)
+{
+    const uint32_t used = c->plan->tp * c->plan->cp * c->plan->dp * c->plan->pp;
+    plan_grid_make(&c->grid, c->plan, c->cluster);
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        c->boxes[g].n = 0;
+    if (c->grid.n_axes == 0 || c->cluster->nodes.up.stored ||
+        (c->ranks_per_node != hw_direct_count(&c->grid) && used > c->ranks_per_node))
+        return;
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
+        hw_box_digit digits[PLAN_GROUP_DIGITS];
+        if (c->n[g] < 2 || g == WORKLOAD_PP)
+            continue;
+        const uint32_t n = plan_group_digits(digits, c->plan, (workload_group)g,
+                                             hw_direct_count(&c->grid));
+        if (n > PLAN_GROUP_DIGITS ||
+            !hw_box_of_digits(&c->boxes[g], &c->grid, digits, n) ||
+            c->boxes[g].n != c->per_node[g])
+            c->boxes[g].n = 0;
+    }
+}
+
 /* DualPipe reserves 20 of 132 multiprocessors for its messages, whether hidden or not. */
 static double lent_units(const halley_plan *plan)
 {
@@ -204,6 +227,7 @@ void price_context_make(price_context *out, const halley_model *model,
     set_levels(c);
     set_crossings(c);
     set_dims(c);
+    set_boxes(c);
     const uint32_t used = plan->tp * plan->cp * plan->dp * plan->pp;
     const uint32_t near = used < c->ranks_per_node ? used : c->ranks_per_node;
     const double busy = cluster->nodes.npus > 1 ? (near - 1.0) / 7.0 : 0;
@@ -226,6 +250,7 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
                        .bytes = bytes,
                        .n = c->n[group],
                        .per_node = c->per_node[group],
+                       .box = c->boxes[group].n > 0 ? &c->boxes[group] : NULL,
                        .n_levels = c->n_levels,
                        .levels = c->n_levels > 0 ? c->levels[group] : NULL,
                        .dims = c->has_dims ? &c->dims[group] : NULL};
@@ -273,13 +298,33 @@ uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b)
     return shared_level(c, plan_rank_at(c->plan, from), plan_rank_at(c->plan, to));
 }
 
+static uint32_t find_stage_rank(const price_context *c, uint32_t stage)
+{
+    return plan_rank_at(c->plan, (plan_place){.pp = stage}) % hw_direct_count(&c->grid);
+}
+
+/* All ranks of a stage send at once: this many messages share a link. */
+static double find_widest(const hw_box *path)
+{
+    double most = 1;
+    for (uint32_t i = 0; i < path->n_axes; i++)
+        most = fmax(most, path->axes[i].stride);
+    return most;
+}
+
 double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32_t b)
 {
     assert(bytes >= 0);
     const halley_cluster *cluster = c->cluster;
     const uint32_t level = price_stages_level(c, a, b);
-    const coll_call call = {
+    coll_call call = {
         .kind = COLL_SEND, .bytes = bytes, .n = 2, .per_node = level == 0 ? 2 : 1};
+    hw_box path;
+    if (level == 0 && c->grid.n_axes > 0 && !cluster->nodes.up.stored) {
+        hw_box_of_pair(&path, &c->grid, find_stage_rank(c, a), find_stage_rank(c, b));
+        call.box = &path;
+        call.bytes *= find_widest(&path);
+    }
     const halley_fabric *out = level > 0 && cluster->n_outer > 0
                                    ? &cluster->outer[level - 1].fabric
                                    : hw_outer_fabric(cluster);

@@ -28,8 +28,10 @@ typedef struct price_context {
     coll_dims dims[WORKLOAD_N_GROUPS];
     /* With several levels: bandwidth per member for rings and trees, and for pairs. */
     double ring_Bps[WORKLOAD_N_GROUPS], pairs_Bps[WORKLOAD_N_GROUPS];
-    double host;    /* factor on host time */
-    bool only_wide; /* price layers that stay in bf16 */
+    hw_direct grid;                  /* inside nodes, as the plan's ranks fill it */
+    hw_box boxes[WORKLOAD_N_GROUPS]; /* of the members in one node; n 0: none */
+    double host;                     /* factor on host time */
+    bool only_wide;                  /* price layers that stay in bf16 */
 } price_context;
 
 /* Seconds of one layer for one micro-batch. */

@@ -21,6 +21,7 @@
 #include "halley/link.h"
 #include "halley/npu.h"
 #include "halley/topology.h"
+#include "hw/direct.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -269,6 +270,10 @@ struct halley_cluster {
     bool has_events;            /* links of the network change during a simulation */
     halley_fabric graph_fabric; /* its library constants; bandwidth by level */
     bool plain;                 /* library: plain, only bandwidth and latency */
+    /* HW_NETWORK_GRAPH: sizes of a network that is itself a grid of NPUs; 0 = it is none.
+     */
+    uint32_t n_grid_dims, grid_dims[HW_MAX_DIMS];
+    bool grid_wraps;
     /* Switches and cables of a network with a known topology, for n_npus; 0 = not known
      * or without a price. */
     double network_usd, network_w;
@@ -278,7 +283,8 @@ struct halley_cluster {
     hw_outer outer[HW_MAX_OUTER]; /* last of the members that hw_cluster_assign copies */
 
     /* Simulator. */
-    bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
+    hw_direct_numbering mesh; /* of the NPUs of a grid, as a plan places its ranks */
+    bool astra;               /* ASTRA-sim's rules: its clock, its slots, its quirks */
     hw_network_model model;
     uint32_t n_dims; /* 0: no such structure; hw_structure_check reports why */
     cluster_dim dims[CLUSTER_MAX_DIMS];

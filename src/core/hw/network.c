@@ -22,24 +22,11 @@
 
 /* ---- one node ---- */
 
-/* Sizes of a torus as close to a cube as the number allows, the longest last. */
-static void find_torus_sizes(uint32_t *sizes, uint32_t n_dims, uint32_t n)
-{
-    for (uint32_t d = 0; d < n_dims; d++) {
-        const uint32_t left = n_dims - d;
-        uint32_t size = (uint32_t)floor(pow(n, 1.0 / left) + 1e-9);
-        while (size > 1 && n % size != 0)
-            size--;
-        sizes[d] = left == 1 ? n : size;
-        n /= sizes[d];
-    }
-}
-
 static void set_torus(hw_generator_params *p, uint32_t n_dims, uint32_t n,
                       double axis_Bps)
 {
     p->n_dims = n_dims;
-    find_torus_sizes(p->dims, n_dims, n);
+    hw_direct_sizes(p->dims, n_dims, n);
     p->link_Bps = axis_Bps / 2; /* a link's bandwidth counts both directions of an axis */
 }
 
@@ -73,6 +60,8 @@ static halley_status generate_node(hw_graph **out, const halley_cluster *c,
         set_torus(&p, 2, n, up->bandwidth_Bps);
     if (c->nodes.shape == HW_SHAPE_TORUS_3D)
         set_torus(&p, 3, n, up->bandwidth_Bps);
+    if (c->nodes.shape >= HW_SHAPE_TORUS_2D)
+        p.latency_s = up->simple.hop_s; /* a step has one link, and no switch */
     return hw_graph_generate(out, &p, err);
 }
 
@@ -485,6 +474,24 @@ static halley_status make_routers(hw_network *n, const halley_cluster *c,
     return hw_router_new(&n->across, n->fabric, &o, err);
 }
 
+/* Closed forms of the grid hold while all its links are as they should be. */
+static void set_direct(hw_network *n, const halley_cluster *c)
+{
+    const hw_graph *g = n->node != NULL ? n->node : n->graph;
+    hw_direct made;
+    hw_direct_make(&n->direct, c);
+    n->is_regular = n->direct.n_axes > 0 && n->direct.n_axes == g->n_dims &&
+                    hw_direct_of_graph(&made, g);
+    if (n->direct.n_axes > 0 && hw_direct_count(&n->direct) != g->n_npus)
+        n->direct.n_axes = n->is_regular = 0;
+}
+
+bool hw_network_box(hw_box *out, const hw_network *n, const uint32_t *npus,
+                    uint32_t count)
+{
+    return n->is_regular && hw_box_find(out, &n->direct, npus, count);
+}
+
 halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_error *err)
 {
     assert(c->n_npus > 0);
@@ -493,6 +500,7 @@ halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_e
         return error_nomem(err);
     halley_status status = make_graphs(n, c, err);
     if (status == HALLEY_OK) {
+        set_direct(n, c);
         status = set_levels(n) ? make_routers(n, c, err) : error_nomem(err);
     }
     if (status == HALLEY_OK)
@@ -505,6 +513,8 @@ halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_e
 void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps)
 {
     assert(link < n->graph->n_links && bw_Bps >= 0);
+    if (bw_Bps != n->graph->link_Bps[link] && n->level[link] == HW_LEVEL_NODE)
+        n->is_regular = false;
     n->graph->link_Bps[link] = bw_Bps;
     if (n->fabric != NULL && link < n->fabric->n_links)
         n->fabric->link_Bps[link] = bw_Bps;
@@ -574,7 +584,8 @@ static halley_status walk_inside(hw_network *n, uint32_t src, uint32_t dst,
     hw_route r;
     const uint32_t node = hw_network_node_of(n, src);
     assert(node == hw_network_node_of(n, dst));
-    TRY(hw_router_find(&r, n->inside, src % n->per_node, dst % n->per_node, 0, err));
+    TRY(hw_router_find(&r, n->inside, hw_direct_device(&n->direct, src % n->per_node),
+                       hw_direct_device(&n->direct, dst % n->per_node), 0, err));
     *latency_s += r.latency_s;
     return add_hops(n, &r, n->first_node_link + node * n->node->n_links, err);
 }
@@ -603,7 +614,8 @@ halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32
 {
     double latency_s = 0;
     if (!n->joins_nodes)
-        return hw_router_find(out, n->whole, src, dst, 0, err);
+        return hw_router_find(out, n->whole, hw_direct_device(&n->direct, src),
+                              hw_direct_device(&n->direct, dst), 0, err);
     n->hops.n = 0;
     if (hw_network_node_of(n, src) == hw_network_node_of(n, dst)) {
         TRY(walk_inside(n, src, dst, &latency_s, err));

@@ -33,6 +33,8 @@ typedef struct hw_network {
     bool joins_nodes;        /* false: there is only `graph` */
     hw_graph *fabric, *node; /* NULL without nodes; no fabric after planes are merged */
     hw_router *whole, *across, *inside;
+    hw_direct direct;         /* the grid inside nodes; n_axes 0: there is none */
+    bool is_regular;          /* every link of the grid is as it should be */
     uint32_t per_node;        /* NPUs per node; all NPUs if there is only one node */
     uint32_t first_node_link; /* link in `graph` */
     bool rails;               /* NPU r of every node is on rail r */
@@ -61,6 +63,11 @@ halley_status hw_network_reroute(hw_network *n, const halley_cluster *c,
 /* The links from one NPU to another, valid until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);
+
+/* The box that NPUs of one node form. False: there is no grid, one of its links has
+ * failed or is slow, or they form no box. `npus` NULL means 0 ... count - 1. */
+bool hw_network_box(hw_box *out, const hw_network *n, const uint32_t *npus,
+                    uint32_t count);
 
 static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
 {

@@ -250,8 +250,9 @@ static void add_collective_lines(report_table *t, const halley_topology_report *
                        units_format(text, sizeof text, r->all_reduce_s, UNITS_TIME),
                        r->all_reduce_method);
     if (r->all_to_all_s >= 0)
-        add_table_line(t, "all-to-all", "%s for 1 GB per NPU, bound by %s",
+        add_table_line(t, "all-to-all", "%s for 1 GB per NPU, %s%s",
                        units_format(text, sizeof text, r->all_to_all_s, UNITS_TIME),
+                       r->busiest_link[0] != '\0' ? "bound by " : r->all_to_all_method,
                        r->busiest_link);
     if (r->no_times[0] != '\0' && r->devices[0] > 1)
         add_table_line(t, "collectives", "unknown: %s", r->no_times);

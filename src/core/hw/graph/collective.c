@@ -11,13 +11,14 @@
  * All-to-all: messages are sprayed over shortest paths. On rails, they change rails
  * inside nodes.
  *
- *     t = bytes / (n - 1) * max_l(load_l / rate_l) + latency of the longest path
+ *     t = bytes / n * max_l(load_l / rate_l) + latency of the longest path
  *
  * These are bounds for an idle network without start-up costs of a library. The simulator
  * and the estimate use the calibrated algorithms.
  */
 #include "hw/graph/collective.h"
 
+#include "hw/direct.h"
 #include "hw/graph/measure.h"
 #include "hw/graph/route.h"
 
@@ -46,34 +47,22 @@ static double find_busiest(const hw_graph *g, const double *load, uint32_t *link
     return most;
 }
 
-static bool is_direct(const hw_graph *g)
+/* Every NPU forwards data along all axes at once (hw/direct.h). */
+static void time_box(hw_collective_time *out, const hw_box *box, double bytes)
 {
-    bool all = g->n_dims > 0 && g->n_switches == 0;
-    for (uint32_t i = 0; i < g->n_dims; i++)
-        all &= g->axes[i] == HW_AXIS_RING || g->dims[i] == 1;
-    return all;
+    const double n = box->n;
+    out->fixed_s = 2 * hw_box_latency(box);
+    out->time_s =
+        2 * hw_box_rounding(box) * (n - 1) / n * bytes / hw_box_rate(box) + out->fixed_s;
+    out->method = "along all axes at once";
+    out->busiest_link = HW_NONE;
 }
 
-/* Rings along every dimension, in both directions, at the same time: every link of an NPU
- * is used. */
-static void time_direct(hw_collective_time *out, const hw_graph *g, double bytes)
+/* The grid of a direct network as a box; false: it is none. */
+static bool find_box(hw_box *out, const hw_graph *g)
 {
-    double least = INFINITY, latency = 0;
-    uint32_t steps = 0;
-    for (uint32_t i = 0; i < g->n_npus; i++) {
-        double sum = 0;
-        for (uint32_t k = g->dev_first[i]; k < g->dev_first[i + 1]; k++)
-            sum += g->link_Bps[g->adj_link[k]];
-        least = fmin(least, sum);
-    }
-    for (uint32_t i = 0; i < g->n_links; i++)
-        latency = fmax(latency, g->link_latency_s[i]);
-    for (uint32_t i = 0; i < g->n_dims; i++)
-        steps += 2 * (g->dims[i] - 1);
-    out->fixed_s = steps * latency;
-    out->time_s = 2 * (g->n_npus - 1.0) / g->n_npus * bytes / least + out->fixed_s;
-    out->method = "rings along all dimensions in both directions";
-    out->busiest_link = HW_NONE;
+    hw_direct grid;
+    return hw_direct_of_graph(&grid, g) && hw_box_find(out, &grid, NULL, g->n_npus);
 }
 
 /* The NPU at a position of a ring. */
@@ -118,8 +107,9 @@ halley_status hw_graph_all_reduce(hw_collective_time *out, const hw_graph *g,
                                   double bytes, halley_error *err)
 {
     TRY(require_times(g, err));
-    if (is_direct(g)) {
-        time_direct(out, g, bytes);
+    hw_box box;
+    if (find_box(&box, g)) {
+        time_box(out, &box, bytes);
         return HALLEY_OK;
     }
     const bool has_nodes =
@@ -181,7 +171,16 @@ halley_status hw_graph_all_to_all(hw_collective_time *out, const hw_graph *g,
                                   double bytes, halley_error *err)
 {
     hw_router *router;
+    hw_box box;
     TRY(require_times(g, err));
+    if (find_box(&box, g)) {
+        *out = (hw_collective_time){.time_s = bytes * hw_box_pair_time(&box) +
+                                              hw_box_latency(&box),
+                                    .fixed_s = hw_box_latency(&box),
+                                    .method = "dimension order, ties split",
+                                    .busiest_link = HW_NONE};
+        return HALLEY_OK;
+    }
     TRY(hw_router_new(&router, g, &(hw_route_options){.routing = HW_ROUTING_SPRAY}, err));
     route_sum sum = {.load = mem_array_zero(g->n_links, sizeof *sum.load)};
     halley_status status = sum.load == NULL ? error_nomem(err)
@@ -190,7 +189,7 @@ halley_status hw_graph_all_to_all(hw_collective_time *out, const hw_graph *g,
     if (status == HALLEY_OK) {
         const double most = find_busiest(g, sum.load, &out->busiest_link);
         out->fixed_s = sum.latency_s;
-        out->time_s = bytes / (g->n_npus - 1.0) * most + out->fixed_s;
+        out->time_s = bytes / g->n_npus * most + out->fixed_s;
         out->method = g->has_rails ? "changing rails inside nodes"
                                    : "even spraying over shortest paths";
     }

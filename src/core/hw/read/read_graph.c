@@ -470,9 +470,24 @@ static halley_status set_own_levels(halley_cluster *c, uint32_t n, halley_error 
     return status;
 }
 
+/* Rings, tori and meshes are grids of NPUs. In a twisted torus, boxes share links in
+ * other ways. */
+static void set_grid(halley_cluster *c, const hw_generator_params *p)
+{
+    const bool is_mesh = str_eq(p->topology, STR("mesh"));
+    c->n_grid_dims = 0;
+    c->grid_wraps = !is_mesh;
+    if (!is_mesh && !str_eq(p->topology, STR("ring")) &&
+        !str_eq(p->topology, STR("torus")) && !str_eq(p->topology, STR("ocs-torus")))
+        return;
+    for (uint32_t i = 0; i < p->n_dims && p->n_shifts == 0; i++)
+        c->grid_dims[c->n_grid_dims++] = p->dims[i];
+}
+
 static halley_status make_levels(halley_cluster *c, hw_generator_params *p,
                                  halley_error *err)
 {
+    set_grid(c, p);
     const bool own = !c->graph_joins_nodes;
     if (own) {
         const uint32_t node = find_own_node(p);

@@ -98,6 +98,8 @@ static bool is_last_call(const flow_loads_memo *m, const coll_call *call,
                          const halley_fabric *out)
 {
     return m->n == call->n && m->kind == call->kind && m->bytes == call->bytes &&
+           m->has_box == (call->box != NULL) &&
+           (call->box == NULL || hw_box_equal(&m->box, call->box)) &&
            m->per_node == call->per_node && m->bandwidth_Bps == out->bandwidth_Bps &&
            m->hop_s[0] == out->hop_s[0] && m->hop_s[1] == out->hop_s[1] &&
            m->hop_s[2] == out->hop_s[2];
@@ -113,7 +115,16 @@ static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group
                       .n = b->n,
                       .per_node =
                           group->members.n_nodes == 1 ? b->n : group->members.least};
+    hw_box path;
     int exponent;
+    if (group->members.has_box)
+        call.box = &group->members.box;
+    if (b->kind == COLL_SEND && f->network->is_regular && group->members.n_nodes == 1) {
+        const uint32_t each = f->network->per_node;
+        hw_box_of_pair(&path, &f->network->direct, b->ranks[0] % each,
+                       b->ranks[1] % each);
+        call.box = &path;
+    }
     if (is_last_call(&f->memo, &call, &group->out)) {
         *out = f->memo.loads;
         return HALLEY_OK;
@@ -139,6 +150,8 @@ static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group
         .bytes = b->bytes,
         .n = b->n,
         .per_node = call.per_node,
+        .box = call.box != NULL ? *call.box : (hw_box){0},
+        .has_box = call.box != NULL,
         .bandwidth_Bps = group->out.bandwidth_Bps,
         .hop_s = {group->out.hop_s[0], group->out.hop_s[1], group->out.hop_s[2]},
         .loads = *out};

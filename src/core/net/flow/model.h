@@ -72,6 +72,8 @@ typedef struct flow_loads_memo {
     double bytes;
     uint32_t n, per_node; /* n 0: none */
     double bandwidth_Bps, hop_s[3];
+    hw_box box; /* if the call has one */
+    bool has_box;
     bundle_loads loads;
 } flow_loads_memo;
 

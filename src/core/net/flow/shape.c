@@ -19,6 +19,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static uint32_t get_member_npu(const uint32_t *ranks, uint32_t i)
 {
@@ -89,6 +91,22 @@ static void sort_members(flow_members *m, const uint32_t *place, const uint32_t 
     assert(m->first[m->n_nodes] == m->n_members && m->least > 0);
 }
 
+/* The members of every node form the same box. */
+static void find_box(flow_members *m, const hw_network *net)
+{
+    hw_box other;
+    const uint32_t n = m->first[1];
+    m->has_box = n > 1 ? hw_network_box(&m->box, net, m->npus, n) : net->is_regular;
+    if (n == 1)
+        m->box = (hw_box){.n = 1, .link_Bps = net->direct.link_Bps};
+    for (uint32_t k = 1; k < m->n_nodes && m->has_box; k++) {
+        const uint32_t from = m->first[k], count = m->first[k + 1] - from;
+        m->has_box = count == n &&
+                     (n == 1 || (hw_network_box(&other, net, &m->npus[from], count) &&
+                                 hw_box_equal(&other, &m->box)));
+    }
+}
+
 bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *ranks,
                        uint32_t n)
 {
@@ -105,6 +123,8 @@ bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *r
     }
     sort_members(m, place, ranks);
     free(place);
+    if (net->is_regular)
+        find_box(m, net);
     m->card_Bps = HUGE_VAL;
     for (uint32_t k = 0; k < m->n_nodes; k++)
         m->card_Bps = fmin(m->card_Bps, share_cards(net, &m->npus[m->first[k]],
@@ -194,6 +214,127 @@ static halley_status add_ring(flow_loads *l, hw_network *net, const uint32_t *np
     return HALLEY_OK;
 }
 
+/* The positions of a node's members along an axis of their box, in ascending order, each
+ * with the next one. */
+typedef struct axis_places {
+    uint32_t *at; /* by position: its place among them */
+    uint32_t *next;
+    bool *used;
+} axis_places;
+
+/* Where a walk along an axis is. */
+typedef struct grid_walk {
+    const hw_network *net;
+    uint32_t node;
+    uint32_t at[HW_MAX_DIMS];
+} grid_walk;
+
+static uint32_t get_walk_device(const grid_walk *w)
+{
+    uint32_t device = 0;
+    for (uint32_t i = w->net->direct.n_axes; i-- > 0;)
+        device = device * w->net->direct.axes[i].n + w->at[i];
+    return device;
+}
+
+/* Step to the next NPU along an axis, and find the link to it. */
+static uint32_t step_along(grid_walk *w, uint32_t axis)
+{
+    const hw_network *net = w->net;
+    const hw_graph *g = net->node != NULL ? net->node : net->graph;
+    const uint32_t from = get_walk_device(w);
+    w->at[axis] = (w->at[axis] + 1) % net->direct.axes[axis].n;
+    const uint32_t to = get_walk_device(w);
+    for (uint32_t k = g->dev_first[from]; k < g->dev_first[from + 1]; k++)
+        if (g->link_to[g->adj_link[k]] == to)
+            return (net->node != NULL ? net->first_node_link + w->node * g->n_links : 0) +
+                   g->adj_link[k];
+    assert(!"neighbours of a grid have a link");
+    return HW_NONE;
+}
+
+static bool add_link_bytes(flow_loads *l, uint32_t link, double bytes)
+{
+    if (l->bytes[link] == 0 && !array_push(&l->links, link))
+        return false;
+    l->bytes[link] += bytes;
+    return true;
+}
+
+/* Mark the positions of a node's members along an axis. */
+static void list_places(axis_places *p, const hw_network *net, const uint32_t *npus,
+                        uint32_t n, uint32_t axis)
+{
+    uint32_t at[HW_MAX_DIMS], m = 0, last = HW_NONE, widest = 0;
+    const hw_direct_axis *a = &net->direct.axes[axis];
+    memset(p->used, 0, a->n * sizeof *p->used);
+    for (uint32_t i = 0; i < n; i++) {
+        hw_direct_locate(at, &net->direct, npus[i] % net->per_node);
+        p->used[at[axis]] = true;
+    }
+    for (uint32_t i = 2 * a->n; i-- > 0;) { /* each sees the one after it */
+        if (i < a->n)
+            p->next[i] = last;
+        if (p->used[i % a->n])
+            last = i % a->n;
+    }
+    uint32_t first = 0; /* the position after the widest gap */
+    for (uint32_t i = 0; i < a->n; i++) {
+        const uint32_t gap = !p->used[i] ? 0 : (p->next[i] + a->n - i - 1) % a->n + 1;
+        if (gap > widest || (!a->wraps && p->used[i] && p->next[i] <= i)) {
+            widest = a->wraps ? gap : a->n + 1;
+            first = p->next[i];
+        }
+    }
+    for (uint32_t i = 0; i < a->n; i++)
+        if (p->used[(first + i) % a->n])
+            p->at[(first + i) % a->n] = m++;
+}
+
+/* Add what a box puts on the links of one of its axes: between each member and the next,
+ * in both directions. */
+static bool add_box_axis(flow_loads *l, const hw_network *net, const flow_members *m,
+                         uint32_t node, const hw_box_axis *a, const axis_places *p,
+                         bool pairs, double bytes)
+{
+    const double n = m->box.n, rate = hw_box_rate(&m->box);
+    bool room = true;
+    for (uint32_t i = m->first[node]; room && i < m->first[node + 1]; i++) {
+        grid_walk w = {.net = net, .node = hw_network_node_of(net, m->npus[i])};
+        hw_direct_locate(w.at, &net->direct, m->npus[i] % net->per_node);
+        const uint32_t place = p->at[w.at[a->axis]], next = p->next[w.at[a->axis]];
+        if (place + 1 == a->members && !a->wraps)
+            continue;
+        const double load = pairs ? bytes * n / (n - 1) * hw_box_pair_bytes(a, place)
+                                  : bytes * m->box.link_Bps / a->stride / rate;
+        do {
+            const uint32_t link = step_along(&w, a->axis);
+            room = add_link_bytes(l, link, load) && add_link_bytes(l, link ^ 1, load);
+        } while (room && w.at[a->axis] != next);
+    }
+    return room;
+}
+
+static halley_status add_box(flow_loads *l, const hw_network *net, const flow_members *m,
+                             uint32_t node, bool pairs, double bytes, halley_error *err)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < net->direct.n_axes; i++)
+        most = net->direct.axes[i].n > most ? net->direct.axes[i].n : most;
+    axis_places p = {.at = mem_array(most, sizeof *p.at),
+                     .next = mem_array(most, sizeof *p.next),
+                     .used = mem_array(most, sizeof *p.used)};
+    bool room = p.at != NULL && p.next != NULL && p.used != NULL;
+    for (uint32_t i = 0; room && i < m->box.n_axes; i++) {
+        list_places(&p, net, &m->npus[m->first[node]], m->box.n, m->box.axes[i].axis);
+        room = add_box_axis(l, net, m, node, &m->box.axes[i], &p, pairs, bytes);
+    }
+    free(p.at);
+    free(p.next);
+    free(p.used);
+    return room ? HALLEY_OK : error_nomem(err);
+}
+
 enum { MOST_PAIR_MEMBERS = 1024 }; /* in a torus: a million routes */
 
 static halley_status add_inside(flow_loads *l, hw_network *net, const flow_members *m,
@@ -206,6 +347,11 @@ static halley_status add_inside(flow_loads *l, hw_network *net, const flow_membe
                                              has_torus(net) && n <= MOST_PAIR_MEMBERS);
         if (n < 2)
             continue;
+        if (m->has_box) {
+            TRY(add_box(l, net, m, k, load->pattern == COLL_PATTERN_PAIRS, load->up_bytes,
+                        err));
+            continue;
+        }
         TRY(pairs ? add_pairs(l, net, npus, n, load->up_bytes, err)
                   : add_ring(l, net, npus, n, load->up_bytes, err));
     }

@@ -17,6 +17,9 @@ typedef struct flow_members {
     uint32_t least;  /* members in the node with the fewest */
     double card_Bps; /* bandwidth that each member may use of its node's cards */
     uint32_t n_members;
+    /* On a grid: the box of the first node's members, or the path of a message. */
+    hw_box box;
+    bool has_box;
 } flow_members;
 
 /* `ranks` NULL: NPUs 0 ... n - 1. False: no memory. */

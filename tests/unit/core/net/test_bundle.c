@@ -94,6 +94,15 @@ static coll_call make_call(const halley_cluster *c, coll_kind kind, double bytes
     return (coll_call){.kind = kind, .bytes = bytes, .n = n, .per_node = in_first};
 }
 
+/* The box of a group in the grid inside one node; NULL: it forms none. */
+static const hw_box *find_box(hw_box *box, const halley_cluster *c, const uint32_t *ranks,
+                              uint32_t n)
+{
+    hw_direct grid;
+    hw_direct_make(&grid, c);
+    return grid.n_axes > 0 && hw_box_find(box, &grid, ranks, n) ? box : NULL;
+}
+
 static void alone_a_bundle_takes_its_closed_form(void **state)
 {
     (void)state;
@@ -114,7 +123,9 @@ static void alone_a_bundle_takes_its_closed_form(void **state)
                                                 .ranks = ranks,
                                                 .n = n,
                                                 .root = ranks[0]});
-            const coll_call call = make_call(c, kind, bytes, ranks, n);
+            hw_box box;
+            coll_call call = make_call(c, kind, bytes, ranks, n);
+            call.box = find_box(&box, c, ranks, n);
             const double want =
                 coll_call_time(&c->nodes.up, hw_outer_fabric(c), &call) * 1e12;
             const double got = (double)run_dry(&r, NULL);
@@ -159,8 +170,12 @@ static void alone_on_a_graph_a_bundle_takes_its_closed_form(void **state)
             run r;
             const double bytes = 1 << 26;
             const uint32_t n = c->n_npus, g = c->nodes.npus < n ? c->nodes.npus : n;
-            const coll_call call = {
-                .kind = kinds[i], .bytes = bytes, .n = n, .per_node = g};
+            hw_box box;
+            const coll_call call = {.kind = kinds[i],
+                                    .bytes = bytes,
+                                    .n = n,
+                                    .per_node = g,
+                                    .box = find_box(&box, c, NULL, n)};
             run_open(&r, c);
             net_start_bundle(r.n,
                              &(net_bundle){.kind = kinds[i], .bytes = bytes, .n = n});
@@ -218,8 +233,12 @@ static void two_bundles_share_their_links(void **state)
             coll_load load;
             uint64_t at[2];
             const uint32_t g = c->nodes.npus < n ? c->nodes.npus : n;
-            const coll_call call = {
-                .kind = kinds[i], .bytes = 256 << 20, .n = n, .per_node = g};
+            hw_box box;
+            const coll_call call = {.kind = kinds[i],
+                                    .bytes = 256 << 20,
+                                    .n = n,
+                                    .per_node = g,
+                                    .box = find_box(&box, c, NULL, n)};
             if (n % g != 0)
                 continue;
             coll_call_load(&load, &c->nodes.up, hw_outer_fabric(c), &call);
