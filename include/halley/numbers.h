@@ -18,6 +18,8 @@ typedef struct halley_numbers {
     double n_units;               /* number of those hosts or nodes */
     const char *unit;             /* "node", "rack" or "host"; static */
 
+    const char *counted;     /* what is counted: "tokens", or "samples" of models that are
+                                not transformers; static */
     double tokens_per_s_npu; /* tokens per second and accelerator */
     double flops_per_s;      /* model FLOPs per second, all accelerators */
     double flops_per_s_npu;  /* the same for one accelerator */

@@ -414,3 +414,23 @@ $ halley estimate -m llama3-8b -c mi355x:8 --dtype fp4 --fp8-recipe tensor --glo
 ## a stage that offloads more than its host memory has does not fit, whichever is fullest
 $ halley estimate -m gpt-1t -c dgx-a100:64 --pp 64 --zero 0 --micro-batch 4 --offload optimizer,weights,activations --global-batch 512 | head -n 1
 > does not fit: stage 0 offloads 1.14 TB to a memory of 256 GB
+
+## a recommendation model counts samples, lookups and its exchange; its verdict names memory
+$ halley estimate -m dlrm-1t -c comet-baseline:64 --global-batch 65536 --micro-batch 1024 | sed -n '1,3p; /samples/p; /lookups/p; /exchange/p; /optimizer/p; /device/p'; halley estimate -m dlrm-1t -c comet-baseline:64 --global-batch 65536 --micro-batch 1024 --optimizer-memory 0 | grep -c optimizer; halley estimate -m llama3-8b -c dgx-h100:8 --table-optimizer sgd
+> dlrm-1t on 64 x comet-npu (comet-baseline)
+> tp 1 pp 1 dp 64 ep 64 zero 1 micro-batch 1024 recompute none, global batch 65536 samples, bf16
+> tp 1 pp 1 dp 64 ep 64 zero 1 micro-batch 1024 recompute none, global batch 65536 samples, bf16
+> assumed: bf16, zero 1, recompute none
+> samples/s     6.491e+05, 1.014e+04 a accelerator
+>   lookups and activations     72.1 ms   71.4 %
+>   embedding exchange          12.3 ms   12.2 %
+>   optimizer                   1.85 ms    1.8 %
+>   memory-bound: 71 % of the step is embedding and memory traffic. Also 12 % is exposed embedding exchange
+>   optimizer                    652 MB
+>   device                      58.7 GB of 80.0 GB, 73 %; fits with 4 % headroom
+> training on 1e+12 samples
+>   cost                      16585 USD, a step 0.00108 USD, 0.0166 USD per million samples (capital of 1.21 MUSD over its life, and energy)
+> 1
+! halley: table-optimizer needs embedding tables, and model "llama3-8b" has none
+! see 'halley estimate --help'
+? 2

@@ -65,6 +65,20 @@ const fact_table estimate_parts_facts = {"StepParts", "where the time of a step 
     PART("meeting", MEETING, "waiting for the slowest", "ranks wait for the slowest of those they meet", .word = "time.meeting"),
     PART("other", OTHER, "other", "fixed costs of a step and of micro-batches", .word = "time.other"),
     {0}}};
+/* The same keys in the words of recommendation models; for text only. */
+const fact_table estimate_recommender_facts = {"RecommenderParts", "where the time of a step goes, of a recommendation model", sizeof(THIS), (const fact[]){
+    DERIVED("matmul", get_matmul, SECONDS, "matmuls", "matrix multiplications"),
+    CLASS("attention", ATTENTION, "feature interaction", "products of pairs of vectors"),
+    CLASS("memory_bound", MEMORY_BOUND, "lookups and activations", "embedding rows and their update, activations"),
+    PART("expert_parallel", EP, "embedding exchange", "exposed exchange of indexes and embedding vectors"),
+    PART("data_parallel", DP, "data parallel", "exposed gradient reduction"),
+    PART("host", HOST, "host", "the device waits for its host"),
+    PART("accumulate", ACCUMULATE, "gradient accumulation", "gradient accumulation"),
+    PART("optimizer", OPTIMIZER, "optimizer", "optimizer update"),
+    PART("offload", OFFLOAD, "offload", "exposed transfers to and from outer memory"),
+    PART("meeting", MEETING, "waiting for the slowest", "ranks wait for the slowest of those they meet"),
+    PART("other", OTHER, "other", "fixed costs of a step"),
+    {0}}};
 #undef THIS
 
 typedef struct memory_classes { double by[HALLEY_MAX_MEMORY]; } memory_classes;
@@ -113,6 +127,7 @@ const fact_table estimate_facts = {"Step", "time and memory of one training step
 const fact_table estimate_numbers_facts = {"Run", "rates, and a training run: time, money, power", sizeof(THIS), (const fact[]){
     VALUE("parameters", params, NO_UNIT, "parameters", "parameters of the model"),
     VALUE("active_parameters", active_params, NO_UNIT, "active", "parameters that one token uses"),
+    VALUE("unit", counted, NO_UNIT, "counted", "what tokens_per_s and train_tokens count: tokens, or samples"),
     VALUE("paid_npus", n_paid, NO_UNIT, "paid", "NPUs of the whole nodes or racks that are paid for"),
     VALUE("tokens_per_s_per_npu", tokens_per_s_npu, PER_SECOND, "tokens/s each", "tokens per second and NPU"),
     VALUE("model_flops_per_s", flops_per_s, FLOP_PER_SECOND, "FLOP/s", "rate of the model's operations, all NPUs"),

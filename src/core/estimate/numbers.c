@@ -74,6 +74,7 @@ void halley_numbers_run(halley_numbers *out, const halley_estimate *estimate,
         .unit = nodes->host != 0   ? "host"
                 : nodes->rack == 1 ? "rack"
                                    : "node",
+        .counted = model->kind == HALLEY_TRANSFORMER ? "tokens" : "samples",
         .tokens = tokens,
         .capital_usd = hw_cost_capital(cluster, npus),
         .rent_usd_h = cluster->cost.rent_usd_per_s * 3600,

@@ -147,7 +147,8 @@ bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *p
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++) {
         const assumption *a = &assumptions[k];
         if (plan->given >> a->key & 1 || !a->applies(plan) ||
-            (a->key == HALLEY_KEY_ZERO && sharded) || i-- > 0)
+            (a->key == HALLEY_KEY_ZERO && sharded) ||
+            (a->key == HALLEY_KEY_SEQ && model->kind != HALLEY_TRANSFORMER) || i-- > 0)
             continue;
         strbuf text = {0};
         a->print(&text, plan, model);

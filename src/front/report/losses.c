@@ -15,9 +15,12 @@
 /* Fractions of the total from which a loss determines the kind, and from which it is
  * added. */
 static const double first_share = 0.15, second_share = 0.10;
+/* The fraction from which work limited by memory comes before any loss. */
+static const double memory_share = 0.5;
 
 static const char *const kinds[REPORT_N_LOSSES] = {
     [REPORT_LOSS_NONE] = "compute-bound",
+    [REPORT_WORK_MEMORY] = "memory-bound",
     [REPORT_LOSS_COMMUNICATION] = "communication-bound",
     [REPORT_LOSS_BUBBLE] = "bound by the pipeline",
     [REPORT_LOSS_RECOMPUTE] = "compute-bound with recomputation",
@@ -33,7 +36,7 @@ static const report_loss *find_largest(const report_loss *parts, size_t n, bool 
 {
     const report_loss *largest = NULL;
     for (size_t i = 0; i < n; i++) {
-        if ((parts[i].kind != REPORT_LOSS_NONE) != is_loss || &parts[i] == but ||
+        if ((parts[i].kind > REPORT_WORK_MEMORY) != is_loss || &parts[i] == but ||
             !(parts[i].seconds > 0))
             continue;
         if (largest == NULL || parts[i].seconds > largest->seconds)
@@ -56,7 +59,10 @@ void report_losses_describe(char to[REPORT_LOSSES_TEXT], const report_loss *part
     const double total = sum_seconds(parts, n);
     const report_loss *loss = find_largest(parts, n, true, NULL);
     const report_loss *work = find_largest(parts, n, false, NULL);
-    const bool is_bound = loss != NULL && loss->seconds >= first_share * total;
+    const bool waits_for_memory = work != NULL && work->kind == REPORT_WORK_MEMORY &&
+                                  work->seconds >= memory_share * total;
+    const bool is_bound =
+        loss != NULL && loss->seconds >= first_share * total && !waits_for_memory;
     const report_loss *first = is_bound || work == NULL ? loss : work;
     if (first == NULL) {
         snprintf(to, REPORT_LOSSES_TEXT, "there is no time to judge");

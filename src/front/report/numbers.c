@@ -24,8 +24,10 @@ const char *report_print_params(char to[48], double params)
 
 static void print_utilisation(FILE *to, const halley_numbers *n, const halley_plan *plan)
 {
-    fprintf(to, "MFU           %s %% of the %s peak (causal attention counted by half)",
-            number_fixed(100 * n->mfu, 1).at, halley_dtype_name(plan->dtype));
+    fprintf(to, "MFU           %s %% of the %s peak%s", number_fixed(100 * n->mfu, 1).at,
+            halley_dtype_name(plan->dtype),
+            strcmp(n->counted, "tokens") == 0 ? " (causal attention counted by half)"
+                                              : "");
     if (n->mfu_full > n->mfu * 1.0005)
         fprintf(to, ", %s %% with full attention", number_fixed(100 * n->mfu_full, 1).at);
     if (n->mfu_wide > n->mfu)
@@ -43,8 +45,10 @@ void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estima
     const char *word = find_npu_word(npu);
     fprintf(to, "parameters    %s", report_print_params(a, n->params));
     if (n->active_params < n->params)
-        fprintf(to, ", %s active for a token", report_print_params(b, n->active_params));
-    fprintf(to, "\ntokens/s      %s, %s a %s\n", number_digits(e->tokens_per_s, 4).at,
+        fprintf(to, ", %s active for a %.*s", report_print_params(b, n->active_params),
+                (int)strlen(n->counted) - 1, n->counted);
+    fprintf(to, "\n%s/s%*s%s, %s a %s\n", n->counted, 12 - (int)strlen(n->counted), "",
+            number_digits(e->tokens_per_s, 4).at,
             number_digits(n->tokens_per_s_npu, 4).at, word);
     fprintf(to, "TFLOP/s       %s, %s a %s\n", number_digits(n->flops_per_s / 1e12, 4).at,
             number_digits(n->flops_per_s_npu / 1e12, 4).at, word);
@@ -62,7 +66,7 @@ void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate
 {
     char a[32];
     const char *word = find_npu_word(npu);
-    fprintf(to, "\ntraining on %s tokens\n", number_digits(n->tokens, 3).at);
+    fprintf(to, "\ntraining on %s %s\n", number_digits(n->tokens, 3).at, n->counted);
     fprintf(to, "  %-22s %10s d", "time", number_fixed(n->wall_days, 1).at);
     if (n->goodput < 1)
         fprintf(to, " (%s d of steps at %s %% goodput)", number_fixed(n->days, 1).at,
@@ -72,6 +76,9 @@ void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate
     fprintf(to, ", a step %s\n", units_format(a, sizeof a, e->energy_J, UNITS_ENERGY));
     print_amount(to, "cost", n->cost_usd, UNITS_MONEY);
     fprintf(to, ", a step %s", units_format(a, sizeof a, e->cost_usd, UNITS_MONEY));
+    if (strcmp(n->counted, "samples") == 0)
+        fprintf(to, ", %s USD per million samples",
+                number_digits(n->cost_usd / n->tokens * 1e6, 3).at);
     if (n->rent_usd_h > 0)
         fprintf(to, " (rent of %s USD an hour and %s, and energy)\n",
                 number_digits(n->rent_usd_h, 3).at, word);

@@ -365,6 +365,16 @@ static void append_offload(char *to, size_t size, uint32_t bits)
     }
 }
 
+void design_print_batch(FILE *to, const halley_plan *plan, const halley_model *model)
+{
+    if (model->kind == HALLEY_TRANSFORMER)
+        fprintf(to, "global batch %u, sequence %u, %s\n", plan->global_batch, plan->seq,
+                halley_plan_format_name(plan));
+    else
+        fprintf(to, "global batch %u samples, %s\n", plan->global_batch,
+                halley_plan_format_name(plan));
+}
+
 void design_describe(char *to, size_t size, const halley_plan *p)
 {
     assert(size > 0);

@@ -154,5 +154,7 @@ halley_status design_usage(request_call *call, halley_status status, halley_erro
 
 /* "tp 8 pp 8 dp 16 mbs 1 ..." */
 void design_describe(char *to, size_t size, const halley_plan *plan);
+/* "global batch 1024, sequence 8192, bf16\n"; a batch of samples has no sequence. */
+void design_print_batch(FILE *to, const halley_plan *plan, const halley_model *model);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 static const struct {
     const char *key; /* of a part */
@@ -12,7 +13,7 @@ static const struct {
 } kinds[] = {
     {"matmul", REPORT_LOSS_NONE, "matmuls"},
     {"attention", REPORT_LOSS_NONE, "attention"},
-    {"memory_bound", REPORT_LOSS_NONE, "memory-bound operators"},
+    {"memory_bound", REPORT_WORK_MEMORY, "memory-bound operators"},
     {"recompute", REPORT_LOSS_RECOMPUTE, "recomputation"},
     {"tensor_parallel", REPORT_LOSS_COMMUNICATION,
      "exposed tensor-parallel communication"},
@@ -31,9 +32,17 @@ static const struct {
     {"meeting", REPORT_LOSS_OTHER, "waiting for the slowest rank"},
     {"other", REPORT_LOSS_OTHER, "fixed costs of the step"},
 };
+/* The same parts of recommendation models. */
+static const struct {
+    const char *key, *sentence;
+} of_recommenders[] = {{"attention", "feature interaction"},
+                       {"memory_bound", "embedding and memory traffic"},
+                       {"expert_parallel", "exposed embedding exchange"}};
+enum { N_OF_RECOMMENDERS = sizeof of_recommenders / sizeof *of_recommenders };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-void request_estimate_losses(char to[REPORT_LOSSES_TEXT], const halley_estimate *e)
+void request_estimate_losses(char to[REPORT_LOSSES_TEXT], const halley_estimate *e,
+                             const halley_model *model)
 {
     report_loss losses[N_KINDS];
     const void *at;
@@ -43,6 +52,9 @@ void request_estimate_losses(char to[REPORT_LOSSES_TEXT], const halley_estimate 
         assert(part != NULL);
         losses[i] =
             (report_loss){kinds[i].kind, fact_number(part, at), kinds[i].sentence};
+        for (int k = 0; k < N_OF_RECOMMENDERS && model->kind == HALLEY_DLRM; k++)
+            if (strcmp(of_recommenders[k].key, kinds[i].key) == 0)
+                losses[i].name = of_recommenders[k].sentence;
     }
     report_losses_describe(to, losses, N_KINDS, "the step");
 }

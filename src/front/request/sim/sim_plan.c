@@ -97,11 +97,11 @@ static void write_plan_header(const request_call *call, const plan_run *p)
     char plan[256];
     design_print_unfit(to, &p->e, p->cluster);
     design_describe(plan, sizeof plan, &p->plan);
-    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
-            p->model.name, halley_template_ranks(p->roles),
+    fprintf(to, "%s on %u x %s (%s)\n%s, ", p->model.name,
+            halley_template_ranks(p->roles),
             halley_npu_label(halley_cluster_npu(p->cluster, 0)),
-            halley_cluster_name(p->cluster), plan, p->plan.global_batch, p->plan.seq,
-            halley_plan_format_name(&p->plan));
+            halley_cluster_name(p->cluster), plan);
+    design_print_batch(to, &p->plan, &p->model);
     request_write_assumed(call);
 }
 

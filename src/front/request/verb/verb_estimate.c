@@ -77,12 +77,16 @@ static const char *amount(char to[32], double value, units_kind kind)
     return units_format(to, 32, value, kind);
 }
 
-static void write_estimate_parts(FILE *to, const estimate_result *r)
+static void write_estimate_parts(FILE *to, const estimate_result *r,
+                                 const halley_model *model)
 {
     const halley_estimate *e = &r->e;
     char a[32], b[32];
     fprintf(to, "\nwhere the time goes\n");
-    report_facts_text(to, &estimate_parts_facts, e, e->step_s);
+    report_facts_text(to,
+                      model->kind == HALLEY_DLRM ? &estimate_recommender_facts
+                                                 : &estimate_parts_facts,
+                      e, e->step_s);
     fprintf(to, "  forward compute %s, backward compute %s; stage %u sets the pace\n",
             amount(a, e->part_s[HALLEY_PART_FORWARD], UNITS_TIME),
             amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
@@ -194,13 +198,13 @@ static void write_estimate_text(const request_call *call, const design *d)
     const halley_npu *npu = halley_cluster_npu(d->cluster, 0);
     design_print_unfit(to, &r->e, d->cluster);
     design_describe(plan, sizeof plan, p);
-    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n", r->model,
-            p->tp * p->cp * p->pp * p->dp, halley_npu_label(npu), r->cluster, plan,
-            p->global_batch, p->seq, halley_plan_format_name(p));
+    fprintf(to, "%s on %u x %s (%s)\n%s, ", r->model, p->tp * p->cp * p->pp * p->dp,
+            halley_npu_label(npu), r->cluster, plan);
+    design_print_batch(to, p, &d->model);
     request_write_assumed(call);
     fprintf(to, "\nstep          %s\n", amount(a, r->e.step_s, UNITS_TIME));
     report_numbers_rates(to, &r->n, &r->e, p, npu);
-    write_estimate_parts(to, r);
+    write_estimate_parts(to, r, &d->model);
     write_memory_classes(to, &r->e);
     if (!r->e.fits)
         write_advice(to, d);
@@ -315,7 +319,7 @@ static halley_status compute_result(design *d, halley_error *err)
     r->spilled_bytes = request_spilled_bytes(&r->plan, r->e.peak_bytes,
                                              r->e.capacity_bytes, r->e.headroom);
     design_verdict(r->verdict, &r->e, d->cluster);
-    request_estimate_losses(r->loss, &r->e);
+    request_estimate_losses(r->loss, &r->e, &d->model);
     if (!r->e.fits)
         r->changes = (fact_list){
             d->changes, halley_search_fitting(d->changes, ESTIMATE_MAX_CHANGES, &d->model,

@@ -262,11 +262,10 @@ static void write_header(const request_call *call, const halley_search *s,
             report_print_params(a, of->n.params));
     if (of->n.active_params < of->n.params)
         fprintf(to, ", %s active", report_print_params(b, of->n.active_params));
-    fprintf(to, ") on %u x %s (%s), stack %s\nglobal batch %u, sequence %u, %s\n",
-            halley_cluster_npus(of->cluster),
+    fprintf(to, ") on %u x %s (%s), stack %s\n", halley_cluster_npus(of->cluster),
             halley_npu_label(halley_cluster_npu(of->cluster, 0)),
-            halley_cluster_name(of->cluster), of->stack->name, p->global_batch, p->seq,
-            halley_plan_format_name(p));
+            halley_cluster_name(of->cluster), of->stack->name);
+    design_print_batch(to, p, of->model);
     request_write_assumed(call);
     fprintf(to, "\n");
 }
@@ -446,7 +445,8 @@ static void assume_workload(request_call *call, const halley_search_opts *opts,
                             const halley_model *model, const halley_stack *stack)
 {
     const uint64_t given = opts->fixed;
-    if (!(given >> HALLEY_KEY_SEQ & 1) && model->seq > 0)
+    if (!(given >> HALLEY_KEY_SEQ & 1) && model->seq > 0 &&
+        model->kind == HALLEY_TRANSFORMER)
         request_assume(call, "sequence %u (from the model)", model->seq);
     if (!(given >> HALLEY_KEY_DTYPE & 1))
         request_assume(call, "%s", halley_dtype_name(opts->plan.dtype));
