@@ -81,6 +81,14 @@ typedef enum halley_dispatcher {
     HALLEY_N_DISPATCHERS
 } halley_dispatcher;
 
+/* Kernels of the attention core. */
+typedef enum halley_attention {
+    HALLEY_ATTENTION_FLASH,   /* fused */
+    HALLEY_ATTENTION_UNFUSED, /* the matrix of scores goes through memory */
+    HALLEY_ATTENTION_OLD, /* fused, but written for an earlier generation of devices */
+    HALLEY_N_ATTENTIONS
+} halley_attention;
+
 /* What is captured in CUDA graphs, so that the host launches it as one. */
 typedef enum halley_graphs {
     HALLEY_GRAPHS_NONE,
@@ -160,8 +168,7 @@ typedef struct halley_plan {
     uint32_t seq;           /* tokens; 0 = the model's */
     halley_dtype dtype;     /* of the matmuls */
     halley_fp8_recipe recipe;
-    bool unfused_attention;
-    bool old_attention; /* fused, but written for an earlier generation of devices */
+    halley_attention attention;
     bool fp8_attention;
     bool eager_kernels;   /* norms and activations run as separate operators, not fused */
     uint32_t bf16_layers; /* layers of the model that stay in bf16, half at each end */

@@ -95,6 +95,28 @@ static uint32_t get_choice(const fact *f, const void *from)
     return f->size == sizeof(bool) ? *(const bool *)at : *(const uint32_t *)at;
 }
 
+static void print_bits(strbuf *to, const fact *f, uint32_t bits)
+{
+    const char *before = "[";
+    for (uint32_t i = 0; f->words[i] != NULL; i++) {
+        if ((bits >> i & 1) == 0)
+            continue;
+        strbuf_printf(to, "%s\"%s\"", before, f->words[i]);
+        before = ", ";
+    }
+    if (bits != 0)
+        strbuf_add_char(to, ']');
+}
+
+/* A number out of the range of an input is not set. */
+static void print_whole(strbuf *to, const fact *f, uint32_t value)
+{
+    if (f->all != NULL && value == UINT32_MAX)
+        strbuf_json(to, str_from(f->all));
+    else if (f->max <= f->min || (value >= f->min && value <= f->max))
+        strbuf_printf(to, "%" PRIu32, value);
+}
+
 void fact_print(strbuf *to, const fact *f, const void *from)
 {
     switch (f->kind) {
@@ -103,7 +125,7 @@ void fact_print(strbuf *to, const fact *f, const void *from)
             strbuf_double(to, fact_number(f, from));
         break;
     case FACT_U32:
-        strbuf_printf(to, "%" PRIu32, *(const uint32_t *)find_member(f, from));
+        print_whole(to, f, *(const uint32_t *)find_member(f, from));
         break;
     case FACT_U64:
         strbuf_printf(to, "%" PRIu64, *(const uint64_t *)find_member(f, from));
@@ -118,6 +140,9 @@ void fact_print(strbuf *to, const fact *f, const void *from)
         break;
     case FACT_CHOICE:
         strbuf_json(to, str_from(f->words[get_choice(f, from)]));
+        break;
+    case FACT_BITS:
+        print_bits(to, f, *(const uint32_t *)find_member(f, from));
         break;
     case FACT_OWN:
         f->print(to, f, from);

@@ -1,6 +1,7 @@
 /*
- * base/fact.h - a struct described once, row by row. Tables for people, CSV, JSON, the
- * schema and the help of results are made from the rows of its table.
+ * base/fact.h - a struct described once, row by row. Of results, tables for people, CSV,
+ * JSON, the schema and the help are made from the rows; of inputs, the reader of files
+ * and options, the printer and the manual pages.
  *
  * To add a quantity to a result: a member of the struct and one row of its table in a
  * file *_facts.c (macros: base/fact_rows.h), then its computation. Nothing else: JSON,
@@ -8,19 +9,27 @@
  *
  *     VALUE("step_s", step_s, SECONDS, "step", "time of a training step"),
  *
+ * To add a key of an input (a plan): a member of the struct, one row with IN..., for
+ * plans an id in halley_plan_key, and its effect. Files, options, manual pages, JSON and
+ * schema follow. Range and words are all that the reader checks; rules between keys are
+ * functions (workload/plan_rules.c).
+ *
+ *     IN("tp", tp, 1, 1e6, "N", "ranks that split every layer", "1", "8"),
+ *
  * A row is one line: key, member, unit, title in tables, meaning; then rare columns by
  * name (.word = "mfu"). The kind of a row is deduced from its member, so that a row whose
  * member has another type does not compile. Values are in SI base units, which the end of
  * the key states (_s, _bytes, _usd). Keys may contain -, which JSON and CSV write as _.
  *
  * A value is absent if its number is not finite, its text is NULL, its name "", its list
- * empty or its pointer NULL. The row then says .rare = true, and the schema does not
- * require it. A value that follows from the struct alone is DERIVED; one that needs more
- * is computed by the engine into the struct.
+ * empty, its pointer NULL, no bit set, or an input out of its range. The row then says
+ * .rare = true, and the schema does not require it. A value that follows from the struct
+ * alone is DERIVED; one that needs more is computed by the engine into the struct.
  */
 #ifndef BASE_FACT_H
 #define BASE_FACT_H
 
+#include "base/error.h"
 #include "base/number/units.h"
 #include "base/str.h"
 
@@ -36,7 +45,8 @@ typedef enum fact_kind {
     FACT_TEXT,   /* const char *, lent */
     FACT_NAME,   /* char[] */
     FACT_CHOICE, /* uint32_t, enum or bool: one of `words` */
-    FACT_OWN,    /* printed in a way of its own, as JSON */
+    FACT_BITS,   /* uint32_t: a list of `words`, one bit each */
+    FACT_OWN,    /* stored in a way of its own: `print`, `set` */
     FACT_GROUP,  /* an object: the struct inside that `of` describes */
     FACT_OBJECT, /* an object: a pointer to such a struct */
     FACT_INLINE, /* the struct's rows as if they were rows of this table */
@@ -80,7 +90,7 @@ struct fact {
     bool flat;            /* an object, or a list with its items, on one line of JSON */
     bool tall;            /* LIST, CHAIN: an item takes several lines of JSON */
     const fact_table *of; /* GROUP, OBJECT, INLINE, LIST, CHAIN */
-    const char *const *words; /* CHOICE: ends with NULL */
+    const char *const *words; /* CHOICE, BITS, may be of OWN: ends with NULL */
     size_t size;              /* CHOICE: of the member; a bool has one byte */
     size_t next;              /* CHAIN: of the pointer to the next item, in an item */
     const char *word;         /* the name in expressions and studies: "step-time" */
@@ -89,6 +99,18 @@ struct fact {
     void (*print)(strbuf *to, const fact *f, const void *from); /* OWN; nothing: absent */
     /* TEXTS, MAP: the i-th entry; false past the last. `at` is free for its use. */
     bool (*each)(fact_entry *out, const fact *f, const void *from, size_t i);
+
+    /* Of inputs only. */
+    const char *value;      /* what is written: "N"; NULL: one of `words` */
+    const char *by_default; /* in words: "1", "the model's, else 8192" */
+    const char *example;    /* a value; NULL for flags */
+    double min, max;        /* of numbers, inclusive */
+    const char *all;        /* U32: this word means UINT32_MAX */
+    const char *also;       /* "gbs; batch": names of the key in other programs; after the
+                               semicolon those that only serve "did you mean" */
+    bool is_list;           /* OWN: several values, as of BITS */
+    /* OWN: store a text; `more`: add to what was stored before it. */
+    halley_status (*set)(const fact *f, void *to, str text, bool more, halley_error *err);
 };
 
 struct fact_table {
@@ -105,6 +127,18 @@ typedef struct fact_list {
 /* Append a single value as JSON: 8, "full", true. Appends nothing if it is absent, and
  * for kinds with several values. */
 void fact_print(strbuf *to, const fact *f, const void *from);
+/* Set a value of kind BITS or OWN from a text: "optimizer+gradients". With `more`, it is
+ * added to the others; bits are added in any case. */
+halley_status fact_set(const fact *f, void *to, str text, bool more, halley_error *err);
+/* The number of a word of the row. HALLEY_EINVAL names the words and the nearest one. */
+halley_status fact_find_word(uint32_t *out, const fact *f, str text, halley_error *err);
+/* True if the row takes several values. */
+bool fact_is_list(const fact *f);
+/* The row of a key, with _ for -; NULL: none. */
+const fact *fact_find(const fact_table *t, str key);
+/* The row of a key of another program (`also`); *is_alias: it has the same values. */
+const fact *fact_find_also(bool *is_alias, const fact_table *t, str word);
+
 /* The number of a row that is REAL, U32, U64 or FLAG. */
 double fact_number(const fact *f, const void *from);
 bool fact_is_number(const fact *f);

@@ -95,4 +95,32 @@
         .key = k, .kind = FACT_MAP, .each = f, .at = id, .title = t, .doc = __VA_ARGS__  \
     }
 
+/* Inputs: key, member, smallest, largest, what is written, meaning, default, example. */
+#define IN(k, m, lo, hi, v, d, def, ...)                                                 \
+    {                                                                                    \
+        FACT_AT(FACT_KIND(m), k, m), .min = lo, .max = hi, .value = v, .doc = d,         \
+                                     .by_default = def, .example = __VA_ARGS__           \
+    }
+#define IN_FLAG(k, m, d, ...)                                                            \
+    {                                                                                    \
+        FACT_AT(FACT_KIND(m), k, m), .value = "yes|no", .doc = d,                        \
+                                     .by_default = __VA_ARGS__                           \
+    }
+#define IN_WORD(k, m, w, d, def, ...)                                                    \
+    {                                                                                    \
+        FACT_AT(FACT_CHOICE, k, m), .size = sizeof(((THIS *)0)->m), .words = w,          \
+                                    .doc = d, .by_default = def, .example = __VA_ARGS__  \
+    }
+#define IN_BITS(k, m, w, v, d, ...)                                                      \
+    {                                                                                    \
+        FACT_AT(FACT_BITS, k, m), .words = w, .value = v, .doc = d, .rare = true,        \
+                                  .by_default = "none", .example = __VA_ARGS__           \
+    }
+#define IN_OWN(k, s, p, v, d, def, ...)                                                  \
+    {                                                                                    \
+        .key = k, .kind = FACT_OWN, .set = s, .print = p, .value = v, .doc = d,          \
+        .by_default = def, .example = __VA_ARGS__                                        \
+    }
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 #endif

@@ -8,9 +8,10 @@ static const char *find_type(const fact *f)
     static const char *const types[] = {
         [FACT_REAL] = "number",   [FACT_U32] = "integer", [FACT_U64] = "integer",
         [FACT_FLAG] = "boolean",  [FACT_TEXT] = "string", [FACT_NAME] = "string",
-        [FACT_CHOICE] = "string", [FACT_OWN] = NULL,      [FACT_GROUP] = NULL,
-        [FACT_OBJECT] = NULL,     [FACT_INLINE] = NULL,   [FACT_LIST] = "array",
-        [FACT_CHAIN] = "array",   [FACT_TEXTS] = "array", [FACT_MAP] = "object"};
+        [FACT_CHOICE] = "string", [FACT_BITS] = "array",  [FACT_OWN] = NULL,
+        [FACT_GROUP] = NULL,      [FACT_OBJECT] = NULL,   [FACT_INLINE] = NULL,
+        [FACT_LIST] = "array",    [FACT_CHAIN] = "array", [FACT_TEXTS] = "array",
+        [FACT_MAP] = "object"};
     return types[f->kind];
 }
 
@@ -24,7 +25,7 @@ static void add_member(strbuf *to, const char *key, const char *text)
 
 static void add_words(strbuf *to, const fact *f)
 {
-    strbuf_add(to, STR(", \"enum\": ["));
+    strbuf_add(to, STR("\"enum\": ["));
     for (size_t i = 0; f->words[i] != NULL; i++)
         strbuf_printf(to, "%s\"%s\"", i > 0 ? ", " : "", f->words[i]);
     strbuf_add_char(to, ']');
@@ -32,7 +33,11 @@ static void add_words(strbuf *to, const fact *f)
 
 static void add_items(strbuf *to, const fact *f, const char *base)
 {
-    if (f->of != NULL)
+    if (f->kind == FACT_BITS) {
+        strbuf_add(to, STR(", \"items\": {"));
+        add_words(to, f);
+        strbuf_add_char(to, '}');
+    } else if (f->of != NULL)
         strbuf_printf(to, ", \"items\": {\"$ref\": \"%s%s\"}", base, f->of->name);
     else
         strbuf_add(to, STR(", \"items\": {\"type\": \"string\"}"));
@@ -44,11 +49,14 @@ static void add_row(strbuf *to, const fact *f, const char *base)
     strbuf_printf(to, "\"%s\": {\"description\": ", fact_key(key, f));
     strbuf_json(to, str_from(f->doc));
     add_member(to, "type", find_type(f));
-    if (f->kind == FACT_CHOICE)
+    if (f->kind == FACT_CHOICE) {
+        strbuf_add(to, STR(", "));
         add_words(to, f);
+    }
     if (f->kind == FACT_GROUP || f->kind == FACT_OBJECT)
         strbuf_printf(to, ", \"$ref\": \"%s%s\"", base, f->of->name);
-    if (f->kind == FACT_LIST || f->kind == FACT_CHAIN || f->kind == FACT_TEXTS)
+    if (f->kind == FACT_LIST || f->kind == FACT_CHAIN || f->kind == FACT_TEXTS ||
+        f->kind == FACT_BITS)
         add_items(to, f, base);
     if (f->kind == FACT_MAP)
         strbuf_add(to, STR(", \"additionalProperties\": {\"type\": \"string\"}"));

@@ -156,7 +156,7 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --pp 4 --stage-layers 8,8,7,x
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --expose tpp
-! halley: expose knows no "tpp", did you mean "tp"?
+! halley: expose must be one of tp, cp, ep, pp, dp; is "tpp", did you mean "tp"?
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --rank-order tp-pp
@@ -168,7 +168,7 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --recompute-every 2
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp some
-! halley: fsdp needs a number of ranks or "all", not "some"
+! halley: fsdp must be a whole number from 0 to 100000000 or "all"; is "some"
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp 3

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/fact.h"
 #include "base/number/units.h"
 #include "base/str.h"
 
@@ -81,6 +82,7 @@ typedef enum conf_type {
     CONF_TYPE_TEXT,     /* str, lent from the tree */
     CONF_TYPE_ENUM,     /* one of `names` (NULL-terminated), index into a uint32_t */
     CONF_TYPE_NODE,     /* const conf_node *: a list or map the caller reads further */
+    CONF_TYPE_FACT,     /* of conf_read_facts: as the row `fact` says */
 } conf_type;
 
 typedef struct conf_field {
@@ -97,6 +99,7 @@ typedef struct conf_field {
     const char *example;      /* a value with its unit; NULL = not needed */
     const char *was; /* older path from the file's root that is still read; NULL = none */
     const char *const *names_were; /* older words for `names`, one each; NULL = none */
+    const fact *fact;              /* of FACT */
 } conf_field;
 /* A row without bounds for a struct's member. Tables wrap it with the struct's name. */
 #define CONF_FIELD(of, key_, type_, unit_, member, required_, doc_)                      \
@@ -125,6 +128,10 @@ typedef struct conf_field {
 halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
                         const conf_field *fields, size_t n, bool strict,
                         uint32_t *n_unknown, halley_error *err);
+
+/* Fill `to` from `map` by the rows of a table of inputs (base/fact.h), strictly. */
+halley_status conf_read_facts(void *to, const conf_file *file, const conf_node *map,
+                              const fact_table *table, halley_error *err);
 
 /* One scalar, with the same errors; `key` names it. */
 halley_status conf_to_double(double *out, const conf_file *file, const conf_node *node,

@@ -133,6 +133,55 @@ static halley_status to_text(str *out, const value *v)
     return HALLEY_OK;
 }
 
+/* The words of a list, or of a text that joins them. */
+static halley_status read_words(void *to, const value *v)
+{
+    halley_error own = {0};
+    const bool is_list = v->node->kind == CONF_LIST;
+    for (uint32_t i = 0; i < (is_list ? v->node->n : 1); i++) {
+        const conf_node *node = is_list ? v->node->items[i] : v->node;
+        if (node->kind != CONF_SCALAR)
+            return conf_error(v->file, node, v->err, HALLEY_EINVAL,
+                              "%s needs single values in its list", v->field->key);
+        const halley_status status =
+            fact_set(v->field->fact, to, node->text, i > 0, &own);
+        if (status != HALLEY_OK)
+            return conf_error(v->file, node, v->err, status, "%s", own.text);
+    }
+    return HALLEY_OK;
+}
+
+/* Values of rows that a plain type cannot store. */
+static halley_status read_fact(void *to, const value *v)
+{
+    const fact *f = v->field->fact;
+    char *member = (char *)to + f->at;
+    uint64_t size = UINT32_MAX;
+    uint32_t word;
+    switch (f->kind) {
+    case FACT_CHOICE:
+        assert(f->size == sizeof(bool));
+        TRY(to_enum(&word, v));
+        *(bool *)member = word > 0;
+        return HALLEY_OK;
+    case FACT_U32:
+        if (v->node->kind != CONF_SCALAR || !str_eq(v->node->text, str_from(f->all))) {
+            const halley_status status = to_u64(&size, v, UINT32_MAX);
+            if (status != HALLEY_OK)
+                return conf_error(v->file, v->node, v->err, status,
+                                  "%s must be a whole number from %s to %s or \"%s\"; is "
+                                  "\"%.*s\"",
+                                  f->key, number_digits(f->min, 15).at,
+                                  number_digits(f->max, 15).at, f->all,
+                                  STR_ARG(v->node->text));
+        }
+        *(uint32_t *)(void *)member = (uint32_t)size;
+        return HALLEY_OK;
+    default:
+        return read_words(to, v);
+    }
+}
+
 static halley_status read_field_value(void *to, const value *v)
 {
     char *member = (char *)to + v->field->offset;
@@ -157,6 +206,8 @@ static halley_status read_field_value(void *to, const value *v)
     case CONF_TYPE_NODE:
         *(const conf_node **)(void *)member = v->node;
         return HALLEY_OK;
+    case CONF_TYPE_FACT:
+        return read_fact(to, v);
     }
     return error_set(v->err, HALLEY_EINVAL, "%s has no type", v->field->key);
 }
@@ -259,4 +310,43 @@ halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
     if (n_unknown != NULL)
         *n_unknown += n_left;
     return HALLEY_OK;
+}
+
+static conf_type find_type(const fact *f)
+{
+    switch (f->kind) {
+    case FACT_U32:
+        return f->all == NULL ? CONF_TYPE_U32 : CONF_TYPE_FACT;
+    case FACT_U64:
+        return CONF_TYPE_U64;
+    case FACT_REAL:
+        return f->unit == FACT_NO_UNIT ? CONF_TYPE_DOUBLE : CONF_TYPE_QUANTITY;
+    case FACT_FLAG:
+        return CONF_TYPE_BOOL;
+    case FACT_CHOICE:
+        return f->size == sizeof(uint32_t) ? CONF_TYPE_ENUM : CONF_TYPE_FACT;
+    default:
+        assert(f->kind == FACT_BITS || f->kind == FACT_OWN);
+        return CONF_TYPE_FACT;
+    }
+}
+
+halley_status conf_read_facts(void *to, const conf_file *file, const conf_node *map,
+                              const fact_table *table, halley_error *err)
+{
+    conf_field fields[MOST_FIELDS];
+    size_t n = 0;
+    for (const fact *f = table->rows; f->key != NULL; f++) {
+        assert(n < MOST_FIELDS);
+        fields[n++] = (conf_field){.key = f->key,
+                                   .type = find_type(f),
+                                   .unit = fact_unit_kind(f->unit),
+                                   .offset = f->at,
+                                   .min = f->min,
+                                   .max = f->max,
+                                   .names = f->words,
+                                   .doc = f->doc,
+                                   .fact = f};
+    }
+    return conf_read(to, file, map, fields, n, true, NULL, err);
 }

@@ -194,7 +194,7 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
     f = moe * f + (1 - moe) * k[HALLEY_K_HOST_F];
     if (plan->tp > 1)
         f += k[HALLEY_K_HOST_TP];
-    if (plan->unfused_attention &&
+    if (plan->attention == HALLEY_ATTENTION_UNFUSED &&
         fmod(plan->micro_batch * (double)c->model->heads / plan->tp, 4) != 0)
         f += k[HALLEY_K_HOST_ODD];
     /* On a TPU, a compiler issues whole steps: experts cost no host time. */

@@ -131,7 +131,8 @@ static op_time flash_time(const price_context *c, const workload_op *op)
     const double rate = find_attention_peak(c) * attention_share(npu, op->head_dim) * s /
                         (s + npu->attention_half);
     const double *k = c->stack->k;
-    const bool is_old = c->stack->old_attention || c->plan->old_attention;
+    const bool is_old =
+        c->stack->old_attention || c->plan->attention == HALLEY_ATTENTION_OLD;
     const double old = is_old && npu->attention_old > 0 ? npu->attention_old : 1;
     double factor = k[HALLEY_K_ATTENTION] * c->busy * skew / old;
     if (c->plan->fp8_attention)

@@ -49,6 +49,7 @@ static const char *name_of_type(const conf_field *f)
     case CONF_TYPE_ENUM:
         return "one of";
     case CONF_TYPE_NODE:
+    case CONF_TYPE_FACT:
         break;
     }
     return "name, list or map";

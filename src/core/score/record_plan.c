@@ -243,7 +243,8 @@ void score_record_plan(score_row *row, const score_record *r)
     *p = (halley_plan){0};
     read_degrees(p, r);
     read_batch(p, r);
-    p->unfused_attention = record_is(r, NULL, "attention", "unfused");
+    if (record_is(r, NULL, "attention", "unfused"))
+        p->attention = HALLEY_ATTENTION_UNFUSED;
     p->gradient_bytes = record_count(r, NULL, "grad_reduce_bytes", 2);
     if (record_is(r, "plan", "schedule", "gpipe"))
         p->schedule = HALLEY_SCHEDULE_GPIPE;

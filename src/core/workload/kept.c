@@ -39,7 +39,7 @@ static void count_attention(workload_kept *k, const halley_model *model,
     bytes[WORKLOAD_KEPT_ATTN_OUT] = w * T * a * s->dim_v;
     if (aw < w)
         bytes[WORKLOAD_KEPT_PROJ] = aw * T * a * s->dim_v;
-    if (plan->unfused_attention) /* softmax, its dropout and mask */
+    if (plan->attention == HALLEY_ATTENTION_UNFUSED) /* softmax, its dropout and mask */
         bytes[WORKLOAD_KEPT_CORE] =
             (2 * w + 1) * plan->micro_batch * a * s->seq * (s->seq / plan->cp);
     else
@@ -131,7 +131,7 @@ static void count_transformer(workload_kept *k, const halley_model *model,
                               const workload_shape *s, bool moe)
 {
     double *bytes = k->bytes;
-    const double masks = plan->unfused_attention ? 2 : 0;
+    const double masks = plan->attention == HALLEY_ATTENTION_UNFUSED ? 2 : 0;
     const double between = (st->splits ? s->tokens / plan->tp : s->tokens) * s->hidden;
     k->input = st->element * between;
     bytes[WORKLOAD_KEPT_NORM] = 2 * k->input + masks * between;

@@ -268,7 +268,7 @@ static void attention_block(workload_layer *l, const halley_model *model,
            4 * T * (s->heads * s->dim_qk + kv) * stack->k[HALLEY_K_ROPE],
            stack->k[HALLEY_K_BACKWARD])
         ->part = WORKLOAD_PART_ROTATE;
-    if (plan->unfused_attention)
+    if (plan->attention == HALLEY_ATTENTION_UNFUSED)
         unfused_attention(l, plan, stack, s);
     else
         fused_attention(l, model, s);

@@ -7,13 +7,8 @@
 
 /* Indexed by the enum or number in a plan; all end with NULL. */
 extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
-extern const char *const workload_schedule_names[];
-extern const char *const workload_recipe_names[];
-extern const char *const workload_gather_names[];
-extern const char *const workload_dispatcher_names[];
-extern const char *const workload_graphs_names[];
-extern const char *const workload_optimizer_names[];
-extern const char *const workload_table_optimizer_names[];
+extern const char *const workload_schedule_names[HALLEY_N_SCHEDULES + 1];
+extern const char *const workload_recipe_names[HALLEY_N_RECIPES + 1];
 extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
 
 /* Set the keys that a file contains; on failure the plan does not change. */

@@ -289,7 +289,7 @@ static void write_offload(launch_writer *w)
         launch_leave_out(w, "offload-tier %u", p->offload_tier);
     if (p->spread)
         launch_leave_out(w, "spread");
-    if (p->unfused_attention)
+    if (p->attention == HALLEY_ATTENTION_UNFUSED)
         strbuf_add(&w->text, STR("--attention-backend unfused\n"));
 }
 

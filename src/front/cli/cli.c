@@ -109,7 +109,7 @@ static void find_as_option(strbuf *to, const cli_program *program, const char *w
     enum { MOST_NAMED = 4 };
     size_t n = 0;
     for (const request_verb *const *c = program->commands; *c; c++)
-        if (request_option_find(*c, str_from(word)) != NULL && n++ < MOST_NAMED)
+        if (request_option_find(NULL, *c, str_from(word)) && n++ < MOST_NAMED)
             strbuf_printf(to, "%s%s --%s", to->n > 0 ? ", " : "", (*c)->name, word);
     if (n > MOST_NAMED)
         strbuf_add(to, STR(", ..."));
@@ -209,7 +209,7 @@ static void print_note(const char *text)
 /* True if the command has the option --NAME, and it was given. */
 static bool has_flag(const request_call *call, const char *name)
 {
-    return request_option_find(call->verb, str_from(name)) != NULL &&
+    return request_option_find(NULL, call->verb, str_from(name)) &&
            request_given(call, name);
 }
 
@@ -285,8 +285,8 @@ static void end_by_signal(int number)
 static void set_resume_words(const request_call *call)
 {
     const request_verb *const verb = call->verb;
-    const bool has_store = request_option_find(verb, STR("resume")) != NULL &&
-                           request_option_find(verb, STR("store")) != NULL &&
+    const bool has_store = request_option_find(NULL, verb, STR("resume")) &&
+                           request_option_find(NULL, verb, STR("store")) &&
                            request_given(call, "store");
     if (has_store)
         atomic_store(&resume_words, "halley: the store keeps what was evaluated; run the "

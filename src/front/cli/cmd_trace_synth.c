@@ -61,7 +61,7 @@ static const request_option options[] = {
      .kind = REQUEST_TEXTS,
      .metavar = "NAME=VALUE",
      .offset = offsetof(synth_options, like),
-     .doc = "fix a condition, or the compute or bytes of a set; repeatable",
+     .doc = "fix a condition, or the compute or bytes of a set",
      .by_default = "none",
      .example = "layers=12"},
     {.name = "like-in",

@@ -41,14 +41,14 @@ static void choices_of(FILE *to, const request_option *option)
 static void command_words(FILE *to, const request_verb *command)
 {
     fprintf(to, "    '%s')\n        case $previous in\n", command->name);
-    for (const request_option *o = command->options; o && o->name; o++)
-        if (o->kind != REQUEST_FLAG && !o->implicit)
-            choices_of(to, o);
+    for (request_option_walk w = {.verb = command}; request_option_next(&w);)
+        if (w.option.kind != REQUEST_FLAG && !w.option.implicit)
+            choices_of(to, &w.option);
     fputs("        *) [[ $current != -* ]] || words='", to);
-    for (const request_option *o = command->options; o && o->name; o++) {
-        fprintf(to, "--%s ", o->name);
-        if (o->negatable)
-            fprintf(to, "--no-%s ", o->name);
+    for (request_option_walk w = {.verb = command}; request_option_next(&w);) {
+        fprintf(to, "--%s ", w.option.name);
+        if (w.option.negatable)
+            fprintf(to, "--no-%s ", w.option.name);
     }
     fputs("--max-memory --help' ;;\n        esac ;;\n", to);
 }

@@ -1,23 +1,19 @@
-/* halley-plan-file(5): plan files, from the list of a plan's keys. */
+/* halley-plan-file(5): plan files, from the rows of a plan's keys. */
 #include "cli/commands.h"
 #include "halley/plan_keys.h"
-
-#define ENTRY(id, key, shown, doc_, default_, example_)                                  \
-    {.name = key,                                                                        \
-     .doc = doc_,                                                                        \
-     .form = shown,                                                                      \
-     .by_default = default_,                                                             \
-     .example = example_},
-#define SWITCH_ENTRY(id, key, negatable, doc_, default_, example_)                       \
-    ENTRY(id, key, "yes|no", doc_, default_, example_)
-static const request_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(
-    SWITCH_ENTRY) HALLEY_PLAN_LISTS(ENTRY)};
+#include "workload/plan_facts.h"
 
 static bool list_plan_key(request_entry *out, size_t i)
 {
-    if (i >= sizeof keys / sizeof *keys)
+    const fact *f = &workload_plan_facts.rows[i];
+    if (i >= HALLEY_N_PLAN_KEYS)
         return false;
-    *out = keys[i];
+    *out = (request_entry){.name = f->key,
+                           .doc = f->doc,
+                           .form = f->value,
+                           .values = f->value == NULL ? f->words : NULL,
+                           .by_default = f->by_default,
+                           .example = f->example};
     return true;
 }
 

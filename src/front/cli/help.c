@@ -66,7 +66,7 @@ void cli_option_spelling(strbuf *to, const request_option *option)
     if (option->letter)
         strbuf_printf(to, "-%c, ", option->letter);
     strbuf_printf(to, "--%s%s", option->negatable ? "[no-]" : "", option->name);
-    if (option->kind == REQUEST_CHOICE) {
+    if (option->choices != NULL) {
         for (size_t i = 0; option->choices[i]; i++)
             strbuf_printf(to, "%s%s", i ? "|" : " ", option->choices[i]);
     } else if (option->implicit) {
@@ -113,7 +113,7 @@ static void add_values(strbuf *to, const char *by_default, const char *example)
 
 void cli_option_doc(strbuf *to, const request_option *option)
 {
-    strbuf_add(to, str_from(option->doc));
+    request_option_doc(to, option);
     if (option->kind != REQUEST_FLAG || option->negatable)
         add_values(to, option->by_default, option->example);
 }
@@ -121,7 +121,8 @@ void cli_option_doc(strbuf *to, const request_option *option)
 static void option_list(FILE *to, const request_verb *command)
 {
     fputs("\noptions:\n", to);
-    for (const request_option *o = command->options; o && o->name; o++) {
+    for (request_option_walk w = {.verb = command}; request_option_next(&w);) {
+        const request_option *const o = &w.option;
         strbuf spelling = {0}, doc = {0};
         cli_option_spelling(&spelling, o);
         cli_option_doc(&doc, o);

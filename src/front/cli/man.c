@@ -139,7 +139,8 @@ static void option_entry(FILE *to, const char *spelling, const char *doc)
 static void option_entries(FILE *to, const request_verb *command)
 {
     fputs(".SH OPTIONS\n", to);
-    for (const request_option *o = command->options; o && o->name; o++) {
+    for (request_option_walk w = {.verb = command}; request_option_next(&w);) {
+        const request_option *const o = &w.option;
         strbuf spelling = {0}, doc = {0};
         cli_option_spelling(&spelling, o);
         cli_option_doc(&doc, o);

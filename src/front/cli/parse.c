@@ -36,52 +36,53 @@ static halley_status refuse_words(const parser *p, const char *format, ...)
     return error_set(p->err, HALLEY_EINVAL, "%s", text);
 }
 
-static const request_option *find_letter(const request_verb *command, char letter)
+static bool find_letter(request_option *out, const request_verb *command, char letter)
 {
-    for (const request_option *o = command->options; o && o->name; o++)
-        if (o->letter && o->letter == letter)
-            return o;
-    return NULL;
+    for (request_option_walk w = {.verb = command}; request_option_next(&w);)
+        if (w.option.letter != 0 && w.option.letter == letter) {
+            *out = w.option;
+            return true;
+        }
+    return false;
 }
 
-static const request_option *find_negated(const request_verb *command, str name)
+static bool find_negated(request_option *out, const request_verb *command, str name)
 {
-    if (!str_starts(name, STR("no-")))
-        return NULL;
-    const request_option *o =
-        request_option_find(command, (str){name.at + 3, name.n - 3});
-    return o && o->kind == REQUEST_FLAG && o->negatable ? o : NULL;
+    return str_starts(name, STR("no-")) &&
+           request_option_find(out, command, (str){name.at + 3, name.n - 3}) &&
+           out->kind == REQUEST_FLAG && out->negatable;
 }
 
 /* The plan key with this name in training programs, if the command has it. With
  * `only_alias`, only names that are accepted as an alias of its option; else also names
  * for a hint. */
-static const request_option *find_foreign(const request_verb *command, str name,
-                                          bool only_alias)
+static bool find_foreign(request_option *out, const request_verb *command, str name,
+                         bool only_alias)
 {
     char word[64];
     halley_plan_key key;
     bool is_alias;
     snprintf(word, sizeof word, "%.*s", STR_ARG(name));
     if (str_eq(name, STR("vocab-size")) || str_eq(name, STR("padded-vocab-size")))
-        return request_option_find(command, STR("vocab"));
+        return request_option_find(out, command, STR("vocab"));
     if (!halley_plan_key_find(&key, &is_alias, word) || (only_alias && !is_alias))
-        return NULL;
-    return request_option_find(command, str_from(halley_plan_key_name(key)));
+        return false;
+    return request_option_find(out, command, str_from(halley_plan_key_name(key)));
 }
 
 /* Find an option of the table, also with _ for -, or by its name in a training program.
  */
-static const request_option *find_option(const request_verb *command, str name)
+static bool find_option(request_option *out, const request_verb *command, str name)
 {
     char dashed[64];
-    const request_option *option = request_option_find(command, name);
-    if (option != NULL || name.n >= sizeof dashed)
-        return option;
+    if (request_option_find(out, command, name))
+        return true;
+    if (name.n >= sizeof dashed)
+        return false;
     for (size_t i = 0; i < name.n; i++)
         dashed[i] = name.at[i] == '_' ? '-' : name.at[i];
-    option = request_option_find(command, (str){dashed, name.n});
-    return option != NULL ? option : find_foreign(command, name, true);
+    return request_option_find(out, command, (str){dashed, name.n}) ||
+           find_foreign(out, command, name, true);
 }
 
 static halley_status set_flag(const parser *p, const request_option *option, bool value)
@@ -93,12 +94,13 @@ static halley_status set_flag(const parser *p, const request_option *option, boo
 /* True if the word is an option that this command declares; then it is not a value. */
 static bool is_declared(const request_verb *command, const char *word)
 {
+    request_option o;
     if (word[0] != '-' || word[1] == 0)
         return false;
     if (word[1] != '-')
-        return word[2] == 0 && find_letter(command, word[1]);
+        return word[2] == 0 && find_letter(&o, command, word[1]);
     str rest = str_from(word + 2), name;
-    return str_next(&rest, '=', &name) && find_option(command, name);
+    return str_next(&rest, '=', &name) && find_option(&o, command, name);
 }
 
 /* The value: the text after '=' or directly after -n, else the next word. */
@@ -129,7 +131,7 @@ static bool is_count_of_npus(const request_verb *command, str name)
         "nodes", "num-nodes", "chips",  "nproc-per-node", "accelerators"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_eq(name, str_from(words[i])))
-            return request_option_find(command, STR("cluster")) != NULL;
+            return request_option_find(NULL, command, STR("cluster"));
     return false;
 }
 
@@ -139,12 +141,13 @@ static halley_status unknown_option(const parser *p, str name, const char *word)
     size_t n = 0;
     known[n++] = "help";
     known[n++] = "max-memory";
-    for (const request_option *o = p->call->verb->options; o && o->name; o++)
-        known[n++] = o->name;
-    const request_option *meant = find_foreign(p->call->verb, name, false);
-    const char *near = name.n == 0     ? NULL
-                       : meant != NULL ? meant->name
-                                       : str_nearest(name, known, n);
+    for (request_option_walk w = {.verb = p->call->verb}; request_option_next(&w);)
+        known[n++] = w.option.name;
+    request_option meant;
+    const char *near = name.n == 0 ? NULL
+                       : find_foreign(&meant, p->call->verb, name, false)
+                           ? meant.name
+                           : str_nearest(name, known, n);
     const size_t shown = strcspn(word, "=");
     if (near == NULL && is_count_of_npus(p->call->verb, name))
         return refuse_words(p,
@@ -196,17 +199,15 @@ static halley_status take_long(parser *p, const char *word, bool *help)
     }
     if (str_eq(name, STR("max-memory")))
         return take_max_memory(p, equals ? equals + 1 : NULL);
-    const request_option *option = find_option(command, name);
-    const request_option *negated = option ? NULL : find_negated(command, name);
-    if (!option && !negated)
+    request_option option;
+    const bool is_plain = find_option(&option, command, name);
+    if (!is_plain && !find_negated(&option, command, name))
         return keep_unknown(p, name, word);
-    if ((negated || option->kind == REQUEST_FLAG) && equals)
+    if (option.kind == REQUEST_FLAG && equals)
         return refuse_words(p, "--%.*s takes no value", STR_ARG(name));
-    if (negated)
-        return set_flag(p, negated, false);
-    if (option->kind == REQUEST_FLAG)
-        return set_flag(p, option, true);
-    return take_option_value(p, option, equals ? equals + 1 : NULL);
+    if (option.kind == REQUEST_FLAG)
+        return set_flag(p, &option, is_plain);
+    return take_option_value(p, &option, equals ? equals + 1 : NULL);
 }
 
 static halley_status take_short(parser *p, const char *word, bool *help)
@@ -215,12 +216,13 @@ static halley_status take_short(parser *p, const char *word, bool *help)
         *help = true;
         return HALLEY_OK;
     }
-    const request_option *option = find_letter(p->call->verb, word[1]);
-    if (!option || (option->kind == REQUEST_FLAG && word[2]))
+    request_option option;
+    if (!find_letter(&option, p->call->verb, word[1]) ||
+        (option.kind == REQUEST_FLAG && word[2]))
         return unknown_option(p, (str){"", 0}, word);
-    if (option->kind == REQUEST_FLAG)
-        return set_flag(p, option, true);
-    return take_option_value(p, option, word[2] ? word + 2 : NULL);
+    if (option.kind == REQUEST_FLAG)
+        return set_flag(p, &option, true);
+    return take_option_value(p, &option, word[2] ? word + 2 : NULL);
 }
 
 static bool is_argument(const char *word)

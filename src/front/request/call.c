@@ -18,11 +18,10 @@
 
 bool request_given(const request_call *call, const char *name)
 {
-    const request_option *options = call->verb->options;
-    for (size_t i = 0; options != NULL && options[i].name != NULL; i++)
-        if (strcmp(options[i].name, name) == 0)
-            return call->given[i / 64] >> i % 64 & 1;
-    return false;
+    request_option o;
+    if (!request_option_find(&o, call->verb, str_from(name)))
+        return false;
+    return call->given[o.index / 64] >> o.index % 64 & 1;
 }
 
 halley_status request_usage(request_call *call, halley_error *err, const char *format,

@@ -5,6 +5,7 @@
 #include "base/number/number.h"
 #include "request/document.h"
 #include "request/launch_file.h"
+#include "workload/plan_facts.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -102,10 +103,34 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
     return status;
 }
 
-/* Names of the plan keys in the order of halley_plan_key. */
-#define KEY(id, key, ...) key,
-static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
-                                       HALLEY_PLAN_LISTS(KEY)};
+request_option design_plan_option(halley_plan_key key, size_t design_at)
+{
+    const fact *f = &workload_plan_facts.rows[key];
+    request_option o = {.name = f->key,
+                        .kind = REQUEST_TEXT,
+                        .offset = offsetof(design_options, value[key]),
+                        .metavar = f->value,
+                        .choices = f->value == NULL ? f->words : NULL,
+                        .doc = f->doc,
+                        .by_default = f->by_default,
+                        .example = f->example};
+    if (f->kind == FACT_FLAG) {
+        o.kind = REQUEST_FLAG;
+        o.metavar = NULL;
+        o.negatable = strcmp(f->by_default, "no") != 0;
+        o.offset = offsetof(design_options, on[key]);
+    } else if (fact_is_list(f)) {
+        o.kind = REQUEST_TEXTS;
+        o.offset = offsetof(design_options, list[key]);
+    }
+    o.offset += design_at;
+    return o;
+}
+
+static const char *get_key_name(int key)
+{
+    return halley_plan_key_name((halley_plan_key)key);
+}
 
 static halley_status read_plan_option(halley_plan *p, int key, const request_call *call,
                                       const design_options *o, halley_error *err)
@@ -113,7 +138,7 @@ static halley_status read_plan_option(halley_plan *p, int key, const request_cal
     const halley_plan_key id = (halley_plan_key)key;
     if (o->value[key])
         TRY(halley_plan_set(p, id, o->value[key], err));
-    else if (o->list[key].n == 0 && request_given(call, keys[key]))
+    else if (o->list[key].n == 0 && request_given(call, get_key_name(key)))
         TRY(halley_plan_set(p, id, o->on[key] ? "yes" : "no", err));
     for (size_t i = 0; i < o->list[key].n; i++)
         TRY(halley_plan_set(p, id, o->list[key].at[i], err));
@@ -131,7 +156,7 @@ halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
         const halley_status status = read_plan_option(&p, i, call, o, err);
         if (status != HALLEY_OK)
             return design_usage(call, status, err);
-        bits |= (uint64_t)request_given(call, keys[i]) << i;
+        bits |= (uint64_t)request_given(call, get_key_name(i)) << i;
     }
     *out = p;
     if (given)
@@ -169,7 +194,7 @@ halley_status design_refuse(request_call *call, const design_options *o,
 {
     bool said = o->plan == NULL;
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
-        said = said || request_given(call, keys[i]);
+        said = said || request_given(call, get_key_name(i));
     if (said)
         return design_usage(call, status, err);
     error_at_file(err, o->plan);

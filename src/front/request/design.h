@@ -57,7 +57,7 @@ typedef struct design_options {
                               .kind = REQUEST_TEXTS,                                     \
                               .metavar = "NAME=VALUE",                                   \
                               .offset = offsetof(options_struct, design.sets),           \
-                              .doc = "set a variable of a launch script; repeatable",    \
+                              .doc = "set a variable of a launch script",                \
                               .by_default = "none",                                      \
                               .example = "NNODES=8"},                                    \
         {.name = "vocab",                                                                \
@@ -69,30 +69,12 @@ typedef struct design_options {
          .doc = "vocabulary size in tokens, for a launch file that does not state it",   \
          .by_default = "the launch file's",                                              \
          .example = "128256"},
-#define DESIGN_VALUE(id, key, meta, text, default_, example_)                            \
-    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text, default_, example_)
-#define DESIGN_SWITCH(id, key, negatable_, text, default_, example_)                     \
-    {.name = key,                                                                        \
-     .kind = REQUEST_FLAG,                                                               \
-     .negatable = negatable_,                                                            \
-     .offset = offsetof(options_struct, design.on[HALLEY_KEY_##id]),                     \
-     .doc = text,                                                                        \
-     .by_default = default_},
-#define DESIGN_LIST(id, key, meta, text, default_, example_)                             \
-    {.name = key,                                                                        \
-     .kind = REQUEST_TEXTS,                                                              \
-     .metavar = meta,                                                                    \
-     .offset = offsetof(options_struct, design.list[HALLEY_KEY_##id]),                   \
-     .doc = text "; repeatable",                                                         \
-     .by_default = default_,                                                             \
-     .example = example_},
 #define DESIGN_PLAN                                                                      \
     DESIGN_DOCUMENT("plan", plan, 0, "FILE",                                             \
                     "read the plan from FILE; command-line options override it", "none", \
-                    "plan.yaml")                                                         \
-    HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
-    HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
-    HALLEY_PLAN_LISTS(DESIGN_LIST)
+                    "plan.yaml"){.name = "keys of plans",                                \
+                                 .kind = REQUEST_PLAN_KEYS,                              \
+                                 .offset = offsetof(options_struct, design)},
 
 /* For commands that decide whether a plan fits. */
 #define DESIGN_HEADROOM                                                                  \
@@ -106,6 +88,9 @@ typedef struct design_options {
      .doc = "share of the memory that a plan must leave free",                           \
      .by_default = "4 %",                                                                \
      .example = "10 %"},
+
+/* The option of a key. `design_at`: where the options struct has its design_options. */
+request_option design_plan_option(halley_plan_key key, size_t design_at);
 
 /* Load what the options name, and report the cluster's notes. On success the caller owns
  * the cluster and the model. */

@@ -5,37 +5,14 @@
 #include "estimate/estimate_facts.h"
 #include "halley/plan_keys.h"
 #include "report/model.h"
-
-#include <assert.h>
-#include <stdlib.h>
+#include "workload/plan_facts.h"
 
 static const char *get_changed_key(const void *from)
 {
     return halley_plan_key_name(((const halley_change *)from)->key);
 }
 
-static void print_plan_key(strbuf *to, const fact *f, const void *from)
-{
-    char *text = NULL;
-    halley_error ignored; /* memory ran out */
-    const halley_plan_key key = (halley_plan_key)(f - request_plan_facts.rows);
-    assert((int)key >= 0 && (int)key < HALLEY_N_PLAN_KEYS);
-    if (halley_plan_print(&text, from, key, &ignored) != HALLEY_OK)
-        to->failed = true;
-    else
-        strbuf_add(to, str_from(text));
-    free(text);
-}
-
 /* clang-format off */
-/* In the order of halley_plan_key. */
-#define KEY(id, k, shown, d, ...) OWN(k, print_plan_key, NULL, d, .rare = true, .word = k),
-const fact_table request_plan_facts = {"Plan", "the parallelization; a valid \"plan\" of a request", sizeof(halley_plan), (const fact[]){
-    HALLEY_PLAN_VALUES(KEY)
-    HALLEY_PLAN_SWITCHES(KEY)
-    HALLEY_PLAN_LISTS(KEY)
-    {0}}};
-
 #define THIS halley_error_bar
 const fact_table request_error_bar_facts = {"ErrorBar", "error to expect of step_s, from leaving out whole sources", sizeof(THIS), (const fact[]){
     VALUE("typical", typical, SHARE, "typical error", "70 % of comparable runs are within it, as a share"),
@@ -73,7 +50,7 @@ const fact_table request_estimate_facts = {"Estimate", "one design: time, memory
     VALUE("cluster", cluster, NO_UNIT, "cluster", "name of the cluster"),
     VALUE("stack", stack, NO_UNIT, "stack", "name of the training software's constants"),
     VALUE("npus", npus, NO_UNIT, "accelerators", "number of NPUs", .word = "npus"),
-    GROUP("plan", plan, request_plan_facts, NO_UNIT, "plan", "the parallelization; a valid \"plan\" of a request", .flat = true),
+    GROUP("plan", plan, workload_plan_facts, NO_UNIT, "plan", "the parallelization; a valid \"plan\" of a request", .flat = true),
     OBJECT("import", import, report_import_facts, "import", "what was read, assumed and ignored of a file of another program", .rare = true),
     INLINE(e, estimate_facts),
     VALUE("spilled_bytes", spilled_bytes, BYTES, "spilled", "of device_bytes, what a plan with spread keeps in outer memory", .rare = true),

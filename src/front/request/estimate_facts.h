@@ -33,6 +33,5 @@ typedef struct estimate_result {
 
 extern const fact_table request_estimate_facts;  /* of estimate_result */
 extern const fact_table request_error_bar_facts; /* of halley_error_bar */
-extern const fact_table request_plan_facts;      /* of halley_plan */
 
 #endif

@@ -5,6 +5,7 @@
 #include "request/estimate_out.h"
 #include "request/explore_out.h"
 #include "request/page.h"
+#include "workload/plan_facts.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static void candidate_json(report_json *j, const char *key, const explore_outcom
             report_json_text(j, a->name, str_from(a->texts[c->digits[i]]));
     }
     report_json_end(j);
-    report_facts_object(j, "plan", true, &request_plan_facts, &c->plan);
+    report_facts_object(j, "plan", true, &workload_plan_facts, &c->plan);
     report_json_flat_array(j, "objective_values");
     for (uint32_t i = 0; i < halley_study_objectives(s); i++)
         report_json_double(j, NULL, c->objective[i]);

@@ -119,13 +119,14 @@ static const char *find_ending(const request_call *call)
                    {"jsonl", ".jsonl"},
                    {"chakra-json", ".json"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const request_option *o = request_option_find(call->verb, str_from(names[i]));
-        if (o == NULL || o->kind != REQUEST_CHOICE || !request_given(call, names[i]))
+        request_option o;
+        if (!request_option_find(&o, call->verb, str_from(names[i])) ||
+            o.kind != REQUEST_CHOICE || !request_given(call, names[i]))
             continue;
         uint32_t choice;
-        memcpy(&choice, (const char *)call->options + o->offset, sizeof choice);
+        memcpy(&choice, (const char *)call->options + o.offset, sizeof choice);
         for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
-            if (strcmp(o->choices[choice], endings[k].form) == 0)
+            if (strcmp(o.choices[choice], endings[k].form) == 0)
                 return endings[k].ending;
     }
     return ".et";
@@ -154,8 +155,8 @@ static bool collect_outputs(const request_call *call, targets *outputs)
 {
     bool ok = true;
     const char *const ending = find_ending(call);
-    for (const request_option *o = call->verb->options;
-         ok && o != NULL && o->name != NULL; o++) {
+    for (request_option_walk w = {.verb = call->verb}; ok && request_option_next(&w);) {
+        const request_option *const o = &w.option;
         const char *one = NULL;
         const request_texts texts = read_texts(call, o, &one);
         for (size_t i = 0; ok && o->writes && i < texts.n; i++)
@@ -402,7 +403,7 @@ static halley_status check_outputs(request_call *call, const targets *outputs,
 halley_status request_files_check(request_call *call, halley_error *err)
 {
     targets outputs = {0};
-    if (request_option_find(call->verb, STR("force")) != NULL) {
+    if (request_option_find(NULL, call->verb, STR("force"))) {
         call_set_remedy(", or add --force");
         if (request_given(call, "force"))
             call_allow_replacing();

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number/number.h"
 #include "base/str.h"
+#include "request/design.h"
 #include "request/verb.h"
 
 #include <assert.h>
@@ -125,7 +126,7 @@ static halley_status store_texts(const setting *s)
 
 static void mark_given(request_call *call, const request_option *option)
 {
-    const size_t i = (size_t)(option - call->verb->options);
+    const size_t i = option->index;
     assert(i < REQUEST_MAX_OPTIONS);
     call->given[i / 64] |= UINT64_C(1) << i % 64;
 }
@@ -134,6 +135,7 @@ static halley_status store_value(const setting *s)
 {
     switch (s->option->kind) {
     case REQUEST_FLAG:
+    case REQUEST_PLAN_KEYS:
         break;
     case REQUEST_TEXT:
         memcpy(s->options + s->option->offset, &s->text, sizeof s->text);
@@ -173,12 +175,43 @@ void request_option_set_flag(request_call *call, char *options,
     mark_given(call, option);
 }
 
-const request_option *request_option_find(const request_verb *verb, str name)
+bool request_option_next(request_option_walk *w)
 {
-    for (const request_option *o = verb->options; o != NULL && o->name != NULL; o++)
-        if (str_eq(name, str_from(o->name)))
-            return o;
-    return NULL;
+    const request_option *row =
+        w->verb->options != NULL ? &w->verb->options[w->row] : NULL;
+    if (row == NULL || row->name == NULL)
+        return false;
+    if (row->kind == REQUEST_PLAN_KEYS && w->plan_key == HALLEY_N_PLAN_KEYS)
+        row = &w->verb->options[++w->row];
+    if (row->name == NULL)
+        return false;
+    if (row->kind == REQUEST_PLAN_KEYS) {
+        w->option = design_plan_option((halley_plan_key)w->plan_key++, row->offset);
+    } else {
+        w->option = *row;
+        w->row++;
+    }
+    w->option.index = w->index++;
+    return true;
+}
+
+bool request_option_find(request_option *out, const request_verb *verb, str name)
+{
+    for (request_option_walk w = {.verb = verb}; request_option_next(&w);) {
+        if (!str_eq(name, str_from(w.option.name)))
+            continue;
+        if (out != NULL)
+            *out = w.option;
+        return true;
+    }
+    return false;
+}
+
+void request_option_doc(strbuf *to, const request_option *option)
+{
+    strbuf_add(to, str_from(option->doc));
+    if (option->kind == REQUEST_TEXTS)
+        strbuf_add(to, STR("; repeatable"));
 }
 
 char *request_options_make(const request_verb *verb, arena *memory)

@@ -95,16 +95,16 @@ static bool is_form(const char *name)
 }
 
 /* The option that a key names, with _ for -. */
-static const request_option *find_option(const request_verb *verb, str key)
+static bool find_option(request_option *out, const request_verb *verb, str key)
 {
     char name[64];
     if (key.n >= sizeof name || memchr(key.at, '-', key.n) != NULL)
-        return NULL;
+        return false;
     memcpy(name, key.at, key.n);
     name[key.n] = '\0';
     for (char *c = name; *c != '\0'; c++)
         *c = *c == '_' ? '-' : *c;
-    return is_form(name) ? NULL : request_option_find(verb, str_from(name));
+    return !is_form(name) && request_option_find(out, verb, str_from(name));
 }
 
 static halley_status refuse_key(request_reader *r, str key)
@@ -113,10 +113,10 @@ static halley_status refuse_key(request_reader *r, str key)
     char words[REQUEST_MAX_OPTIONS][40];
     const char *known[REQUEST_MAX_OPTIONS + 4];
     size_t n = 0, n_known = 0;
-    for (const request_option *o = verb->options; o != NULL && o->name != NULL; o++) {
-        if (is_form(o->name))
+    for (request_option_walk w = {.verb = verb}; request_option_next(&w);) {
+        if (is_form(w.option.name))
             continue;
-        snprintf(words[n], sizeof words[n], "%s", o->name);
+        snprintf(words[n], sizeof words[n], "%s", w.option.name);
         for (char *c = words[n]; *c != '\0'; c++)
             *c = *c == '-' ? '_' : *c;
         known[n_known++] = words[n++];
@@ -271,17 +271,16 @@ static halley_status store_keys(request_reader *r)
     if (r->options == NULL)
         return error_nomem(r->err);
     r->call.options = r->options;
-    const request_option *json = request_option_find(verb, STR("json"));
-    if (json != NULL)
-        request_option_set_flag(&r->call, r->options, json, true);
+    request_option option;
+    if (request_option_find(&option, verb, STR("json")))
+        request_option_set_flag(&r->call, r->options, &option, true);
     for (uint32_t i = 0; i < root->n; i++) {
         const str key = root->keys[i];
         if (str_eq(key, STR("do")) || is_argument_key(verb, key))
             continue;
-        const request_option *option = find_option(verb, key);
-        if (option == NULL)
+        if (!find_option(&option, verb, key))
             return refuse_key(r, key);
-        TRY(store_option(r, option, key, root->items[i]));
+        TRY(store_option(r, &option, key, root->items[i]));
     }
     return store_arguments(r);
 }

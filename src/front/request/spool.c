@@ -51,7 +51,8 @@ halley_status request_spool_fill(request_spool *spool, request_call *call,
                                  halley_error *err)
 {
     const request_verb *const verb = call->verb;
-    for (const request_option *o = verb->options; o != NULL && o->name != NULL; o++) {
+    for (request_option_walk w = {.verb = verb}; request_option_next(&w);) {
+        const request_option *const o = &w.option;
         if (!o->is_document || o->kind != REQUEST_TEXT)
             continue;
         const char **const value =

@@ -24,7 +24,7 @@ typedef struct request_topology_source {
          .offset = offsetof(type, member.links),                                         \
          .metavar = "NAME=RATE,LATENCY",                                                 \
          .doc = "rate and latency of links of that kind (* for all), where the file "    \
-                "states none; repeatable",                                               \
+                "states none",                                                           \
          .by_default = "as in the file",                                                 \
          .example = "*=400 Gb/s,1 us"},                                                  \
         {.name = "npus-per-nic",                                                         \

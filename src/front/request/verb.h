@@ -43,14 +43,15 @@ enum { REQUEST_MAX_TABLES = 128 };  /* of all results (.result) and inside them 
 
 /* The value of an option, and the type of the member that stores it. */
 typedef enum request_kind {
-    REQUEST_FLAG,     /* nothing; bool */
-    REQUEST_TEXT,     /* any text; const char *, lent by the call */
-    REQUEST_TEXTS,    /* any text, may be repeated; request_texts */
-    REQUEST_U32,      /* a whole number; uint32_t */
-    REQUEST_U64,      /* a whole number; uint64_t */
-    REQUEST_DOUBLE,   /* a plain number; double */
-    REQUEST_QUANTITY, /* a number with a unit; double in the unit of `unit` */
-    REQUEST_CHOICE,   /* one of `choices`; uint32_t, its index */
+    REQUEST_FLAG,      /* nothing; bool */
+    REQUEST_TEXT,      /* any text; const char *, lent by the call */
+    REQUEST_TEXTS,     /* any text, may be repeated; request_texts */
+    REQUEST_U32,       /* a whole number; uint32_t */
+    REQUEST_U64,       /* a whole number; uint64_t */
+    REQUEST_DOUBLE,    /* a plain number; double */
+    REQUEST_QUANTITY,  /* a number with a unit; double in the unit of `unit` */
+    REQUEST_CHOICE,    /* one of `choices`; uint32_t, its index */
+    REQUEST_PLAN_KEYS, /* no option: stands for those of all keys of plans (design.h) */
 } request_kind;
 
 typedef struct request_texts {
@@ -71,7 +72,7 @@ typedef struct request_option {
     units_kind unit;            /* QUANTITY */
     double min, max;            /* numbers: inclusive; both 0 = no bound */
     const char *metavar;        /* "N"; NULL for flags and choices */
-    const char *const *choices; /* CHOICE: names, ends with NULL */
+    const char *const *choices; /* CHOICE, TEXT of a plan: names, ends with NULL */
     const char *implicit; /* value of "--name" alone; another value needs "--name=" */
     size_t offset;        /* offsetof the member in the options struct */
     const char *doc;      /* a phrase with the unit: "stop after N levels" */
@@ -79,6 +80,7 @@ typedef struct request_option {
      * only for flags, which are off. */
     const char *by_default;
     const char *example; /* a value that is accepted; NULL for flags and choices */
+    size_t index;        /* among the options of its verb; request_option_next sets it */
 } request_option;
 
 typedef struct request_example {
@@ -254,8 +256,22 @@ halley_status request_option_set(request_call *call, char *options, arena *memor
                                  const char *text, halley_error *err);
 void request_option_set_flag(request_call *call, char *options,
                              const request_option *option, bool value);
-/* NULL if there is no option of that name. */
-const request_option *request_option_find(const request_verb *verb, str name);
+/*
+ * The options of a verb, those of plans included:
+ *
+ *     for (request_option_walk w = {.verb = verb}; request_option_next(&w);)
+ *         use(&w.option);
+ */
+typedef struct request_option_walk {
+    const request_verb *verb;
+    size_t row, plan_key, index; /* of the next option */
+    request_option option;
+} request_option_walk;
+bool request_option_next(request_option_walk *w);
+/* False if there is no option of that name; `out` may be NULL. */
+bool request_option_find(request_option *out, const request_verb *verb, str name);
+/* Append what it does: its `doc`, and whether it may be repeated. */
+void request_option_doc(strbuf *to, const request_option *option);
 /* Make the options struct with its defaults, from `memory`; NULL if that ran out. */
 char *request_options_make(const request_verb *verb, arena *memory);
 

@@ -7,15 +7,10 @@
 
 #include "halley/plan_keys.h"
 #include "request/verbs.h"
+#include "workload/plan_facts.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define PLAN_KEY(id, key, shown, doc, ...) {key, doc},
-static const struct {
-    const char *name, *doc;
-} plan_keys[] = {HALLEY_PLAN_VALUES(PLAN_KEY) HALLEY_PLAN_SWITCHES(PLAN_KEY)
-                     HALLEY_PLAN_LISTS(PLAN_KEY)};
 
 static bool has_own_row(const char *plan_key)
 {
@@ -36,7 +31,7 @@ static bool find_bare_key(size_t *i)
 {
     size_t left = *i - HALLEY_N_PLAN_KEYS;
     for (size_t k = 0; k < HALLEY_N_PLAN_KEYS; k++) {
-        if (has_own_row(plan_keys[k].name) || left-- > 0)
+        if (has_own_row(workload_plan_facts.rows[k].key) || left-- > 0)
             continue;
         *i = k;
         return true;
@@ -95,14 +90,17 @@ static bool has_fact(size_t verb, const char *name)
     return result != NULL && walk_facts(&w, result, "", false);
 }
 
-/* List the commands: `listed`, and those whose result has the key in its rows. */
+/* List the commands: those whose result has the key in its rows, and `listed`. */
 static void add_verbs(request_key *out, request_key_room *room, const char *listed)
 {
-    int n = snprintf(room->verbs, sizeof room->verbs, "%s", listed);
+    int n = 0;
     for (size_t v = 0; request_verbs[v] != NULL && listed[0] != '*'; v++)
         if (has_fact(v, out->key) && n >= 0 && (size_t)n < sizeof room->verbs)
             n += snprintf(room->verbs + n, sizeof room->verbs - (size_t)n, "%s%s",
                           n > 0 ? ", " : "", request_verbs[v]->name);
+    if (n >= 0 && (size_t)n < sizeof room->verbs)
+        snprintf(room->verbs + n, sizeof room->verbs - (size_t)n, "%s%s",
+                 n > 0 && listed[0] != '\0' ? ", " : "", listed);
     out->verbs = room->verbs;
 }
 
@@ -179,10 +177,16 @@ static bool find_plan_key(request_key *out, request_key_room *room, size_t i)
     if (is_bare && !find_bare_key(&i))
         return false;
     char word[64];
-    snprintf(word, sizeof word, "%s%s", is_bare ? "" : "plan.", plan_keys[i].name);
+    snprintf(word, sizeof word, "%s%s", is_bare ? "" : "plan.",
+             workload_plan_facts.rows[i].key);
     request_key_name(room->name, word);
-    *out = (request_key){room->name,        REQUEST_IS_ANY,  NULL, plan_keys[i].doc, NULL,
-                         plan_keys[i].name, REQUEST_KEY_RARE};
+    *out = (request_key){room->name,
+                         REQUEST_IS_ANY,
+                         NULL,
+                         workload_plan_facts.rows[i].doc,
+                         NULL,
+                         workload_plan_facts.rows[i].key,
+                         REQUEST_KEY_RARE};
     add_verbs(out, room, is_bare ? "presets" : "plan, explore, results, sim");
     return true;
 }

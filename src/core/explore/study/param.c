@@ -18,8 +18,14 @@ static const char *const recomputes[] = {
     "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
 static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32",
                                      "fp8",  "fp4",  "int8", NULL};
-static const char *const attentions[] = {"flash", "unfused", NULL};
+static const char *const attentions[] = {"flash", "unfused", "old", NULL};
 static const char *const kernels[] = {"fused", "eager", NULL};
+static const char *const gathers[] = {"default", "step", "micro-batch", NULL};
+static const char *const dispatchers[] = {"all-to-all", "deepep", "hybridep", NULL};
+static const char *const graphs[] = {"none", "router", "layer", "full", NULL};
+static const char *const optimizers[] = {"adam", "sgd", "adagrad", NULL};
+static const char *const table_optimizers[] = {"row-wise-adagrad", "adagrad", "sgd",
+                                               "adam", NULL};
 static const char *const placements[] = {"by-class", "proportional", NULL};
 static const char *const offloads[] = {"optimizer", "gradients", "weights", "activations",
                                        NULL};
@@ -97,7 +103,7 @@ static const explore_param params[] = {
     U32("plan.global-batch", plan.global_batch, 1, 4e9, "sequences in a step"),
     U32("plan.seq", plan.seq, 1, 1e9, "tokens in a sequence, if not the model's"),
     NAMED("plan.dtype", plan.dtype, dtypes, "number format of the matmuls"),
-    NAMED("plan.attention", plan.unfused_attention, attentions, "attention kernel"),
+    NAMED("plan.attention", plan.attention, attentions, "attention kernel"),
     {.path = "plan.offload",
      .kind = PARAM_OFFLOAD,
      .names = offloads,
@@ -113,9 +119,9 @@ static const explore_param params[] = {
         "expert tensor parallelism: ranks that split each expert"),
     U32("plan.zero-group", plan.zero_group, 0, 1e8,
         "with ZeRO 1 and 2: ranks that shard one copy of the optimizer states; 0 is all"),
-    NAMED("plan.gather", plan.gather, workload_gather_names,
+    NAMED("plan.gather", plan.gather, gathers,
           "how often sharded weights are gathered (fsdp)"),
-    NAMED("plan.dispatcher", plan.dispatcher, workload_dispatcher_names,
+    NAMED("plan.dispatcher", plan.dispatcher, dispatchers,
           "how tokens are dispatched to their experts"),
     SWITCH("plan.fp8-dispatch", plan.fp8_dispatch, "dispatch tokens to experts in fp8"),
     SWITCH("plan.overlap-ep", plan.overlap_ep,
@@ -124,12 +130,10 @@ static const explore_param params[] = {
            "capacity factor of experts; 0 = dropless"),
     NUMBER("plan.expert-skew", UNITS_COUNT, plan.expert_skew, 0, 100,
            "load of the busiest expert rank above the mean, as a fraction"),
-    NAMED("plan.optimizer", plan.optimizer, workload_optimizer_names,
-          "optimizer of the weights"),
-    NAMED("plan.table-optimizer", plan.table_optimizer, workload_table_optimizer_names,
+    NAMED("plan.optimizer", plan.optimizer, optimizers, "optimizer of the weights"),
+    NAMED("plan.table-optimizer", plan.table_optimizer, table_optimizers,
           "optimizer of embedding tables"),
-    NAMED("plan.graphs", plan.graphs, workload_graphs_names,
-          "what is captured in CUDA graphs"),
+    NAMED("plan.graphs", plan.graphs, graphs, "what is captured in CUDA graphs"),
     NAMED("plan.kernels", plan.eager_kernels, kernels,
           "run norms and activations fused or one by one"),
     NAMED("plan.fp8-recipe", plan.recipe, workload_recipe_names,
@@ -425,8 +429,7 @@ static void set_whole(explore_design *d, const explore_param *p, const explore_v
 /* Members read by name are bools or 32-bit enums. */
 static bool is_flag(const explore_param *p)
 {
-    return p->kind == PARAM_BOOL || p->names == attentions || p->names == placements ||
-           p->names == kernels;
+    return p->kind == PARAM_BOOL || p->names == placements || p->names == kernels;
 }
 
 /* Values that followed from width and heads in the loaded model continue to follow from

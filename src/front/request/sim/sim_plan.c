@@ -17,6 +17,7 @@
 #include "report/sim.h"
 #include "request/estimate_facts.h"
 #include "request/page.h"
+#include "workload/plan_facts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -226,7 +227,7 @@ static halley_status write_members_json(report_json *j, const plan_run *p,
     report_json_text(j, "model", str_from(p->model.name));
     report_json_text(j, "cluster", str_from(halley_cluster_name(p->cluster)));
     report_json_text(j, "stack", str_from(p->stack.name));
-    report_facts_object(j, "plan", true, &request_plan_facts, &p->plan);
+    report_facts_object(j, "plan", true, &workload_plan_facts, &p->plan);
     report_json_bool(j, "fits", p->e.fits);
     report_json_text(j, "fit", str_from(halley_fit_name(p->e.fit)));
     report_json_double(j, "step_s", p->step_s);

@@ -45,8 +45,7 @@ static halley_status check_jobs_usage(request_call *call, halley_error *err)
     return HALLEY_OK;
 }
 
-halley_status sim_usage_check_plan(request_call *call, const request_option *options,
-                                   halley_error *err)
+halley_status sim_usage_check_plan(request_call *call, halley_error *err)
 {
     static const char *const of_traces[] = {"replay",
                                             "recorded-on",
@@ -74,7 +73,8 @@ halley_status sim_usage_check_plan(request_call *call, const request_option *opt
             return request_usage(call, err, "unknown option %s", call->unknown[0]);
         return HALLEY_OK;
     }
-    for (const request_option *it = options; it->name != NULL; it++) {
+    for (request_option_walk w = {.verb = call->verb}; request_option_next(&w);) {
+        const request_option *const it = &w.option;
         of_plan |= strcmp(it->name, "plan") == 0;
         const bool of_design = of_plan || strcmp(it->name, "stack") == 0 ||
                                strcmp(it->name, "set") == 0 ||

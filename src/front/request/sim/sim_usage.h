@@ -7,10 +7,8 @@
 /* Check traces, cluster and ASTRA-sim's files, and what each of them needs or excludes.
  */
 halley_status sim_usage_check(request_call *call, halley_error *err);
-/* Check options that need a plan, or need traces; `options` are all options of the verb.
- */
-halley_status sim_usage_check_plan(request_call *call, const request_option *options,
-                                   halley_error *err);
+/* Check options that need a plan, or need traces. */
+halley_status sim_usage_check_plan(request_call *call, halley_error *err);
 /* Warn about options that ASTRA-sim accepts and then ignores. */
 void sim_usage_warn(const request_call *call);
 

@@ -76,7 +76,8 @@ halley_plan fit_plan(const halley_recorded_model *m)
                         .micro_batch = (uint32_t)batch,
                         .global_batch = (uint32_t)batch * m->dp * n_micro,
                         .dtype = m->dtype == HALLEY_N_DTYPES ? HALLEY_BF16 : m->dtype,
-                        .unfused_attention = !m->has_fused_attention};
+                        .attention = m->has_fused_attention ? HALLEY_ATTENTION_FLASH
+                                                            : HALLEY_ATTENTION_UNFUSED};
     plan.sequence_parallel = m->tp > 1 && m->has_sequence_parallel;
     plan.given |= UINT64_C(1) << HALLEY_KEY_SEQUENCE_PARALLEL;
     if (!m->has_sharded_optimizer)
@@ -199,7 +200,8 @@ static const scaled_set *get_scaled_set(const fit_design *d, fit_part part)
 {
     if (part != FIT_ATTENTION)
         return &scaled_sets[part];
-    return d->plan.unfused_attention ? &plain_attention : &fused_attention;
+    return d->plan.attention == HALLEY_ATTENTION_UNFUSED ? &plain_attention
+                                                         : &fused_attention;
 }
 
 static void set_constant(fit_stack *out, halley_constant id, double value)

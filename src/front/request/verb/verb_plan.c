@@ -9,6 +9,7 @@
 #include "request/launch_file.h"
 #include "request/page.h"
 #include "request/verbs.h"
+#include "workload/plan_facts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -306,7 +307,7 @@ static void write_row_json(report_json *j, const halley_search *s, uint32_t i)
     char text[96];
     report_json_flat_object(j, NULL);
     report_json_u64(j, "rank", i + 1);
-    report_facts_object(j, "plan", true, &request_plan_facts, &s->found[i].plan);
+    report_facts_object(j, "plan", true, &workload_plan_facts, &s->found[i].plan);
     report_json_double(j, "step_s", e->step_s);
     report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
     report_json_double(j, "tokens_per_s", e->tokens_per_s);
@@ -330,7 +331,7 @@ static void write_row_json(report_json *j, const halley_search *s, uint32_t i)
 static void write_own_json(report_json *j, const design_own *own)
 {
     report_json_object(j, "own");
-    report_facts_object(j, "plan", true, &request_plan_facts, &own->plan);
+    report_facts_object(j, "plan", true, &workload_plan_facts, &own->plan);
     report_json_double(j, "step_s", own->estimate.step_s);
     report_json_bool(j, "fits", own->estimate.fits);
     report_json_end(j);

@@ -27,7 +27,7 @@ static const request_option options[] = {
      .kind = REQUEST_TEXTS,
      .metavar = "NAME=VALUE",
      .offset = offsetof(presets_options, sets),
-     .doc = "set a variable of a launch script; repeatable",
+     .doc = "set a variable of a launch script",
      .by_default = "none",
      .example = "NNODES=8"},
     {.name = "vocab",

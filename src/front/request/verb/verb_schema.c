@@ -83,6 +83,7 @@ static void write_option_type(report_json *j, const request_option *o)
         report_json_text(j, "type", STR("boolean"));
         break;
     case REQUEST_TEXT: /* a document, or a plan's key, which may be a number */
+    case REQUEST_PLAN_KEYS:
         break;
     case REQUEST_TEXTS:
         report_json_text(j, "type", STR("array"));
@@ -110,8 +111,12 @@ static void write_option(report_json *j, const request_option *o, bool with_plan
 {
     char key[64];
     request_key_name(key, o->name);
+    strbuf doc = {0};
+    request_option_doc(&doc, o);
     report_json_object(j, key);
-    report_json_text(j, "description", str_from(o->doc));
+    report_json_text(j, "description", strbuf_str(&doc));
+    j->scratch.failed |= doc.failed;
+    strbuf_fini(&doc);
     write_option_type(j, o);
     if (with_plan && (o->kind == REQUEST_TEXT || o->kind == REQUEST_TEXTS))
         write_plan_words(j, o->name);
@@ -155,12 +160,10 @@ static void write_properties(report_json *j, const request_verb *v)
         report_json_text(j, "description", str_from(v->arguments));
         report_json_end(j);
     }
-    bool has_plan = false;
-    for (const request_option *o = v->options; o != NULL && o->name != NULL; o++)
-        has_plan |= strcmp(o->name, "plan") == 0;
-    for (const request_option *o = v->options; o != NULL && o->name != NULL; o++)
-        if (strcmp(o->name, "json") != 0 && strcmp(o->name, "csv") != 0)
-            write_option(j, o, has_plan);
+    const bool has_plan = request_option_find(NULL, v, STR("plan"));
+    for (request_option_walk w = {.verb = v}; request_option_next(&w);)
+        if (strcmp(w.option.name, "json") != 0 && strcmp(w.option.name, "csv") != 0)
+            write_option(j, &w.option, has_plan);
     report_json_end(j);
 }
 

@@ -225,14 +225,14 @@ static const request_option options[] = {
      .metavar = "NPUS=FACTOR",
      .offset = offsetof(sim_options, slow),
      .doc = "stragglers: compute on these NPUs takes FACTOR times as long. NPUS is 3, "
-            "0-7, node2 or node0-3; repeatable",
+            "0-7, node2 or node0-3",
      .by_default = "none",
      .example = "node2=1.1"},
     {.name = "late",
      .kind = REQUEST_TEXTS,
      .metavar = "NPUS=TIME",
      .offset = offsetof(sim_options, late),
-     .doc = "these NPUs start TIME after the others; repeatable",
+     .doc = "these NPUs start TIME after the others",
      .by_default = "none",
      .example = "3=5 ms"},
     {.name = "job",
@@ -503,7 +503,7 @@ static halley_status simulate_run(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     halley_cluster *cluster;
-    TRY(sim_usage_check_plan(call, options, err));
+    TRY(sim_usage_check_plan(call, err));
     if (o->design.model != NULL)
         return simulate_plan(call, err);
     TRY(sim_usage_check(call, err));

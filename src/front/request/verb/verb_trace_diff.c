@@ -22,7 +22,7 @@ static const request_option options[] = {
      .metavar = "KIND[,KIND]",
      .offset = offsetof(diff_options, ignore),
      .doc = "ignore differences in ranks, metadata, nodes, order, type, name, time, "
-            "deps, attrs, io or unknown; repeatable",
+            "deps, attrs, io or unknown",
      .by_default = "none",
      .example = "name,time"},
     {.name = "all",

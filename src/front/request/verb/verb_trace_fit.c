@@ -287,7 +287,7 @@ static void print_plan_file(strbuf *to, const halley_recorded_model *f, bool is_
         plan.dp, plan.micro_batch, plan.global_batch);
     if (f->dtype != HALLEY_N_DTYPES)
         strbuf_printf(to, "dtype: %s\n", halley_dtype_name(f->dtype));
-    if (plan.unfused_attention)
+    if (plan.attention == HALLEY_ATTENTION_UNFUSED)
         strbuf_printf(to, "attention: unfused\n");
     if (is_eager)
         strbuf_printf(to, "kernels: eager\n");

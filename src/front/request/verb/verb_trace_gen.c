@@ -111,7 +111,8 @@ static halley_status set_params(halley_gen *gen, const request_call *call,
                                 halley_error *err)
 {
     const gen_options *o = call->options;
-    for (const request_option *it = options; it->name; it++) {
+    for (request_option_walk w = {.verb = call->verb}; request_option_next(&w);) {
+        const request_option *const it = &w.option;
         if (it->kind != REQUEST_TEXT || !is_param(it->name) ||
             !request_given(call, it->name))
             continue;
@@ -335,7 +336,8 @@ static halley_status check_gen_options(request_call *call, halley_error *err)
     if (!o->design.model && call->n_args == 0)
         return request_usage(call, err, "name a pattern; --list shows them");
     bool of_plan = false;
-    for (const request_option *it = options; it->name; it++) {
+    for (request_option_walk w = {.verb = call->verb}; request_option_next(&w);) {
+        const request_option *const it = &w.option;
         of_plan |= strcmp(it->name, "model") == 0;
         const bool shared =
             strcmp(it->name, "json") == 0 || strcmp(it->name, "csv") == 0 ||

@@ -45,7 +45,7 @@ static const request_option options[] = {
      .metavar = "TYPE[,TYPE]",
      .offset = offsetof(slice_options, types),
      .doc = "types of the nodes to keep: comp, coll, send, recv, load, store, metadata, "
-            "invalid; repeatable",
+            "invalid",
      .by_default = "all",
      .example = "comp,coll"},
     {.name = "steps",

@@ -306,7 +306,8 @@ static halley_plan draw_plan(lottery *l)
     p.schedule = pick(l, 2) == 0 ? (halley_schedule)pick(l, HALLEY_N_SCHEDULES)
                                  : HALLEY_SCHEDULE_1F1B;
     p.sequence_parallel = pick(l, 2) == 0;
-    p.unfused_attention = pick(l, 8) == 0;
+    if (pick(l, 8) == 0)
+        p.attention = HALLEY_ATTENTION_UNFUSED;
     p.fp8_params = pick(l, 4) == 0 ? HALLEY_CHOICE_NO : HALLEY_CHOICE_DEFAULT;
     p.offload = pick(l, 8) == 0 ? pick(l, 16) : 0;
     if (p.dtype != HALLEY_FP8 && p.dtype != HALLEY_FP4)

@@ -160,8 +160,10 @@ static void what_a_record_plans(void **state)
     assert_int_equal(at[4].plan.dp, 8);
     assert_int_equal(at[5].plan.dp, 8);
     assert_non_null(strstr(at[6].skip, "unknown kind of recomputation \"some\""));
-    assert_true(at[7].plan.gradient_bytes == 4 && at[7].plan.unfused_attention);
-    assert_true(at[0].plan.gradient_bytes == 2 && !at[0].plan.unfused_attention);
+    assert_true(at[7].plan.gradient_bytes == 4 &&
+                at[7].plan.attention == HALLEY_ATTENTION_UNFUSED);
+    assert_true(at[0].plan.gradient_bytes == 2 &&
+                at[0].plan.attention == HALLEY_ATTENTION_FLASH);
     assert_int_equal(at[8].plan.global_batch, 32);
     assert_true(at[9].skip[0] != '\0');
     assert_int_equal(at[0].plan.global_batch, 64); /* of the common values */

@@ -115,7 +115,7 @@ static void activations_are_the_papers_formula(void **state)
                          .micro_batch = 4,
                          .global_batch = 4,
                          .seq = 2048,
-                         .unfused_attention = true};
+                         .attention = HALLEY_ATTENTION_UNFUSED};
         halley_error err = {0};
         assert_int_equal(halley_plan_check(&p, &m, 0, &err), HALLEY_OK);
         workload_parts parts;

@@ -483,7 +483,8 @@ static void make_plan(halley_plan *p, uint64_t *state)
     p->expose = (next_random(state) % 2 ? HALLEY_EXPOSE_DP : 0) |
                 (p->tp > 1 && next_random(state) % 2 ? HALLEY_EXPOSE_TP : 0) |
                 (p->pp > 1 && next_random(state) % 2 ? HALLEY_EXPOSE_PP : 0);
-    p->unfused_attention = next_random(state) % 4 == 0;
+    if (next_random(state) % 4 == 0)
+        p->attention = HALLEY_ATTENTION_UNFUSED;
 }
 
 static void expect_same_plan(const halley_plan *a, const char *text, const char *name,
@@ -519,7 +520,7 @@ static void expect_same_plan(const halley_plan *a, const char *text, const char 
     SAME(recompute);
     SAME(recompute_layers);
     SAME(expose);
-    SAME(unfused_attention);
+    SAME(attention);
 #undef SAME
     if ((a->recompute_every > 1 || b.recompute_every > 1) &&
         a->recompute_every != b.recompute_every)

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "halley/plan_keys.h"
 #include "unit.h"
+#include "workload/plan_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static void every_option_has_a_default_and_an_example_it_accepts(void **state)
     size_t n = 0;
     for (size_t c = 0; cli_halley.commands[c] != NULL; c++) {
         const request_verb *verb = cli_halley.commands[c];
-        for (const request_option *o = verb->options; o != NULL && o->name; o++) {
+        for (request_option_walk w = {.verb = verb}; request_option_next(&w);) {
+            const request_option *const o = &w.option;
             arena memory = {0};
             char *options;
             if (!takes_value(o))
@@ -64,6 +66,7 @@ static size_t size_of_member(const request_option *o)
     case REQUEST_FLAG:
     case REQUEST_TEXT:
     case REQUEST_TEXTS:
+    case REQUEST_PLAN_KEYS:
         break;
     }
     return 0;
@@ -76,7 +79,8 @@ static void stated_defaults_are_those_that_hold(void **state)
     size_t n = 0;
     for (size_t c = 0; cli_halley.commands[c] != NULL; c++) {
         const request_verb *verb = cli_halley.commands[c];
-        for (const request_option *o = verb->options; o != NULL && o->name; o++) {
+        for (request_option_walk w = {.verb = verb}; request_option_next(&w);) {
+            const request_option *const o = &w.option;
             arena memory = {0};
             char *stated;
             const uint64_t zero = 0;
@@ -123,13 +127,6 @@ static void every_key_of_a_file_has_a_default_and_an_example(void **state)
     }
 }
 
-/* X macros of the plan's table. */
-#define EXAMPLE(id, key, shown, doc, default_, example) {key, example, default_},
-static const struct {
-    const char *key, *example, *by_default;
-} plan_keys[] = {HALLEY_PLAN_VALUES(EXAMPLE) HALLEY_PLAN_SWITCHES(EXAMPLE)
-                     HALLEY_PLAN_LISTS(EXAMPLE)};
-
 static void examples_of_plan_keys_are_read(void **state)
 {
     (void)state;
@@ -137,9 +134,11 @@ static void examples_of_plan_keys_are_read(void **state)
         halley_plan plan;
         halley_error err = {0};
         halley_plan_default(&plan);
-        const char *text = plan_keys[i].example != NULL ? plan_keys[i].example : "yes";
+        const char *text = workload_plan_facts.rows[i].example != NULL
+                               ? workload_plan_facts.rows[i].example
+                               : "yes";
         if (halley_plan_set(&plan, (halley_plan_key)i, text, &err) != HALLEY_OK)
-            fail_msg("%s: %s", plan_keys[i].key, err.text);
+            fail_msg("%s: %s", workload_plan_facts.rows[i].key, err.text);
     }
 }
 
@@ -160,8 +159,9 @@ static void stated_defaults_of_plan_keys_are_those_that_hold(void **state)
                               .head_dim = 8};
         halley_error err = {0};
         char text[32];
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(plan_keys[i].by_default, ","),
-                 plan_keys[i].by_default);
+        snprintf(text, sizeof text, "%.*s",
+                 (int)strcspn(workload_plan_facts.rows[i].by_default, ","),
+                 workload_plan_facts.rows[i].by_default);
         halley_plan_default(&plan);
         same = plan;
         if (halley_plan_set(&same, (halley_plan_key)i, text, &err) != HALLEY_OK)
@@ -176,7 +176,8 @@ static void stated_defaults_of_plan_keys_are_those_that_hold(void **state)
         assert_int_equal(halley_plan_print(&b, &same, (halley_plan_key)i, &err),
                          HALLEY_OK);
         if (a != NULL && b != NULL && strcmp(a, b) != 0)
-            fail_msg("%s: the default is %s, not %s", plan_keys[i].key, a, b);
+            fail_msg("%s: the default is %s, not %s", workload_plan_facts.rows[i].key, a,
+                     b);
         n += a != NULL && b != NULL;
         free(a);
         free(b);

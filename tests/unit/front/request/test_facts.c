@@ -131,7 +131,11 @@ static void check_value(checked *c, const char *path, const fact *f,
         }
         return;
     }
-    if (f->kind == FACT_MAP)
+    if (f->kind == FACT_BITS) {
+        assert_int_equal(node->kind, CONF_LIST);
+        for (uint32_t i = 0; i < node->n; i++)
+            assert_true(is_word(f, node->items[i]->text));
+    } else if (f->kind == FACT_MAP)
         assert_int_equal(node->kind, CONF_MAP);
     else if (f->kind == FACT_TEXTS || f->kind == FACT_LIST)
         assert_int_equal(node->kind, CONF_LIST);
