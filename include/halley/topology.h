@@ -24,6 +24,10 @@ typedef struct halley_topology_options {
     uint32_t npus_per_nic; /* fabrics without NPUs: how many to add to each NIC */
 } halley_topology_options;
 
+/* True for a network in one line, "Ring(4)_FC(2)_SW(8)@250_200_50 GB/s", which
+ * halley_cluster_load reads. */
+bool halley_topology_is_notation(const char *text);
+
 /*
  * Load a network from a file (uncompressed, gzip, zstd or xz). halley's own files are
  * YAML or JSON. They are {topology: NAME, ...} with the generator's parameters, or the

@@ -19,6 +19,7 @@
 /* What a file describes; the type of `out` in format_row.read and of `from` in write. */
 typedef enum format_kind {
     FORMAT_MODEL,    /* reads workload_foreign (workload/model_file.h) */
+    FORMAT_DIMS,     /* reads dims of halley_cluster, from the conf_file in `options` */
     FORMAT_TOPOLOGY, /* reads hw_graph *, with hw_import_options; writes hw_graph */
 } format_kind;
 

@@ -1,4 +1,5 @@
 /* formats/rows.c - the table of formats of other programs that the core can read. */
+#include "astra/dims.h"
 #include "base/format.h"
 #include "hf/hf_model.h"
 #include "launch/args.h"
@@ -6,4 +7,4 @@
 
 /* A launch file may hold the keys of a configuration; it is looked for first. */
 const format_set *const format_sets[] = {&launch_formats, &hf_formats, &topology_formats,
-                                         NULL};
+                                         &astra_formats, NULL};

@@ -162,6 +162,27 @@ $ sed 's/backbone/cabinet/' p.xml > r.xml; halley topology show r.xml
 $ printf 'graph {\n  a -- b;\n}\n' > g.dot; halley topology show g.dot
 ! halley: g.dot:1:1: a network must be a map, such as {topology: ring, n: 8}; halley topology convert --help lists the formats of other tools that are read
 ? 1
-$ printf 'topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n' > n.yml; halley topology show n.yml
-! halley: n.yml: this is ASTRA-sim's network file: use halley sim --network-configuration
+$ printf 'a b\n' > n.yml; halley topology show n.yml
+! halley: n.yml:1:1: a network must be a map, such as {topology: ring, n: 8}; halley topology convert --help lists the formats of other tools that are read
 ? 1
+
+## dimensions in one line, and ASTRA-sim's network file
+$ printf 'topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50.0, 25.0 ]\nlatency: [ 500.0, 700.0 ]\n' > n.yml; halley topology show n.yml | head -7; halley topology show 'Ring(4)_FC(2)_SW(8)@250_200_50 GB/s' | head -8; halley topology show 'Ring(4)_SV(2)'; halley trace gen all-reduce -n 8 --size '1 GB' -o ar > /dev/null; halley sim ar -c 'SW(8)@450 GB/s/link@700 ns' | head -1
+> property    value
+> topology    dims
+> npu         8
+> switch      4
+> cables      16
+> rates       8 x 26.8 GB/s
+>             8 x 53.7 GB/s
+> property    value
+> topology    dims
+> npu         64
+> switch      8
+> cables      160
+> rates       64 x 50.0 GB/s
+>             64 x 125 GB/s
+>             32 x 200 GB/s
+> 3.89 ms on 8 ranks
+! halley: note: rates of the network are those of an NPU in each dimension; write 250_200_50 GB/s/link for those of a link
+! halley: Ring(4)_SV(2): network "Ring(4)_SV(2)": "SV(2)" is no dimension; expected Ring, FC or SW with its size, for example Ring(4)_FC(2)_SW(8)

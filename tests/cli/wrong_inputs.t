@@ -235,7 +235,7 @@ $ halley estimate -m llama3-8b -c missing.yaml:8 --global-batch 64
 ## 41: ASTRA-sim's network file as a cluster
 $ cp $DATA/wrong-inputs/net.yml .
 $ halley estimate -m llama3-8b -c net.yml:8 --global-batch 64
-! halley: net.yml: this is ASTRA-sim's network file: use halley sim --network-configuration
+! halley: cluster "cluster" does not say the peak of its NPU: an estimate needs npu, the name of a preset or a map with peak: {bf16: ...}
 ? 1
 
 ## 42: two clusters

@@ -53,7 +53,7 @@ static void save_name(strbuf *b, const char *name)
     strbuf_add(b, STR(", "));
 }
 
-static void add_dims(strbuf *b, const halley_cluster *c)
+void hw_dims_print(strbuf *b, const halley_cluster *c)
 {
     static const char *const names[] = {"ring", "fully-connected", "switch"};
     strbuf_add(b, STR("network:\n"));
@@ -94,7 +94,7 @@ static void save_tiers(strbuf *b, const halley_cluster *c)
 static void add_network(strbuf *b, const halley_cluster *c)
 {
     if (c->network == HW_NETWORK_DIMS) {
-        add_dims(b, c);
+        hw_dims_print(b, c);
     } else if (c->network == HW_NETWORK_TIERS) {
         save_tiers(b, c);
     } else if (c->network == HW_NETWORK_GRAPH) {

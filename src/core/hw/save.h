@@ -2,6 +2,7 @@
 #ifndef HW_SAVE_H
 #define HW_SAVE_H
 
+#include "hw/cluster.h"
 #include "base/str.h"
 #include "halley/link.h"
 
@@ -15,5 +16,8 @@ void hw_fabric_print(strbuf *to, const halley_fabric *fabric);
 void hw_npu_print_cost(strbuf *to, uint32_t *n, const halley_npu *npu);
 /* True if anything is known about it. */
 bool hw_npu_is_described(const halley_npu *npu);
+
+/* Append the list of dimensions as a file has it. */
+void hw_dims_print(strbuf *b, const halley_cluster *c);
 
 #endif

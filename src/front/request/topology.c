@@ -308,8 +308,8 @@ halley_status request_topology_table(const request_call *call,
     return request_table_write(call, t, "properties", form, err);
 }
 
-/* True for a cluster file, which states its NPU or nodes. A file of a network alone does
- * not. */
+/* True for a cluster file, which states its NPU or nodes, and for ASTRA-sim's network
+ * file. Other files of a network alone are no cluster. */
 static bool is_cluster_file(const char *path)
 {
     conf_file file;
@@ -319,10 +319,13 @@ static bool is_cluster_file(const char *path)
     if (conf_load_table(&file, path, NULL) != HALLEY_OK)
         return false;
     const conf_node *root = file.root;
-    const bool is = root->kind == CONF_MAP && conf_find(root, "topology") == NULL &&
-                    conf_find(root, "network") != NULL &&
-                    (conf_find(root, "npu") != NULL || conf_find(root, "nodes") != NULL ||
-                     conf_find(root, "kinds") != NULL);
+    const bool is_map = root->kind == CONF_MAP;
+    const bool is_astra = is_map && conf_find(root, "npus_count") != NULL;
+    const bool is = is_astra || (is_map && conf_find(root, "topology") == NULL &&
+                                 conf_find(root, "network") != NULL &&
+                                 (conf_find(root, "npu") != NULL ||
+                                  conf_find(root, "nodes") != NULL ||
+                                  conf_find(root, "kinds") != NULL));
     conf_fini(&file);
     return is;
 }
@@ -332,6 +335,8 @@ static halley_status load_cluster_network(halley_topology **out, request_call *c
 {
     halley_cluster *cluster;
     TRY(request_cluster_load(&cluster, call, name, err));
+    for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
+        request_note(call, "note: %s", halley_cluster_note(cluster, i));
     const halley_status status = halley_topology_from_cluster(out, cluster, err);
     if (status != HALLEY_OK)
         error_prefix(err, "%s", name);
@@ -344,6 +349,8 @@ static bool names_cluster(const request_topology_source *source, const char *pat
 {
     if (source->format != NULL || strcmp(path, "-") == 0)
         return false;
+    if (halley_topology_is_notation(path))
+        return true;
     return file_exists(path) ? is_cluster_file(path)
                              : strchr(path, '/') == NULL || strrchr(path, ':') != NULL;
 }

@@ -8,6 +8,7 @@
 #include "hw/graph/foreign.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"
+#include "hw/notation.h"
 
 #include <assert.h>
 #include <math.h>
@@ -30,10 +31,6 @@ static halley_status read_network(halley_topology *t, const conf_file *file,
     const conf_node *map = find_network(file);
     arena memory = {0};
     hw_generator_params p;
-    if (map->kind == CONF_MAP && conf_find(map, "npus_count") != NULL)
-        return conf_error(file, NULL, err, HALLEY_EFORMAT,
-                          "this is ASTRA-sim's network file: use halley sim "
-                          "--network-configuration");
     halley_status status = hw_generator_read(&p, &memory, file, map, err);
     if (status == HALLEY_OK)
         status = hw_graph_generate(&t->graph, &p, err);
@@ -84,6 +81,11 @@ halley_status halley_topology_parse(halley_topology **out, const char *text, siz
     else
         free(t);
     return status;
+}
+
+bool halley_topology_is_notation(const char *text)
+{
+    return hw_notation_is(str_from(text));
 }
 
 halley_status halley_topology_load(halley_topology **out, const char *path,

@@ -14,7 +14,9 @@
 #include "hw/levels.h"
 #include "hw/measured.h"
 #include "hw/network.h"
+#include "hw/notation.h"
 #include "hw/read/read_graph.h"
+#include "hw/save.h"
 #include "hw/schema.h"
 
 #include <math.h>
@@ -241,11 +243,6 @@ halley_status hw_file_read(halley_cluster *c, conf_file *file, uint32_t n_npus,
 static halley_status refuse_stranger(const conf_file *file, halley_error *err)
 {
     const conf_node *slow = conf_find(file->root, "slow");
-    if (conf_find(file->root, "npus_count") != NULL &&
-        conf_find(file->root, "topology") != NULL)
-        return conf_error(file, NULL, err, HALLEY_EFORMAT,
-                          "this is ASTRA-sim's network file: use halley sim "
-                          "--network-configuration");
     if (slow != NULL)
         return conf_error(file, slow, err, HALLEY_EINVAL,
                           "slow needs {rank: factor}, and belongs into system: system: "
@@ -253,10 +250,57 @@ static halley_status refuse_stranger(const conf_file *file, halley_error *err)
     return HALLEY_OK;
 }
 
+/* True for ASTRA-sim's network file: lists of topologies, sizes, rates and latencies. */
+static bool is_astra_network(const conf_file *file)
+{
+    return file->root->kind == CONF_MAP && conf_find(file->root, "npus_count") != NULL &&
+           conf_find(file->root, "topology") != NULL;
+}
+
+static halley_status print_astra_network(strbuf *to, const conf_file *file,
+                                         halley_error *err)
+{
+    const format_row *row = format_get(FORMAT_DIMS, FORMAT_READ, 0);
+    if (row == NULL)
+        return conf_error(file, NULL, err, HALLEY_EFORMAT,
+                          "this is ASTRA-sim's network file, which this library does not "
+                          "read");
+    halley_cluster *c = cluster_new();
+    if (c == NULL)
+        return error_nomem(err);
+    const halley_status status =
+        row->read(c, row, &(format_source){.path = file->path, .options = file}, err);
+    if (status == HALLEY_OK)
+        hw_dims_print(to, c);
+    halley_cluster_free(c);
+    return status;
+}
+
+/* Replace ASTRA-sim's network file by a cluster file of the same dimensions. */
+static halley_status translate_network(conf_file *file, halley_error *err)
+{
+    strbuf text = {0};
+    conf_file made = {0};
+    if (!is_astra_network(file))
+        return HALLEY_OK;
+    halley_status status = print_astra_network(&text, file, err);
+    if (status == HALLEY_OK)
+        status = text.failed ? error_nomem(err)
+                             : conf_parse(&made, strbuf_str(&text), file->path, err);
+    strbuf_fini(&text);
+    if (status != HALLEY_OK)
+        return status;
+    conf_fini(file);
+    *file = made;
+    return HALLEY_OK;
+}
+
 static halley_status make_from(halley_cluster **out, conf_file *file, uint32_t n_npus,
                                halley_error *err)
 {
-    const halley_status strange = refuse_stranger(file, err);
+    halley_status strange = translate_network(file, err);
+    if (strange == HALLEY_OK)
+        strange = refuse_stranger(file, err);
     if (strange != HALLEY_OK) {
         conf_fini(file);
         return strange;
@@ -382,9 +426,29 @@ static halley_status load_cluster_file(conf_file *out, const char *path,
     return is_network ? wrap_network(out, path, err) : conf_load(out, path, err);
 }
 
+/* A cluster of nothing but dimensions in one line (hw/notation.h). */
+static halley_status parse_notation(conf_file *out, const char *text, halley_error *err)
+{
+    strbuf file = {0};
+    strbuf_add(&file, STR("{\"name\": "));
+    strbuf_json(&file, str_from(text));
+    strbuf_add(&file, STR(", \"network\": "));
+    strbuf_json(&file, str_from(text));
+    strbuf_add(&file, STR("}"));
+    const halley_status status =
+        file.failed ? error_nomem(err) : conf_parse(out, strbuf_str(&file), text, err);
+    strbuf_fini(&file);
+    return status;
+}
+
 halley_status halley_cluster_load(halley_cluster **out, const char *name,
                                   halley_error *err)
 {
+    if (hw_notation_is(str_from(name)) && !file_exists(name)) {
+        conf_file network = {0};
+        TRY(parse_notation(&network, name, err));
+        return make_from(out, &network, 0, err);
+    }
     char front[4096];
     uint32_t n_npus = 0;
     conf_file file = {0};

@@ -5,6 +5,7 @@
  */
 #include "hw/graph/generate.h"
 #include "hw/link.h"
+#include "hw/notation.h"
 #include "hw/npu.h"
 #include "hw/schema.h"
 
@@ -147,6 +148,64 @@ static halley_status check_nodes(const hw_reader *r)
     return HALLEY_OK;
 }
 
+/* True for the generator `dims` with nothing but sizes, rates and latencies. */
+static bool is_plain_dims(const hw_reader *r, const conf_node *map)
+{
+    static const char *const keys[] = {"topology", "dims", "link", "latency"};
+    const conf_node *name = map->kind == CONF_MAP ? conf_find(map, "topology") : NULL;
+    uint32_t known = 0;
+    for (size_t i = 0; name != NULL && i < sizeof keys / sizeof *keys; i++)
+        known += conf_find(map, keys[i]) != NULL;
+    return name != NULL && name->kind == CONF_SCALAR && str_eq(name->text, STR("dims")) &&
+           known == map->n && !(r->c->nodes.up.bandwidth_Bps > 0);
+}
+
+static halley_status read_generator_dims(const hw_reader *r, const conf_node *map)
+{
+    static const cluster_topology topologies_of[] = {[HW_DIM_RING] = CLUSTER_RING,
+                                                     [HW_DIM_FULL] =
+                                                         CLUSTER_FULLY_CONNECTED,
+                                                     [HW_DIM_SWITCH] = CLUSTER_SWITCH};
+    arena memory = {0};
+    hw_generator_params p;
+    hw_counts counts;
+    halley_cluster *c = r->c;
+    halley_status status = hw_generator_read(&p, &memory, r->file, map, r->err);
+    if (status == HALLEY_OK)
+        status = hw_graph_complete(&counts, &p, r->err);
+    if (status == HALLEY_OK && counts.npus > CLUSTER_MAX_NPUS)
+        status = conf_error(r->file, map, r->err, HALLEY_ELIMIT,
+                            "more than %d NPUs are not handled", CLUSTER_MAX_NPUS);
+    if (status == HALLEY_OK) {
+        c->n_npus = (uint32_t)counts.npus;
+        c->n_dims = p.n_dims;
+    }
+    for (uint32_t d = 0; status == HALLEY_OK && d < p.n_dims; d++)
+        c->dims[d] =
+            (cluster_dim){.topology = topologies_of[p.dim_kinds[d]],
+                          .name = "",
+                          .n = p.dims[d],
+                          .bw_Bps = p.dim_Bps[d] > 0 ? p.dim_Bps[d] : p.link_Bps,
+                          .latency_ns = hw_ns_from(
+                              p.dim_latency_s[d] > 0 ? p.dim_latency_s[d] : p.latency_s)};
+    arena_fini(&memory);
+    c->network = HW_NETWORK_DIMS;
+    c->plain = true;
+    return status == HALLEY_OK ? check_nodes(r) : status;
+}
+
+/* Dimensions in one line (hw/notation.h). */
+static halley_status read_notation(const hw_reader *r, const conf_node *at)
+{
+    halley_error why = {0};
+    const halley_status status = hw_notation_read(r->c, at->text, &why);
+    if (status != HALLEY_OK)
+        return conf_error(r->file, at, r->err, status, "%s", why.text);
+    r->c->network = HW_NETWORK_DIMS;
+    r->c->plain = true;
+    return check_nodes(r);
+}
+
 static halley_status read_dims(const hw_reader *r, const conf_node *list)
 {
     halley_cluster *c = r->c;
@@ -239,8 +298,14 @@ static halley_status need_nodes(const hw_reader *r, const conf_node *at)
 
 halley_status hw_read_network(const hw_reader *r, const conf_node *node)
 {
+    const conf_node *name =
+        node->kind == CONF_MAP && node->n == 1 ? conf_find(node, "topology") : node;
     if (node->kind == CONF_LIST)
         return read_dims(r, node);
+    if (name != NULL && name->kind == CONF_SCALAR && hw_notation_is(name->text))
+        return read_notation(r, name);
+    if (is_plain_dims(r, node))
+        return read_generator_dims(r, node);
     if (node->kind == CONF_MAP &&
         (conf_find(node, "topology") != NULL || conf_find(node, "tiers") != NULL ||
          hw_generator_is_short(node)))
