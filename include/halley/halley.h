@@ -32,6 +32,7 @@
 #include "halley/portable.h"
 #include "halley/recording.h"
 #include "halley/recording_diff.h"
+#include "halley/recording_job.h"
 #include "halley/recording_tree.h"
 #include "halley/replay.h"
 #include "halley/report.h"

@@ -112,6 +112,7 @@ typedef struct halley_kernels {
     size_t n_warnings;
     const char *verdict;
     const char *facts; /* JSON of the recording: collectives_host, groups, hta; "{}" */
+    uint32_t n_ranks;
 } halley_kernels;
 
 /* Count the device work of a linked recording, over all ranks; the steps are those of

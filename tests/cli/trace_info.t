@@ -308,7 +308,7 @@ $ halley trace info --kernels --as-hta --json $DATA/recordings/nsys_2024.sqlite 
 
 ## the table for people
 $ halley trace info --kernels $DATA/recordings/nsys_2024.sqlite
-> nsys recording on NVIDIA H100 80GB HBM3
+> nsys recording on NVIDIA H100 80GB HBM3, 2 ranks
 > 18 device events, 958 us of device time in 1.10 ms; 16 launched in the window, 8 from graphs
 >
 > Verdict: communication-bound: 29 % is all_reduce that compute does not hide. Also synchronisation-bound: the device is idle 14 % of the time after the host waited for it.
@@ -449,3 +449,38 @@ $ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
 $ python3 -c 'import sqlite3; c = sqlite3.connect("b.sqlite"); c.execute("update NVTX_EVENTS set end = start + 1"); c.commit()'
 $ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
 > 0
+
+## the recordings of all ranks are seen together, from a folder
+$ mkdir runs; for r in 0 1 2 3; do gzip -dc $DATA/recordings/model.json.gz | sed "s/\"rank\": 0/\"rank\": $r/" | gzip > runs/r$r.json.gz; done
+$ halley trace info --job runs | head -12
+> 4 ranks, 6.37 ms recorded on average, 12 collectives matched
+>
+> Verdict: no rank stands out: waiting 0 % spread over 4 ranks.
+>
+> Rank  Own work  Waiting  Transfer  Last  Cost  Clock ahead
+>    0   6.03 ms      0 s    343 us     0   0 s          0 s
+>    1   6.03 ms      0 s    343 us     0   0 s          0 s
+>    2   6.03 ms      0 s    343 us     0   0 s          0 s
+>    3   6.03 ms      0 s    343 us     0   0 s          0 s
+>
+> Collective  Group  Ranks     Size  Transfer  Waiting  Last  Late by        Bus
+> all_reduce  1          4  1.57 MB   28.6 us      0 s     0      0 s  82.5 GB/s
+$ halley trace info --job runs --csv | head -2
+> rank,own_s,wait_s,transfer_s,last,cost_s,offset_s
+> 0,0.00603185,0,0.0003431159999999999,0,0,0
+$ halley trace info --job runs --json > job.json; for k in wait_share typical_rank clocks_agree stragglers unmatched ranks/3/transfer_s; do query job.json /$k; done
+> 0
+> 0
+> true
+> []
+> 0
+> 0.0003431159999999999
+$ halley trace info --kernels runs | head -1
+> kineto recording on NVIDIA A100-SXM4-80GB, 4 ranks
+$ halley trace info --job runs/r0.json.gz
+! halley: a job has at least two ranks; name the recordings of all ranks, or the folder that holds them
+? 1
+$ halley trace info --job --kernels runs
+! halley: --kernels and --job exclude each other
+! see 'halley trace info --help'
+? 2

@@ -292,7 +292,9 @@ static void write_summary(const halley_kernels *k, FILE *to)
     fprintf(to, "%s recording", k->kind);
     if (k->device[0] != '\0')
         fprintf(to, " on %s", k->device);
-    if (k->rank >= 0 && k->world > 1)
+    if (k->n_ranks > 1)
+        fprintf(to, ", %" PRIu32 " ranks", k->n_ranks);
+    else if (k->rank >= 0 && k->world > 1)
         fprintf(to, ", rank %" PRId64 " of %" PRId64, k->rank, k->world);
     fprintf(to, "\n%" PRIu64 " device events, %s of device time in %s", k->device_events,
             time, span);

@@ -47,6 +47,7 @@ static const struct {
     {"device", false, true},
     {"rank", false, false},
     {"world", false, false},
+    {"clock_offset_ns", true, false},
     {"recorded_ns", true, false},
     {"replayed_ns", true, false},
     {"late_ns", true, false},

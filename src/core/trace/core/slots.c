@@ -52,23 +52,37 @@ bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *na
     return false;
 }
 
-uint64_t trace_recorded_number(const halley_trace *t, const char *key, uint64_t otherwise)
+/* Find a number of the JSON object in the metadata entry "recording"; {NULL, 0}: none. */
+static str find_recorded(const halley_trace *t, const char *key)
 {
     halley_attr attr;
     if (!trace_find_metadata(&attr, t, "recording") || attr.kind != HALLEY_ATTR_STRING)
-        return otherwise;
+        return (str){0};
     json_reader r;
     json_open(&r, (str){attr.bytes.at, attr.bytes.n});
     if (json_next(&r) != JSON_OBJECT)
-        return otherwise;
+        return (str){0};
     while (json_next(&r) == JSON_KEY) {
         const bool wanted = str_eq(r.text, str_from(key));
         const json_token token = json_next(&r);
-        uint64_t value;
-        if (wanted && token == JSON_NUMBER && str_to_u64(r.text, &value))
-            return value;
+        if (wanted && token == JSON_NUMBER)
+            return r.text;
         if (!json_leap(&r, token))
-            return otherwise;
+            return (str){0};
     }
-    return otherwise;
+    return (str){0};
+}
+
+uint64_t trace_recorded_number(const halley_trace *t, const char *key, uint64_t otherwise)
+{
+    uint64_t value;
+    const str text = find_recorded(t, key);
+    return text.n > 0 && str_to_u64(text, &value) ? value : otherwise;
+}
+
+int64_t trace_recorded_i64(const halley_trace *t, const char *key, int64_t otherwise)
+{
+    int64_t value;
+    const str text = find_recorded(t, key);
+    return text.n > 0 && str_to_i64(text, &value) ? value : otherwise;
 }

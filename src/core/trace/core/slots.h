@@ -41,5 +41,6 @@ bool trace_find_metadata(halley_attr *out, const halley_trace *t, const char *na
  * "rank", "world". Returns `otherwise` if the trace does not have it. */
 uint64_t trace_recorded_number(const halley_trace *t, const char *key,
                                uint64_t otherwise);
+int64_t trace_recorded_i64(const halley_trace *t, const char *key, int64_t otherwise);
 
 #endif

@@ -227,6 +227,8 @@ bool rec_write_facts(strbuf *to, const rec_facts_input *in)
     write_text_fact(to, "schema", rec_text(r, r->schema));
     write_id(to, "rank", r->job.rank);
     write_id(to, "world", r->job.world);
+    if (in->clock_offset_ns != 0)
+        strbuf_printf(to, "\"clock_offset_ns\": %" PRId64 ", ", in->clock_offset_ns);
     write_times(to, in->graph);
     write_step_facts(to, in);
     count_host_types(&types, r);

@@ -17,6 +17,7 @@ typedef struct rec_facts_input {
     size_t n_ranks;          /* linked in the same run */
     bool is_pair;            /* with an execution trace: its report has the warnings */
     int64_t zero_ns;
+    int64_t clock_offset_ns; /* added to its times to agree with rank 0 */
 } rec_facts_input;
 
 /* Write one JSON object. False: no memory. */

@@ -23,6 +23,7 @@ typedef struct rec_linker {
     rec_graph *graphs;
     int64_t *offsets;
     int64_t zero_ns;       /* earliest begin, on rank 0's clock */
+    int64_t base_ns;       /* of rank 0's times */
     const char **saved_as; /* by rank; NULL = into the trace */
     halley_trace **traces;
     halley_link_report *reports;
@@ -186,7 +187,9 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
                                 .groups = &k->groups,
                                 .recorded_on = k->opts->recorded_on,
                                 .n_ranks = k->list.ranks.n,
-                                .zero_ns = zero_ns};
+                                .zero_ns = zero_ns,
+                                .clock_offset_ns =
+                                    k->offsets[i] - (r->base_ns - k->base_ns)};
     rec_emit_counts counts;
     if (!rec_count_as_hta(&hta, r))
         return error_nomem(err);
@@ -283,6 +286,7 @@ static halley_status link_all_ranks(rec_linker *k, halley_error *err)
             return error_nomem(err);
     TRY(rec_groups_init(&k->groups, &k->list, err));
     TRY(rec_align_clocks(k->offsets, &k->list, &k->rules, err));
+    k->base_ns = k->list.ranks.at[0].base_ns;
     find_zero(k);
     TRY(name_rank_files(k, err));
     if (watcher_is_cancelled(&k->look))

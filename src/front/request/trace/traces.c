@@ -9,6 +9,7 @@
 #include "request/trace/recordings.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,25 @@ halley_status traces_load_by(halley_trace_set **out, const request_call *call,
     return parse_traces(out, args, n, err);
 }
 
+/* True for a folder with recordings and no trace. */
+static bool holds_recordings(const char *folder)
+{
+    DIR *const entries = file_is_folder(folder) ? opendir(folder) : NULL;
+    bool any = false, has_trace = false;
+    for (struct dirent *e; entries != NULL && (e = readdir(entries)) != NULL;) {
+        strbuf path = {0};
+        strbuf_printf(&path, "%s/%s", folder, e->d_name);
+        const str name = str_from(e->d_name);
+        has_trace |= str_ends(name, STR(".et")) || str_ends(name, STR(".et.gz"));
+        if (!any && !path.failed && e->d_name[0] != '.' && !file_is_folder(path.at))
+            any = traces_is_recording(path.at);
+        strbuf_fini(&path);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    return any && !has_trace;
+}
+
 halley_status traces_load_any(halley_trace_set **out, const request_call *call,
                               size_t first, size_t n, const halley_recording_opts *opts,
                               halley_error *err)
@@ -73,7 +93,7 @@ halley_status traces_load_any(halley_trace_set **out, const request_call *call,
     const char *const *const paths = call->args + first;
     bool all = n > 0;
     for (size_t i = 0; i < n; i++)
-        all = all && traces_is_recording(paths[i]);
+        all = all && (traces_is_recording(paths[i]) || holds_recordings(paths[i]));
     if (!all)
         return traces_load(out, call, first, n, err);
     const halley_link_opts pairs = {.classes = true, .watch = call->watch};

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "halley/trace_check.h"
 #include "halley/trace_stats.h"
+#include "report/job.h"
 #include "report/kernels.h"
 #include "request/trace/roles.h"
 #include "request/trace/traces.h"
@@ -12,7 +13,7 @@
 #include <stdarg.h>
 
 typedef struct info_options {
-    bool attrs, path, all, kernels, as_hta, partial;
+    bool attrs, path, all, kernels, job, as_hta, partial;
     const char *rules, *recorded_on;
     request_output output;
 } info_options;
@@ -37,6 +38,12 @@ static const request_option options[] = {
      .offset = offsetof(info_options, kernels),
      .doc = "recordings: report device time by kernel class, idle time and its causes, "
             "steps, the longest kernels, and a verdict"},
+    {.name = "job",
+     .letter = 'j',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, job),
+     .doc = "recordings of several ranks: match collectives over the ranks, tell waiting "
+            "from transfer, and name ranks that the others wait for"},
     {.name = "as-hta",
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, as_hta),
@@ -593,6 +600,26 @@ static halley_status describe_kernels(const request_call *call, const info_optio
     return status;
 }
 
+static halley_status describe_job(const request_call *call, const info_options *o,
+                                  report_form form, halley_error *err)
+{
+    halley_trace_set *set = NULL;
+    halley_job *job = NULL;
+    TRY(load_set(&set, call, o, err));
+    halley_status status = halley_job_analyse(&job, set, err);
+    if (status == HALLEY_OK && form != REPORT_JSON) {
+        status = report_job_write(job, o->all, form, call->out, err);
+    } else if (status == HALLEY_OK) {
+        report_json j;
+        request_json_begin(&j, call);
+        report_job_json(&j, job);
+        status = request_json_end(&j, call, err);
+    }
+    halley_job_free(job);
+    halley_trace_set_free(set);
+    return status;
+}
+
 static halley_status trace_info_run(request_call *call, halley_error *err)
 {
     info x = {.o = call->options, .call = call};
@@ -600,8 +627,12 @@ static halley_status trace_info_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &x.o->output, err));
     if (x.o->as_hta && (!x.o->kernels || form != REPORT_JSON))
         return request_usage(call, err, "--as-hta needs --kernels and --json");
+    if (x.o->kernels && x.o->job)
+        return request_usage(call, err, "--kernels and --job exclude each other");
     if (x.o->kernels)
         return describe_kernels(call, x.o, form, err);
+    if (x.o->job)
+        return describe_job(call, x.o, form, err);
     char *index = roles_find(call);
     if (index != NULL) {
         const halley_status done = roles_describe(call, index, form, err);
@@ -637,6 +668,7 @@ static const request_example examples[] = {
     {"halley trace info --json --path gpt", "everything, for programs"},
     {"halley trace info --kernels kineto.json.gz",
      "where the device's time goes in a recording"},
+    {"halley trace info --job recordings/", "which rank the others wait for"},
     {0},
 };
 

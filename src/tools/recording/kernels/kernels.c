@@ -295,7 +295,7 @@ halley_status halley_kernels_count(halley_kernels **out, const halley_trace_set 
         return error_nomem(err);
     c->k.size = sizeof c->k;
     c->set = set;
-    c->n_ranks = halley_trace_set_count(set);
+    c->n_ranks = c->k.n_ranks = halley_trace_set_count(set);
     const halley_status status = count_recording(c, err);
     if (status != HALLEY_OK) {
         halley_kernels_free(&c->k);

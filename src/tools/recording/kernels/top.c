@@ -1,6 +1,7 @@
 /* The kernels that took longest, by name, and the verdict. */
 #include "base/error.h"
 #include "base/number/number.h"
+#include "halley/recording_job.h"
 #include "recording/kernels/kernels.h"
 
 #include <stdio.h>
@@ -123,9 +124,35 @@ static const char *write_verdict(kernel_counter *c, const loss *losses)
     return arena_printf(&c->memory, "%s%s", first, second);
 }
 
+/* Of several ranks, see the job: only transfer that compute does not hide is
+ * communication. *transfer is its share of the time in collectives. *verdict stays NULL
+ * if waiting for other ranks is not the main loss. */
+static halley_status judge_job(const char **verdict, double *transfer, kernel_counter *c,
+                               halley_error *err)
+{
+    halley_job *job;
+    halley_error why = {0};
+    *verdict = NULL;
+    *transfer = 1;
+    if (c->n_ranks < 2)
+        return HALLEY_OK;
+    const halley_status status = halley_job_analyse(&job, c->set, &why);
+    if (status == HALLEY_ENOMEM)
+        return error_nomem(err);
+    if (status != HALLEY_OK) /* ranks without recorded times */
+        return HALLEY_OK;
+    if (job->wait_share >= FIRST_LOSS)
+        *verdict = kernels_keep_text(c, str_from(job->verdict));
+    if (job->wait_share + job->transfer_share > 0)
+        *transfer = job->transfer_share / (job->wait_share + job->transfer_share);
+    halley_job_free(job);
+    return HALLEY_OK;
+}
+
 halley_status kernels_judge(kernel_counter *c, halley_error *err)
 {
     halley_kernels *const k = &c->k;
+    double transfer;
     k->exposed_class = find_longest_class(c, true);
     const char *const kind = k->exposed_class[0] != '\0' ? k->exposed_class + 5 : "";
     const char *const type =
@@ -134,10 +161,13 @@ halley_status kernels_judge(kernel_counter *c, halley_error *err)
         k->verdict = "no device work to judge";
         return HALLEY_OK;
     }
+    TRY(judge_job(&k->verdict, &transfer, c, err));
+    if (k->verdict != NULL)
+        return HALLEY_OK;
     loss losses[] = {
         {(k->idle.host + k->idle.launch_latency) / k->span_s,
          "host-bound: the device is idle %s %% of the time waiting for launches%s", ""},
-        {k->exposed_comm_s / k->span_s,
+        {transfer * k->exposed_comm_s / k->span_s,
          "communication-bound: %s %% is %s that compute does not hide", type},
         {k->copies_alone_s / k->span_s,
          "copy-bound: %s %% is copies with nothing else running%s", ""},
