@@ -73,7 +73,7 @@ halley_status fact_find_word(uint32_t *out, const fact *f, str text, halley_erro
 static halley_status set_bits(const fact *f, uint32_t *to, str text, halley_error *err)
 {
     str part, word;
-    uint32_t i, bits = 0;
+    uint32_t i = 0, bits = 0;
     if (str_eq(text, STR("none")))
         return HALLEY_OK;
     while (str_next(&text, '+', &part))
