@@ -228,7 +228,7 @@ typedef struct halley_exploration {
     /* Defaults that the best design uses because the study neither sets nor varies them,
      * in words. */
     uint32_t n_assumed;
-    char assumed[HALLEY_MAX_ASSUMED][96];
+    halley_assumption assumed[HALLEY_MAX_ASSUMED];
 } halley_exploration;
 
 /* Zero in every field is the default. */

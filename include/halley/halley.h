@@ -30,6 +30,7 @@
 #include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
 #include "halley/portable.h"
+#include "halley/recipe.h"
 #include "halley/recording.h"
 #include "halley/recording_diff.h"
 #include "halley/recording_job.h"

@@ -46,6 +46,8 @@ const halley_model *halley_launch_model(const halley_launch *launch);
 bool halley_launch_lacks_vocab(const halley_launch *launch);
 /* The number of NPUs that the file starts; 0: not stated. */
 uint32_t halley_launch_npus(const halley_launch *launch);
+/* The preset of the software that starts from such a file ("torchtitan-2026"), or "". */
+const char *halley_launch_stack(const halley_launch *launch);
 /* The kind of device that the file names ("h100"), or "". */
 const char *halley_launch_device(const halley_launch *launch);
 /*

@@ -229,9 +229,14 @@ halley_status halley_plan_check_heads(const halley_plan *plan, const halley_mode
 halley_status halley_plan_check_npu(halley_plan *plan, const halley_npu *npu,
                                     halley_error *err);
 
-/* The i-th default that a checked plan uses because the key was not set: "global batch
- * 128", "sequence 8192 (from the model)", "zero 1"; false past the last. */
-bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *plan,
+/* A default that a plan uses because its key was not set. */
+typedef struct halley_assumption {
+    uint32_t key;   /* a halley_plan_key */
+    char value[32]; /* as in a plan file */
+    char text[96];  /* "global batch 128", "sequence 8192 (from the model)", "zero 1" */
+} halley_assumption;
+/* The i-th one of a checked plan; false past the last. */
+bool halley_plan_assumed(halley_assumption *to, uint32_t i, const halley_plan *plan,
                          const halley_model *model);
 
 /* Micro-batches of one data-parallel rank; valid after the check. */

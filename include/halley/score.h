@@ -49,6 +49,10 @@ typedef struct halley_score_opts {
     bool defaults;     /* use no fitted constants: only defaults and values that files
                           give */
     bool unknown;      /* use no stack files: every constant has its default */
+    bool natural;      /* ask as users do: model, cluster, batch, format and stack; the
+                          rest comes from recipes */
+    bool with_degrees; /* natural: the degrees are stated, too */
+    bool without_chip; /* natural: recipes of the row's device are left out */
     uint32_t folds;    /* cross-validate by layout with this many folds; 0 = do not */
     const char *stack; /* a stack file for the rows that match it; NULL = halley's
                           presets */

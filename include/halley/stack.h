@@ -89,7 +89,7 @@ typedef enum halley_constant {
     HALLEY_N_CONSTANTS
 } halley_constant;
 
-enum { HALLEY_MAX_FITTED = 8 };
+enum { HALLEY_MAX_FITTED = 8, HALLEY_MAX_VENDORS = 4 };
 
 typedef struct halley_constant_info {
     const char *key;  /* as in files */
@@ -117,6 +117,8 @@ typedef struct halley_stack {
     char framework[HALLEY_NAME]; /* of the runs that it applies to */
     char from[16], to[16]; /* releases, inclusive, compared component by component; ""
                               = open */
+    char vendors[HALLEY_MAX_VENDORS][16]; /* of the devices it runs on: "nvidia"; none =
+                                             not stated */
     double k[HALLEY_N_CONSTANTS];
     double prior[HALLEY_N_CONSTANTS];   /* default or given value, from which a fit
                                            starts */

@@ -66,8 +66,9 @@ $ halley estimate -m llama3-8b -c dgx-h100:64 --global-batch 4194304
 ? 2
 $ halley estimate -m llama3-8b -c dgx-h100:12 --tp 4 --global-batch 12 > out
 ! halley: note: 12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle
-$ halley estimate -m llama3-8b -c tpu-7x-pod:64 -s megatron-bridge --tp 8 | grep -c 'No run of this chip was ever compared'
+$ halley estimate -m llama3-8b -c tpu-7x-pod:64 -s maxtext-2024 --tp 8 | grep -c 'No run of this chip was ever compared'
 > 1
+! halley: note: the recipe's layout: micro-batch 8, fsdp all (3.26 s)
 
 ## cases 20 and 21: no plan needs less than the experts that it gathers
 $ for c in 'qwen3-30b-a3b dgx-h100:32 256 30.5e9' 'mixtral-8x7b dgx-h100:64 256 33e9' 'grok-1 dgx-h100:128 256 55e9'; do set -- $c; halley plan -m $1 -c $2 --global-batch $3 --top 200 --variants --csv 2> /dev/null | awk -F, -v least=$4 -v m=$1 'NR > 1 && $3 > 1 && /fsdp/ && $(NF - 3) < least { print m, $0 }'; done

@@ -189,7 +189,7 @@ $ halley estimate -m run.sh -c dgx-h100 --json | query - /npus /plan/tp /plan/gl
 > 1
 > "Megatron-LM script"
 > ["--lr"]
-> "npus 16: the launch file starts that many"
+> {"key": "npus", "value": "16", "origin": "file", "text": "npus 16: the launch file starts that many"}
 $ halley estimate -m run.sh -c dgx-h100:32 --tp 2 --json | query - /npus /plan/tp /warnings/0
 > 32
 > 2

@@ -37,8 +37,8 @@ $ halley plan -m run.sh -c dgx-h100:8 --top 1 --json | query - /own/plan/tp
 > 8
 
 ## the best plan is written as arguments, and they give the same estimate
-$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 --top 1 --json > best.json
-$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 --top 1 --write megatron > best.txt
+$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 -s megatron-core-2025 --top 1 --json > best.json
+$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 -s megatron-core-2025 --top 1 --write megatron > best.txt
 $ halley estimate -m best.txt -c dgx-h100:64 --json > again.json
 $ test "$(query best.json /plans/0/step_s)" = "$(query again.json /step_s)" && echo same
 > same

@@ -11,7 +11,7 @@ $ halley presets dgx-a100
 ## kinds can be listed
 $ halley presets stacks --csv | head -2
 > kind,name
-> stack,internevo-2023
+> stack,automodel-2026
 
 ## an unknown name is refused
 $ halley presets abacus

@@ -147,7 +147,7 @@ $ halley estimate -m inf.json -c dgx-h100:8 --global-batch 64 --seq 4096 | head 
 $ cp $DATA/wrong-inputs/l8.json .
 $ halley estimate -m l8.json -c dgx-h100:8 --global-batch 64 --json | query - /plan/seq /assumed
 > 8192
-> ["micro-batch 1", "sequence 8192 (the model's file allows 131072 and states no training length)", "bf16", "zero 1", "recompute none"]
+> [{"key": "micro-batch", "value": "1", "origin": "default", "text": "micro-batch 1"}, {"key": "seq", "value": "8192", "origin": "default", "text": "sequence 8192 (the model's file allows 131072 and states no training length)"}, {"key": "dtype", "value": "bf16", "origin": "default", "text": "bf16"}, {"key": "zero", "value": "1", "origin": "default", "text": "zero 1"}, {"key": "recompute", "value": "none", "origin": "default", "text": "recompute none"}]
 
 ## 27: a key with a typo
 $ printf 'name: m\nlayers: 32\nhiden: 4096\n' > m.yaml
@@ -684,7 +684,7 @@ $ halley score runs.json
 ? 1
 
 ## 118: a full disk
-$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --json > /dev/full
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 > /dev/full
 ! halley: cannot write the results to standard output: No space left on device
 ? 1
 

@@ -567,8 +567,8 @@ static void list_assumed(halley_exploration *e, explore_worker *w)
     if (e->n_best == 0 || !explore_worker_best_exact(w, &row, e->best[0].id, 1))
         return;
     while (e->n_assumed < HALLEY_MAX_ASSUMED &&
-           halley_plan_assumed(e->assumed[e->n_assumed], sizeof e->assumed[0],
-                               e->n_assumed, &e->best[0].plan, &w->design.model))
+           halley_plan_assumed(&e->assumed[e->n_assumed], e->n_assumed, &e->best[0].plan,
+                               &w->design.model))
         e->n_assumed++;
 }
 

@@ -10,6 +10,7 @@
 #include "score/csv_sets.h"
 #include "score/fit.h"
 #include "score/metrics.h"
+#include "score/natural.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -385,6 +386,11 @@ static halley_status run_score(scoring *s, const char *const *files, size_t n_fi
                                : s->opts.defaults ? SCORE_UNFITTED
                                                   : SCORE_FITTED;
     TRY(score_rows_stacks(&s->rows, which, s->opts.stack ? &own : NULL, err));
+    if (s->opts.natural)
+        TRY(score_rows_ask(&s->rows,
+                           &(score_natural){.degrees = s->opts.with_degrees,
+                                            .without_chip = s->opts.without_chip},
+                           err));
     if (s->opts.folds > 1)
         TRY(cross_validate_score(s, err));
     TRY(predict_all(s, err));

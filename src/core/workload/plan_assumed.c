@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct assumption {
     halley_plan_key key;
@@ -139,10 +140,26 @@ static const assumption assumptions[] = {
     {HALLEY_KEY_RECOMPUTE, applies_always, print_recompute},
 };
 
-bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *plan,
+/* The value as text: without the quotes of its JSON. */
+static void print_assumed_value(char *to, size_t size, const halley_plan *plan,
+                                halley_plan_key key)
+{
+    halley_error why;
+    char *json = NULL;
+    to[0] = '\0';
+    if (halley_plan_print(&json, plan, key, &why) == HALLEY_OK && json != NULL) {
+        const str text = str_from(json);
+        const bool quoted = text.n > 1 && text.at[0] == '"';
+        snprintf(to, size, "%.*s", (int)(quoted ? text.n - 2 : text.n),
+                 text.at + (quoted ? 1 : 0));
+    }
+    free(json);
+}
+
+bool halley_plan_assumed(halley_assumption *to, uint32_t i, const halley_plan *plan,
                          const halley_model *model)
 {
-    assert(size > 0 && plan->seq > 0);
+    assert(plan->seq > 0);
     const bool sharded = plan->given >> HALLEY_KEY_FSDP & 1;
     for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++) {
         const assumption *a = &assumptions[k];
@@ -152,7 +169,10 @@ bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *p
             continue;
         strbuf text = {0};
         a->print(&text, plan, model);
-        snprintf(to, size, "%.*s", (int)text.n, text.n > 0 ? text.at : "");
+        to->key = (uint32_t)a->key;
+        print_assumed_value(to->value, sizeof to->value, plan, a->key);
+        snprintf(to->text, sizeof to->text, "%.*s", (int)text.n,
+                 text.n > 0 ? text.at : "");
         strbuf_fini(&text);
         return true;
     }

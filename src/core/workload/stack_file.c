@@ -22,7 +22,7 @@ typedef struct stack_text {
     uint32_t reading;
     double expected[2];
     uint32_t n_runs[2], n_layouts;
-    const conf_node *given, *fitted, *fit, *sources;
+    const conf_node *given, *fitted, *fit, *sources, *vendors;
 } stack_text;
 #define STACK(key, type, unit, member, required, doc, default_, example)                 \
     CONF_FIELD_SHOWN(stack_text, key, type, unit, member, required, doc, default_,       \
@@ -40,6 +40,9 @@ static const conf_field stack_fields[] = {
           "any", "\"2024\""),
     STACK("to", CONF_TYPE_TEXT, UNITS_COUNT, to, false, "last release it applies to",
           "any", "\"2025\""),
+    STACK("vendors", CONF_TYPE_NODE, UNITS_COUNT, vendors, false,
+          "vendors of the devices it runs on; devices of others are refused", "any",
+          "[nvidia, amd]"),
     STACK("scatter-stages", CONF_TYPE_BOOL, UNITS_COUNT, scatter, false,
           "whether each tensor-parallel rank sends only 1/tp between stages", "no",
           "yes"),
@@ -149,6 +152,21 @@ static halley_status read_fit(halley_stack *out, const conf_file *file,
     return HALLEY_OK;
 }
 
+static halley_status read_vendors(halley_stack *out, const conf_file *file,
+                                  const conf_node *list, halley_error *err)
+{
+    if (!list)
+        return HALLEY_OK;
+    if (list->kind != CONF_LIST || list->n > HALLEY_MAX_VENDORS)
+        return conf_error(file, list, err, HALLEY_EINVAL,
+                          "vendors must be a list of at most %d names",
+                          HALLEY_MAX_VENDORS);
+    for (uint32_t i = 0; i < list->n; i++)
+        snprintf(out->vendors[i], sizeof out->vendors[i], "%.*s",
+                 STR_ARG(list->items[i]->text));
+    return HALLEY_OK;
+}
+
 static halley_status release_copy(char to[16], str text, halley_error *err)
 {
     if (text.n >= 16)
@@ -179,6 +197,7 @@ static halley_status read_stack(halley_stack *out, const conf_file *file,
     TRY(cluster_name_copy(out->framework, t.framework, err));
     TRY(release_copy(out->from, t.from, err));
     TRY(release_copy(out->to, t.to, err));
+    TRY(read_vendors(out, file, t.vendors, err));
     TRY(read_constants(out, file, t.given, 1, err));
     TRY(read_constants(out, file, t.fitted, 2, err));
     return read_fit(out, file, t.fit, err);
@@ -275,6 +294,10 @@ halley_status halley_stack_save(const halley_stack *stack, const char *path,
         file_output_printf(to, "from: \"%s\"\n", stack->from);
     if (stack->to[0])
         file_output_printf(to, "to: \"%s\"\n", stack->to);
+    for (int i = 0; i < HALLEY_MAX_VENDORS && stack->vendors[i][0]; i++)
+        file_output_printf(
+            to, "%s%s%s", i > 0 ? ", " : "vendors: [", stack->vendors[i],
+            i + 1 == HALLEY_MAX_VENDORS || !stack->vendors[i + 1][0] ? "]\n" : "");
     if (!stack->scatter_stages)
         file_output_printf(to, "scatter-stages: no\n");
     if (!stack->pads_vocab)

@@ -20,6 +20,7 @@ struct halley_launch {
     bool has_model, lacks_vocab;
     uint32_t npus;
     char device[HALLEY_NAME];
+    const char *stack;                     /* preset of the software; static */
     const char *value[HALLEY_N_PLAN_KEYS]; /* NULL: halley chooses */
     double local_batch, npu_batch;
     uint32_t replicas;    /* of sharded weights; 0 = not sharded */

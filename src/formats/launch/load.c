@@ -46,6 +46,23 @@ static const char *const kind_names[] = {
     [LAUNCH_FOUNDRY] = "LLM Foundry configuration",
 };
 
+/* The stack whose constants apply, of the newest release. */
+static const char *const kind_stacks[] = {
+    [LAUNCH_NONE] = "",
+    [LAUNCH_MEGATRON_SCRIPT] = "megatron-core-2025",
+    [LAUNCH_MEGATRON_YAML] = "megatron-core-2025",
+    [LAUNCH_MEGATRON_LIST] = "megatron-core-2025",
+    [LAUNCH_MEGATRON_JSON] = "megatron-core-2025",
+    [LAUNCH_DEEPSPEED] = "deepspeed",
+    [LAUNCH_NEMO] = "megatron-bridge",
+    [LAUNCH_TITAN] = "torchtitan-2026",
+    [LAUNCH_MAXTEXT] = "maxtext-2024",
+    [LAUNCH_MAXTEXT_SCRIPT] = "maxtext-2024",
+    [LAUNCH_PYTHON] = "",
+    [LAUNCH_NEOX] = "",
+    [LAUNCH_FOUNDRY] = "llm-foundry-2023",
+};
+
 static bool has_launch_key(const conf_node *map, const char *key)
 {
     return conf_find(map, key) != NULL;
@@ -567,6 +584,7 @@ static halley_status read_text(halley_launch *l, str text, bool on_disk,
     text = drop_mark(text);
     const launch_kind kind = find_launch_kind(text, l->path, &tree, &has_tree);
     l->import = import_new(kind_names[kind]);
+    l->stack = kind_stacks[kind];
     halley_status status = HALLEY_OK;
     if (l->import == NULL) {
         status = error_nomem(err);

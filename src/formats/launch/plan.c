@@ -26,6 +26,11 @@ uint32_t halley_launch_npus(const halley_launch *launch)
     return launch->npus;
 }
 
+const char *halley_launch_stack(const halley_launch *launch)
+{
+    return launch->stack;
+}
+
 const char *halley_launch_device(const halley_launch *launch)
 {
     return launch->device;

@@ -407,7 +407,8 @@ static int dispatch_words(const cli_program *program, const char *const *words,
         return wrong_usage(program, group ? group->name : "", &err);
     progress_view view = {0};
     const halley_watch watch = {progress_look, &view};
-    request_notes warnings = {0}, assumed = {0};
+    request_notes warnings = {0};
+    request_assumptions assumed = {0};
     request_call call = {.program = program,
                          .verb = command,
                          .out = stdout,
@@ -420,7 +421,7 @@ static int dispatch_words(const cli_program *program, const char *const *words,
     const int code = run_command(&call, &memory, words + n_used, n_words - n_used);
     progress_view_fini(&view);
     request_notes_fini(&warnings);
-    request_notes_fini(&assumed);
+    request_assumptions_fini(&assumed);
     arena_fini(&memory);
     return code;
 }

@@ -89,7 +89,8 @@ static halley_status load_batch(halley_batch *b, request_reader *r, halley_error
 halley_status halley_batch_open(halley_batch **out, const char *json, halley_error *err)
 {
     halley_error problem = {0};
-    request_notes warnings = {0}, assumed = {0};
+    request_notes warnings = {0};
+    request_assumptions assumed = {0};
     request_reader r = {.err = &problem,
                         .call = {.warnings = &warnings, .assumed = &assumed}};
     halley_batch *b = calloc(1, sizeof *b);
@@ -101,7 +102,7 @@ halley_status halley_batch_open(halley_batch **out, const char *json, halley_err
         status = load_batch(b, &r, &problem);
     request_reader_fini(&r);
     request_notes_fini(&warnings);
-    request_notes_fini(&assumed);
+    request_assumptions_fini(&assumed);
     if (status != HALLEY_OK) {
         free(b);
         if (err != NULL)

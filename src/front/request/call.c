@@ -87,22 +87,64 @@ void request_note(const request_call *call, const char *format, ...)
     keep_note(call->warnings, strncmp(text, "note: ", 6) == 0 ? text + 6 : text);
 }
 
-void request_assume(const request_call *call, const char *format, ...)
+void request_assume(const request_call *call, const request_assumption *what)
 {
-    char text[HALLEY_ERROR_TEXT];
+    if (call->assumed != NULL && !array_push(call->assumed, *what))
+        call->assumed->failed = true;
+}
+
+void request_assume_default(const request_call *call, const char *key, const char *value,
+                            const char *format, ...)
+{
+    request_assumption a = {.origin = "default"};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(a.text, sizeof a.text, format, args);
     va_end(args);
-    keep_note(call->assumed, text);
+    snprintf(a.key, sizeof a.key, "%s", key);
+    snprintf(a.value, sizeof a.value, "%s", value);
+    request_assume(call, &a);
+}
+
+static bool is_from_recipe(const request_assumption *a)
+{
+    return a->recipe[0] != '\0';
+}
+
+/* The keys that came from a recipe, under its name. */
+static void write_recipe(FILE *to, const request_assumptions *all)
+{
+    const char *recipe = "", *comma = "";
+    for (size_t i = 0; i < all->n; i++) {
+        const request_assumption *a = &all->at[i];
+        if (!is_from_recipe(a))
+            continue;
+        if (strcmp(recipe, a->recipe) != 0) {
+            fprintf(to, "%sassumed from %s (%s)\n ", *recipe != '\0' ? "\n" : "",
+                    a->recipe, a->why);
+            comma = "";
+        }
+        recipe = a->recipe;
+        fprintf(to, "%s %s", comma, a->text);
+        comma = ",";
+    }
+    fprintf(to, "%s", *recipe != '\0' ? "\n" : "");
 }
 
 void request_write_assumed(const request_call *call)
 {
-    const request_notes *notes = call->assumed;
-    for (size_t i = 0; notes != NULL && i < notes->n; i++)
-        fprintf(call->out, "%s%s%s", i == 0 ? "assumed: " : ", ", notes->at[i],
-                i + 1 == notes->n ? "\n" : "");
+    const request_assumptions *all = call->assumed;
+    const char *before = "assumed: ";
+    for (size_t i = 0; all != NULL && i < all->n; i++) {
+        if (is_from_recipe(&all->at[i]))
+            continue;
+        fprintf(call->out, "%s%s", before, all->at[i].text);
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fprintf(call->out, "\n");
+    if (all != NULL)
+        write_recipe(call->out, all);
 }
 
 void request_work_end(const request_call *call)
@@ -173,6 +215,11 @@ halley_status request_call_run(request_call *call, halley_error *err)
     return status;
 }
 
+void request_assumptions_fini(request_assumptions *assumed)
+{
+    array_fini(assumed);
+}
+
 void request_notes_fini(request_notes *notes)
 {
     for (size_t i = 0; i < notes->n; i++)
@@ -190,7 +237,12 @@ void request_json_begin(report_json *j, const request_call *call)
 halley_status request_json_end(report_json *j, const request_call *call,
                                halley_error *err)
 {
-    report_facts_json(j, &request_notes_facts, call);
+    const request_result_notes notes = {
+        .assumed = {call->assumed != NULL ? call->assumed->at : NULL,
+                    call->assumed != NULL ? call->assumed->n : 0},
+        .warnings = {call->warnings != NULL ? call->warnings->at : NULL,
+                     call->warnings != NULL ? call->warnings->n : 0}};
+    report_facts_json(j, &request_notes_facts, &notes);
     report_json_end(j);
     return report_json_fini(j, err);
 }

@@ -5,6 +5,7 @@
 #include "base/number/number.h"
 #include "request/document.h"
 #include "request/launch_file.h"
+#include "request/recipe.h"
 #include "workload/plan_facts.h"
 
 #include <assert.h>
@@ -88,8 +89,17 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
     }
     if (o->stack)
         status = request_stack_load(stack, o->stack, err);
-    else
+    else {
         halley_stack_default(stack);
+        if (status == HALLEY_OK)
+            status = design_launch_stack(stack, call, o, launch,
+                                         halley_cluster_npu(c, 0)->name, err);
+    }
+    if (status == HALLEY_OK && o->stack) {
+        status = halley_stack_check_npu(stack, halley_cluster_npu(c, 0)->name, err);
+        if (status == HALLEY_EINVAL)
+            status = design_usage(call, status, err);
+    }
     if (request_given(call, "headroom"))
         stack->headroom = o->headroom;
     if (status == HALLEY_OK)
@@ -184,9 +194,10 @@ halley_status design_check_offload(const halley_plan *p, const halley_cluster *c
 static void name_defaults(const request_call *call, const halley_plan *p,
                           const halley_model *model)
 {
-    char text[160];
-    for (uint32_t i = 0; halley_plan_assumed(text, sizeof text, i, p, model); i++)
-        request_assume(call, "%s", text);
+    halley_assumption a;
+    for (uint32_t i = 0; halley_plan_assumed(&a, i, p, model); i++)
+        request_assume_default(call, halley_plan_key_name((halley_plan_key)a.key),
+                               a.value, "%s", a.text);
 }
 
 halley_status design_refuse(request_call *call, const design_options *o,
@@ -286,12 +297,13 @@ halley_status design_complete(halley_plan *p, const halley_model *model,
 }
 
 halley_status design_plan(halley_plan *out, const halley_model *model,
-                          const halley_cluster *cluster, request_call *call,
-                          const design_options *o, halley_error *err)
+                          const halley_cluster *cluster, const halley_stack *stack,
+                          request_call *call, const design_options *o, halley_error *err)
 {
     TRY(design_check_count(cluster, call, o, err));
     halley_plan p = {0};
     TRY(design_read(&p, NULL, halley_cluster_npus(cluster), call, o, err));
+    TRY(design_take_recipe(&p, NULL, model, cluster, stack, call, o, err));
     const halley_status status = design_complete(&p, model, cluster, err);
     if (status != HALLEY_OK)
         return request_fail_as(call, REQUEST_CODE_INFEASIBLE,

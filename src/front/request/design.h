@@ -10,6 +10,8 @@
  * halley_plan_key. */
 typedef struct design_options {
     const char *model, *cluster, *stack, *plan;
+    const char *recipe, *release;
+    bool no_recipe;
     double headroom; /* fraction of memory; for commands with --headroom */
     const char *value[HALLEY_N_PLAN_KEYS];
     bool on[HALLEY_N_PLAN_KEYS];
@@ -69,12 +71,24 @@ typedef struct design_options {
          .doc = "vocabulary size in tokens, for a launch file that does not state it",   \
          .by_default = "the launch file's",                                              \
          .example = "128256"},
+#define DESIGN_RECIPE                                                                    \
+    DESIGN_TEXT("recipe", recipe, 0, "NAME",                                             \
+                "take what is not stated from this recipe of the software (beginning "   \
+                "of its name), from the nearest one, or from none",                      \
+                "auto, the nearest recipe of the stack", "qwen3-30b-a3b/GB300")          \
+    DESIGN_TEXT("release", release, 0, "R",                                              \
+                "release of the software whose recipes are used", "the newest",          \
+                "26.06"){.name = "no-recipe",                                            \
+                         .kind = REQUEST_FLAG,                                           \
+                         .offset = offsetof(options_struct, design.no_recipe),           \
+                         .doc = "the same as --recipe none"},
 #define DESIGN_PLAN                                                                      \
     DESIGN_DOCUMENT("plan", plan, 0, "FILE",                                             \
                     "read the plan from FILE; command-line options override it", "none", \
-                    "plan.yaml"){.name = "keys of plans",                                \
-                                 .kind = REQUEST_PLAN_KEYS,                              \
-                                 .offset = offsetof(options_struct, design)},
+                    "plan.yaml")                                                         \
+    DESIGN_RECIPE{.name = "keys of plans",                                               \
+                  .kind = REQUEST_PLAN_KEYS,                                             \
+                  .offset = offsetof(options_struct, design)},
 
 /* For commands that decide whether a plan fits. */
 #define DESIGN_HEADROOM                                                                  \
@@ -109,10 +123,11 @@ void design_note_idle(const request_call *call, const halley_cluster *cluster);
  * be NULL) gets the keys that options and --plan set, as bits 1 << key. */
 halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
                           request_call *call, const design_options *o, halley_error *err);
-/* The same, with dp filled to the cluster's NPUs, and checked. */
+/* The same, with what a recipe of the stack states, dp filled to the cluster's NPUs, and
+ * checked. */
 halley_status design_plan(halley_plan *out, const halley_model *model,
-                          const halley_cluster *cluster, request_call *call,
-                          const design_options *o, halley_error *err);
+                          const halley_cluster *cluster, const halley_stack *stack,
+                          request_call *call, const design_options *o, halley_error *err);
 /* Fill dp to the cluster's NPUs and check the plan against model and device. */
 halley_status design_complete(halley_plan *plan, const halley_model *model,
                               const halley_cluster *cluster, halley_error *err);

@@ -173,7 +173,7 @@ static void write_basis(const halley_exploration *e, FILE *to)
     const halley_candidate *best = &e->best[0];
     fprintf(to, "\nassumed: ");
     for (uint32_t i = 0; i < e->n_assumed; i++)
-        fprintf(to, "%s, ", e->assumed[i]);
+        fprintf(to, "%s, ", e->assumed[i].text);
     fprintf(to, "%s %% of the memory stays free, training on %s tokens\n",
             number_digits(100 * e->headroom, 3).at, number_digits(e->tokens, 3).at);
     report_error_bar_text(to, &best->error_bar);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "halley/cluster.h"
+#include "halley/recipe.h"
 #include "report/launch.h"
 #include "report/model.h"
 #include "request/document.h"
@@ -59,6 +60,41 @@ halley_status design_launch_open(halley_launch **out, const request_call *call,
     return HALLEY_OK;
 }
 
+static void use_launch_stack(halley_stack *stack, const request_call *call,
+                             const halley_launch *launch, const char *npu)
+{
+    halley_stack found;
+    halley_error why = {0};
+    request_assumption a = {.key = "stack", .origin = "file"};
+    const char *name = halley_launch_stack(launch);
+    if (name[0] == '\0' || halley_stack_load(&found, name, &why) != HALLEY_OK ||
+        halley_stack_check_npu(&found, npu, &why) != HALLEY_OK)
+        return;
+    *stack = found;
+    snprintf(a.value, sizeof a.value, "%s", name);
+    snprintf(a.text, sizeof a.text, "stack %s: the file is a %s", name,
+             halley_import_kind(halley_launch_import(launch)));
+    request_assume(call, &a);
+}
+
+halley_status design_launch_stack(halley_stack *stack, const request_call *call,
+                                  const design_options *o, const halley_launch *launch,
+                                  const char *npu, halley_error *err)
+{
+    halley_launch *plan = NULL;
+    halley_launch_opts opts = get_launch_options(call, o);
+    if (launch != NULL) {
+        use_launch_stack(stack, call, launch, npu);
+        return HALLEY_OK;
+    }
+    opts.may_lack_vocab = opts.plan_only = true;
+    TRY(open_launch_file(&plan, o->plan, &opts, err));
+    if (plan != NULL)
+        use_launch_stack(stack, call, plan, npu);
+    halley_launch_free(plan);
+    return HALLEY_OK;
+}
+
 /* List the presets of clusters whose name or NPU contains the word. */
 static void list_clusters_with(char *to, size_t size, const char *word)
 {
@@ -104,8 +140,10 @@ halley_status design_launch_cluster(char *to, size_t size, request_call *call,
         return HALLEY_OK;
     }
     snprintf(to, size, "%s:%u", o->cluster, halley_launch_npus(launch));
-    request_assume(call, "npus %u: the launch file starts that many",
-                   halley_launch_npus(launch));
+    request_assumption a = {.key = "npus", .origin = "file"};
+    snprintf(a.value, sizeof a.value, "%u", halley_launch_npus(launch));
+    snprintf(a.text, sizeof a.text, "npus %s: the launch file starts that many", a.value);
+    request_assume(call, &a);
     return HALLEY_OK;
 }
 

@@ -421,7 +421,8 @@ halley_status request_answer(char **reply, const char *json, const request_terms
                              halley_error *err)
 {
     halley_error problem = {0};
-    request_notes warnings = {0}, assumed = {0};
+    request_notes warnings = {0};
+    request_assumptions assumed = {0};
     request_reader r = {
         .err = &problem,
         .call = {.watch = terms->watch, .warnings = &warnings, .assumed = &assumed}};
@@ -437,7 +438,7 @@ halley_status request_answer(char **reply, const char *json, const request_terms
     strbuf_fini(&result);
     request_reader_fini(&r);
     request_notes_fini(&warnings);
-    request_notes_fini(&assumed);
+    request_assumptions_fini(&assumed);
     if (text.failed) {
         strbuf_fini(&text);
         return error_nomem(err);

@@ -157,6 +157,20 @@ typedef struct request_notes {
     bool failed; /* memory ran out for one: the call fails */
 } request_notes;
 
+/* A value that the user did not state. */
+typedef struct request_assumption {
+    char key[48], value[96]; /* as in a plan file */
+    char origin[16];         /* file, recipe, stack, default */
+    char recipe[192];        /* its name; "" = from none */
+    char why[192];           /* how near the recipe is; "" = from none */
+    char text[224];          /* "sequence 8192 (from the model)" */
+} request_assumption;
+typedef struct request_assumptions {
+    request_assumption *at;
+    size_t n, cap;
+    bool failed; /* memory ran out for one: the call fails */
+} request_assumptions;
+
 struct cli_program;
 
 /* One call of a verb. */
@@ -170,11 +184,11 @@ struct request_call {
     size_t n_unknown;
     /* bit i % 64 of word i / 64: options[i] was given; use request_given */
     uint64_t given[REQUEST_MAX_OPTIONS / 64];
-    FILE *out;                 /* for the result */
-    const halley_watch *watch; /* for long work; may be NULL */
-    progress_view *view;       /* of the command line's watch; NULL in a request */
-    request_notes *warnings;   /* kept for JSON */
-    request_notes *assumed;    /* the same */
+    FILE *out;                    /* for the result */
+    const halley_watch *watch;    /* for long work; may be NULL */
+    progress_view *view;          /* of the command line's watch; NULL in a request */
+    request_notes *warnings;      /* kept for JSON */
+    request_assumptions *assumed; /* the same */
     void (*show_note)(const char *text); /* at once; NULL = notes are only kept */
     request_code code;   /* kind of failure, if more specific than the status */
     int exit_code;       /* for the run function to set; 0 at first */
@@ -218,14 +232,19 @@ halley_status request_fail_as(request_call *call, request_code code,
  * "halley: <sentence>" on stderr), and into "warnings" of JSON. */
 void request_note(const request_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Report a default that was used and matters, in "assumed" of JSON. */
-void request_assume(const request_call *call, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Write "assumed" as text, one line each; nothing if nothing was assumed. */
+/* Report a value that was used and matters, but not stated, in "assumed" of JSON. */
+void request_assume(const request_call *call, const request_assumption *what);
+/* The same for a default: its key, its value and a sentence. */
+void request_assume_default(const request_call *call, const char *key, const char *value,
+                            const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Write "assumed" as text: defaults on one line, then those of the recipe by its name;
+ * nothing if nothing was assumed. */
 void request_write_assumed(const request_call *call);
 /* The work that call->watch observed is done: clears the progress line. */
 void request_work_end(const request_call *call);
 void request_notes_fini(request_notes *notes);
+void request_assumptions_fini(request_assumptions *assumed);
 
 /* Begin and end the one object of a JSON result on call->out. The end adds "assumed" and
  * "warnings". */
@@ -233,7 +252,11 @@ void request_json_begin(report_json *j, const request_call *call);
 halley_status request_json_end(report_json *j, const request_call *call,
                                halley_error *err);
 
-extern const fact_table request_notes_facts; /* of request_call */
+typedef struct request_result_notes {
+    fact_list assumed;  /* of request_assumption */
+    fact_list warnings; /* of texts */
+} request_result_notes;
+extern const fact_table request_notes_facts; /* of request_result_notes */
 
 /* Write a result that rows describe as JSON or CSV to call->out, with "assumed" and
  * "warnings". */

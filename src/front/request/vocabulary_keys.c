@@ -161,6 +161,8 @@ const request_key request_key_rows[] = {
     {"complete", REQUEST_IS_BOOLEAN, NULL, "whether the exploration is finished", "results", NULL, 0},
     {"presets", REQUEST_IS_LIST, NULL, "what is compiled in", "presets", NULL, 0},
     {"kind", REQUEST_IS_TEXT, NULL, "kind of a preset, attribute, message or difference", "sim, presets, trace info, trace diff", NULL, 0},
+    {"recipe", REQUEST_IS_TEXT, NULL, "name of a recipe: MODEL/NPU/NPUS/FORMAT@RELEASE", "presets", NULL, REQUEST_KEY_RARE},
+    {"framework", REQUEST_IS_TEXT, NULL, "training software of a recipe", "presets", NULL, REQUEST_KEY_RARE},
     {"text", REQUEST_IS_TEXT, NULL, "the file of a preset", "presets", NULL, 0},
     {"source", REQUEST_IS_TEXT, NULL, "where a value of a preset is from", "presets", NULL, REQUEST_KEY_RARE},
     {"own", REQUEST_IS_OBJECT, NULL, "the plan of the launch file itself: plan, step_s, fits", "plan", NULL, REQUEST_KEY_RARE},

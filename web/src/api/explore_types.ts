@@ -1,6 +1,6 @@
 /* Results of explore and results, as far as the pages read them. */
 
-import type { ErrorBar, Plan } from "./types.js";
+import type { Assumption, ErrorBar, Plan } from "./types.js";
 
 export type Varied = { [parameter: string]: string | number | boolean };
 
@@ -80,7 +80,7 @@ export interface Exploration {
   refusals: { reason: string; designs: number }[];
   refused_values?: RefusedValue[];
   prices?: { name: string; words: string }[];
-  assumed?: string[];
+  assumed?: Assumption[];
   warnings?: string[];
 }
 

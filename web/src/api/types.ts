@@ -40,6 +40,16 @@ export interface Change {
   device_bytes: number;
 }
 
+/* A value that was used but not stated. */
+export interface Assumption {
+  key: string;
+  value: string;
+  origin: string;
+  recipe?: string;
+  why?: string;
+  text: string;
+}
+
 export interface ImportReport {
   kind?: string;
   read?: { [key: string]: string };
@@ -96,7 +106,7 @@ export interface Estimate {
   explain?: Explanation;
   changes?: Change[];
   import?: ImportReport;
-  assumed?: string[];
+  assumed?: Assumption[];
   warnings?: string[];
 }
 
@@ -120,7 +130,7 @@ export interface PlanSearch {
   error_bar?: ErrorBar;
   headroom: number;
   plans: FoundPlan[];
-  assumed?: string[];
+  assumed?: Assumption[];
   warnings?: string[];
 }
 

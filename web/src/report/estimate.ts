@@ -33,13 +33,13 @@ export function estimateReport(e: Estimate): HTMLElement[] {
   return [
     designTitle(e),
     el("div", { class: "grid" }, answer.hero, answer.time, el("div", { class: "grid mem-cost" }, answer.memory, card("A whole training run", `${big(e.train_tokens ?? 0)} tokens`, facts)), why.element,
-      card("The plan", null, el("p", { class: "note" }, plan), e.assumed !== undefined && el("p", { class: "note gap-s" }, `Assumed: ${e.assumed.join(", ")}.`))),
+      card("The plan", null, el("p", { class: "note" }, plan), e.assumed !== undefined && el("p", { class: "note gap-s" }, `Assumed: ${e.assumed.map((a) => a.text).join(", ")}.`))),
   ];
 }
 
 export function planReport(search: PlanSearch & { model?: string; cluster?: string; stack?: string; parameters?: number }): HTMLElement[] {
   const best = bestCard(null);
   best.show(search, Infinity, () => false);
-  const rest = [...(search.assumed ?? []).map((w) => `Assumed: ${w}.`), ...(search.warnings ?? [])];
+  const rest = [...(search.assumed ?? []).map((w) => `Assumed: ${w.text}.`), ...(search.warnings ?? [])];
   return [designTitle(search), el("div", { class: "grid" }, best.element, rest.length > 0 && card("Assumptions", null, rest.map((w) => el("p", { class: "note" }, w))))];
 }

@@ -30,7 +30,7 @@ export function exploreReport(e: ExploreReport): HTMLElement[] {
       el("p", { class: "note" }, `${plural(e.evaluated, "design")} evaluated, ${count(e.feasible)} feasible.`)),
     view.element,
     el("div", { class: "grid cols2 gap" },
-      card("Designs refused", null, el("ul", { class: "list-parts one" }, refused.length > 0 ? refused : el("li", {}, "none")), (e.assumed ?? []).length > 0 && el("p", { class: "note gap-s" }, `Assumed: ${e.assumed!.join(", ")}.`), (e.warnings ?? []).map((w) => el("p", { class: "note" }, w))),
+      card("Designs refused", null, el("ul", { class: "list-parts one" }, refused.length > 0 ? refused : el("li", {}, "none")), (e.assumed ?? []).length > 0 && el("p", { class: "note gap-s" }, `Assumed: ${e.assumed!.map((a) => a.text).join(", ")}.`), (e.warnings ?? []).map((w) => el("p", { class: "note" }, w))),
       card("Prices used", null, prices.length > 0 ? el("ul", { class: "answers small" }, prices) : el("p", { class: "note" }, "Those of the presets; all ballpark, vendors publish none."))),
     ...(e.study_text === undefined ? [] : [el("div", { class: "gap" }, card("The study", null, el("pre", {}, e.study_text)))]),
   ];

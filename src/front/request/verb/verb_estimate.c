@@ -330,7 +330,7 @@ static halley_status compute_result(design *d, halley_error *err)
 static halley_status estimate_design(request_call *call, design *d, halley_error *err)
 {
     const estimate_options *o = call->options;
-    TRY(design_plan(&d->r.plan, &d->model, d->cluster, call, &o->design, err));
+    TRY(design_plan(&d->r.plan, &d->model, d->cluster, &d->stack, call, &o->design, err));
     TRY(compute_result(d, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));

@@ -297,7 +297,8 @@ static halley_status explore_study(const halley_study *s, request_call *call,
         return status;
     const bool has_json = form != REPORT_TEXT || o->report != NULL;
     for (uint32_t i = 0; i < e->n_assumed && has_json; i++)
-        request_assume(call, "%s", e->assumed[i]);
+        request_assume_default(call, halley_plan_key_name(e->assumed[i].key),
+                               e->assumed[i].value, "%s", e->assumed[i].text);
     if (e->n_best == 0)
         status = request_fail_as(call, REQUEST_CODE_INFEASIBLE, all_refused(s, e, err));
     else if (form == REPORT_JSON)
@@ -316,7 +317,7 @@ static halley_status explore_study(const halley_study *s, request_call *call,
 static void note_study(const request_call *call, const halley_study *study)
 {
     if (halley_study_objective(study, 0)->assumed)
-        request_assume(call, "objective step-time");
+        request_assume_default(call, "objective", "step-time", "objective step-time");
     design_note_unmeasured(call, halley_study_model(study));
 }
 

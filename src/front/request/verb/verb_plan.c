@@ -448,13 +448,17 @@ static void assume_workload(request_call *call, const halley_search_opts *opts,
     const uint64_t given = opts->fixed;
     if (!(given >> HALLEY_KEY_SEQ & 1) && model->seq > 0 &&
         model->kind == HALLEY_TRANSFORMER)
-        request_assume(call, "sequence %u (from the model)", model->seq);
+        request_assume_default(call, "seq", number_digits(model->seq, 9).at,
+                               "sequence %u (from the model)", model->seq);
     if (!(given >> HALLEY_KEY_DTYPE & 1))
-        request_assume(call, "%s", halley_dtype_name(opts->plan.dtype));
+        request_assume_default(call, "dtype", halley_dtype_name(opts->plan.dtype), "%s",
+                               halley_dtype_name(opts->plan.dtype));
     if (stack->framework[0] == '\0')
-        request_assume(call, "no software stack (-s): default constants");
-    request_assume(call, "%s %% of the memory stays free",
-                   number_digits(100 * stack->headroom, 3).at);
+        request_assume_default(call, "stack", "",
+                               "no software stack (-s): default constants");
+    request_assume_default(call, "headroom", number_digits(stack->headroom, 3).at,
+                           "%s %% of the memory stays free",
+                           number_digits(100 * stack->headroom, 3).at);
 }
 
 static halley_status answer_plans(request_call *call, const halley_search *s,
@@ -494,7 +498,8 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         return design_refuse(call, d, known, err);
     if (opts.plan.global_batch == 0) {
         opts.plan.global_batch = n_npus;
-        request_assume(call, "global_batch %u: one sequence per NPU", n_npus);
+        request_assume_default(call, "global-batch", number_digits(n_npus, 9).at,
+                               "global_batch %u: one sequence per NPU", n_npus);
     }
     if ((opts.fixed >> HALLEY_KEY_STAGE_LAYERS & 1) == 0)
         opts.plan.n_stage_layers = 0; /* from a launch file: only for its own pipeline */

@@ -6,11 +6,13 @@
 #include "halley/cluster.h"
 #include "halley/explore.h"
 #include "halley/model.h"
+#include "halley/recipe.h"
 #include "halley/stack.h"
 #include "report/launch.h"
 #include "report/model.h"
 #include "request/preset_values.h"
 #include "request/verbs.h"
+#include "request/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +123,114 @@ static halley_status list_presets(request_call *call, const char *only, halley_e
             list_folder(t, folders[i]);
     }
     return request_table_write(call, t, "presets", form, err);
+}
+
+static bool has_words(const char *name, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasestr(name, words[i]) == NULL)
+            return false;
+    return true;
+}
+
+static halley_status write_recipe_values(const request_call *call, report_form form,
+                                         const halley_recipe *r, halley_error *err)
+{
+    report_json j;
+    if (form == REPORT_JSON) {
+        request_json_begin(&j, call);
+        report_json_text(&j, "recipe", str_from(r->name));
+        report_json_text(&j, "framework", str_from(r->framework));
+        report_json_text(&j, "source", str_from(r->source));
+        report_json_object(&j, "plan");
+    } else {
+        fprintf(call->out, "# %s, %s\n# %s\n", r->framework, r->name, r->source);
+    }
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
+        char key[64];
+        const char *name = halley_plan_key_name((halley_plan_key)i);
+        if (r->value[i][0] == '\0')
+            continue;
+        request_key_name(key, name);
+        if (form == REPORT_JSON)
+            report_json_text(&j, key, str_from(r->value[i]));
+        else
+            fprintf(call->out, "%s: %s\n", name, r->value[i]);
+    }
+    if (form != REPORT_JSON)
+        return HALLEY_OK;
+    report_json_end(&j);
+    return request_json_end(&j, call, err);
+}
+
+static halley_status list_recipe_names(report_table *t, const halley_recipes *set,
+                                       const char *const *words, size_t n,
+                                       halley_error *err)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < halley_recipes_count(set); i++) {
+        halley_recipe r;
+        char all[HALLEY_NAME + HALLEY_RECIPE_NAME + 1];
+        halley_recipes_get(&r, set, i);
+        snprintf(all, sizeof all, "%s %s", r.framework, r.name);
+        if (!has_words(all, words, n))
+            continue;
+        found++;
+        report_table_words(t, STR("recipe"));
+        report_table_words(t, str_from(r.framework));
+        report_table_words(t, str_from(r.name));
+    }
+    return found > 0 ? HALLEY_OK
+                     : error_set(err, HALLEY_ENOTFOUND,
+                                 "no recipe has these words in its name");
+}
+
+static const report_column recipe_columns[] = {
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Framework", "framework", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Name", "name", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+/* `presets recipes WORDS`: those whose framework and name contain all words. */
+static halley_status list_recipes(request_call *call, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    halley_recipes *set;
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(halley_recipes_load(&set, NULL, err));
+    report_table *t = report_table_new(recipe_columns, 3);
+    const halley_status status =
+        t != NULL ? list_recipe_names(t, set, call->args + 1, call->n_args - 1, err)
+                  : error_nomem(err);
+    halley_recipes_free(set);
+    if (status == HALLEY_OK)
+        return request_table_write(call, t, "presets", form, err);
+    report_table_free(t);
+    return status;
+}
+
+/* `presets recipe NAME`: one recipe with its source. */
+static halley_status show_recipe(request_call *call, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    halley_recipes *set;
+    halley_recipe recipe;
+    const halley_model model = {0};
+    const halley_plan plan = {0};
+    if (call->n_args != 2)
+        return request_usage(call, err,
+                             "which recipe? `halley presets recipes` lists them");
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(halley_recipes_load(&set, NULL, err));
+    halley_status status =
+        halley_recipes_find(&recipe, set, &model, &plan, "", 0,
+                            &(halley_recipe_opts){.name = call->args[1]}, err);
+    halley_recipes_free(set);
+    if (status == HALLEY_OK)
+        status = write_recipe_values(call, form, &recipe, err);
+    return status;
 }
 
 /* Show model and plan of a launch file. */
@@ -430,6 +540,13 @@ static halley_status presets_run(request_call *call, halley_error *err)
     TRY(check_values(call, err));
     if (call->n_args == 0)
         return list_presets(call, NULL, err);
+    if (strcmp(call->args[0], "recipes") == 0)
+        return list_recipes(call, err);
+    if (strcmp(call->args[0], "recipe") == 0)
+        return show_recipe(call, err);
+    if (call->n_args > 1)
+        return request_usage(call, err, "presets takes one name, \"%s\" is one more",
+                             call->args[1]);
     if (names_file(call->args[0]))
         return show_file(call, call->args[0], err);
     if (strcmp(call->args[0], "platforms") == 0) /* their former name */
@@ -457,13 +574,16 @@ static const char *const name_key[] = {"name", NULL};
 const request_verb request_verb_presets = {
     .name = "presets",
     .summary = "list and show models, clusters, devices and software stacks",
-    .arguments = "[KIND|NAME|FILE]",
+    .arguments = "[KIND|NAME|FILE] | recipes [WORDS] | recipe NAME",
     .arg_keys = name_key,
     .description =
 
         "Lists the models, clusters, NPUs, links, fabrics and software stacks that "
         "come with halley. With a KIND, lists only those. With a NAME, prints the "
         "file, in which every number has its source.\n\n"
+        "The word recipes lists published settings of training software, those whose "
+        "framework and name contain all WORDS: MODEL/NPU/NPUS/FORMAT@RELEASE. The word "
+        "recipe prints the one whose name begins with NAME, with its source.\n\n"
         "With a FILE, prints what halley reads from it: a model, a plan, a cluster, "
         "or a launch file with its model and plan. It also lists what was assumed, "
         "what has no effect, and what is unknown. A model is a halley YAML file, a "
@@ -474,6 +594,6 @@ const request_verb request_verb_presets = {
     .args_are_documents = true,
     .options = options,
     .options_size = sizeof(presets_options),
-    .max_args = 1,
+    .max_args = 8,
     .run = presets_run,
 };

@@ -14,12 +14,16 @@
 
 typedef struct score_options {
     bool defaults, unknown, worst, cross_validate, rows, by_device;
-    uint32_t folds;
+    bool without_chip;
+    uint32_t folds, natural;
     const char *stack;
     request_output output;
 } score_options;
 
 static const score_options defaults = {.folds = 5};
+
+static const char *const natural_kinds[] = {"off", "workload", "degrees", NULL};
+enum { NATURAL_OFF, NATURAL_WORKLOAD, NATURAL_DEGREES };
 
 static const request_option options[] = {
     {.name = "cross-validate",
@@ -68,6 +72,18 @@ static const request_option options[] = {
      .offset = offsetof(score_options, by_device),
      .doc =
          "show the error of step times per stack and accelerator, instead of the sets"},
+    {.name = "natural",
+     .kind = REQUEST_CHOICE,
+     .choices = natural_kinds,
+     .offset = offsetof(score_options, natural),
+     .doc = "state only the workload of each run, or also its degrees; recipes of its "
+            "software supply the rest",
+     .by_default = "off",
+     .example = "degrees"},
+    {.name = "without-chip",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, without_chip),
+     .doc = "with --natural: leave out recipes of the run's own device"},
     REQUEST_OUTPUT_OPTIONS(score_options, output),
     {0},
 };
@@ -490,6 +506,9 @@ static halley_status score_run(request_call *call, halley_error *err)
         .unknown = o->unknown,
         .folds = o->cross_validate || request_given(call, "folds") ? o->folds : 0,
         .stack = o->stack,
+        .natural = o->natural != NATURAL_OFF,
+        .with_degrees = o->natural == NATURAL_DEGREES,
+        .without_chip = o->without_chip,
     };
     halley_score *score = NULL;
     TRY(halley_score_run(&score, call->args, call->n_args, &opts, err));

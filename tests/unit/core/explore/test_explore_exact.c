@@ -343,7 +343,7 @@ static void defaults_of_a_study_are_listed(void **state)
     char all[HALLEY_MAX_ASSUMED * 96] = "";
     assert_int_equal(halley_explore_run(&e, s, NULL, &err), HALLEY_OK);
     for (uint32_t i = 0; i < e->n_assumed; i++)
-        strcat(strcat(all, e->assumed[i]), "; ");
+        strcat(strcat(all, e->assumed[i].text), "; ");
     assert_non_null(strstr(all, "global batch"));
     assert_non_null(strstr(all, "recompute none"));
     assert_non_null(strstr(all, "sequence 8192"));

@@ -165,7 +165,7 @@ class PlanController implements PageView {
   }
 
   private showForm(): void {
-    this.form.show(this.state, this.estimate?.plan ?? null, this.facts, deviceWord(this.state.cluster), this.estimate?.assumed ?? []);
+    this.form.show(this.state, this.estimate?.plan ?? null, this.facts, deviceWord(this.state.cluster), (this.estimate?.assumed ?? []).map((a) => a.text));
   }
 
   /* Ask for the numbers of the state. */

@@ -1,7 +1,7 @@
 /* The answer of a simulation: what the critical path is made of, what would help, ranks. */
 
 import type { Client } from "../../api/client.js";
-import type { Estimate, Numbers, Plan } from "../../api/types.js";
+import type { Assumption, Estimate, Numbers, Plan } from "../../api/types.js";
 import { type Child, el, fill } from "../../base/dom.js";
 import { count, percent, plural, signed, significant, time } from "../../base/format.js";
 import { findKind } from "../../draw/kinds.js";
@@ -57,7 +57,7 @@ export interface Simulated {
   links?: { link: string; kind: string; use: number; mostly_by?: string }[];
   hottest_links?: { link: string; kind: string; use: number; mostly_by?: string }[];
   warnings?: string[];
-  assumed?: string[];
+  assumed?: Assumption[];
 }
 
 /* Percentages stand out, at most two. */

@@ -1,0 +1,25 @@
+/* request/recipe.h - what a design takes from the recipes of its software. */
+#ifndef REQUEST_RECIPE_H
+#define REQUEST_RECIPE_H
+
+#include "halley/recipe.h"
+#include "request/design.h"
+
+/*
+ * Set what the plan does not give from the recipe that the options choose: by default the
+ * nearest one of the stack's framework, and none with a launch file, which states its own
+ * settings. Every key taken is reported as assumed. *out (may be NULL) gets the recipe.
+ */
+halley_status design_take_recipe(halley_plan *plan, halley_recipe *out,
+                                 const halley_model *model, const halley_cluster *cluster,
+                                 const halley_stack *stack, request_call *call,
+                                 const design_options *o, halley_error *err);
+/* Report the keys that a plan took from a recipe. */
+void design_assume_recipe(const request_call *call, const halley_recipe *recipe);
+/* Find the recipe that the options choose; without a name if there is none. */
+halley_status design_find_recipe(halley_recipe *out, const halley_plan *plan,
+                                 const halley_model *model, const halley_cluster *cluster,
+                                 const halley_stack *stack, request_call *call,
+                                 const design_options *o, halley_error *err);
+
+#endif
