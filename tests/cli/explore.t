@@ -97,13 +97,35 @@ $ grep -o '<title>.*</title>' s.html; grep -c "script-src 'sha256-" s.html; grep
 > <title>s &amp; &lt;t&gt;</title>
 > 1
 > "study": "s & \u003ct>"
+> breakdown-by-1.csv
 > breakdown-by-1.svg
+> breakdown-by-2.csv
 > breakdown-by-2.svg
+> breakdown.csv
 > breakdown.svg
+> heat-1.csv
 > heat-1.svg
+> memory.csv
 > memory.svg
+> pareto.csv
 > pareto.svg
+> sensitivity.csv
 > sensitivity.svg
+
+## figures have literal colours, whole labels, and their numbers beside them
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8], plan.pp: [1, 2]}\nobjective: [{minimize: step-time}, {minimize: memory}]\n' > s.yaml; halley explore s.yaml --plots figures > /dev/null
+$ cat figures/*.svg | grep -c 'var(\|@media\|color-scheme\|currentColor'; for f in figures/*.svg; do test -s "${f%.svg}.csv" || echo "no numbers beside $f"; done; cut -d, -f1-3 figures/breakdown.csv | head -4; cut -d, -f1 figures/memory.csv | tail -n +3
+> 0
+> # halley 0.2.0 explore: s
+> design,compute_s,recompute_s
+> "tp 1, pp 1",3.6746063456743117
+> "tp 1, pp 2",3.76991628738411
+> "tp 1
+> "tp 1
+> "tp 2
+> "tp 2
+> "tp 8
+> "tp 8
 
 ## searches are repeatable, and a search no larger than the space is exact
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: powers-of-two, plan.pp: divisors, plan.micro-batch: [1, 2, 4], plan.zero: [0, 1, 2], cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s, points: 40}}\n' > s.yaml
@@ -164,6 +186,7 @@ $ halley explore s.yaml | grep '^Baseline'
 ## a layer under the roofline, where the bandwidth of memory varies
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512, tp: 8}\nvary: {cluster.npu.memory.hbm.bandwidth: [200 GB/s, 2 TB/s]}\n' > s.yaml
 $ halley explore s.yaml --report s.html --plots figures > /dev/null; ls figures | grep roof; grep -c '"roofline": ' s.html
+> roofline-by-1.csv
 > roofline-by-1.svg
 > 1
 

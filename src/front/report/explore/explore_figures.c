@@ -1,7 +1,7 @@
 /*
- * Figures as plain SVG. Colours are classes (explore.css has both themes), with patterns
- * over them, so that parts can be distinguished without colour. Numbers are written where
- * they fit; data-t has the text of the tooltip.
+ * Figures as plain SVG. Colours are classes (explore.css), with patterns over them, so
+ * that parts can be distinguished without colour. Numbers are written where they fit.
+ * Labels are never cut: the figure becomes wider.
  */
 #include "report/explore/explore_figures.h"
 
@@ -12,24 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RIGHT = 84, BAR = 20, ROW = 30, N_PATTERNS = 5, MOST_LABEL = 50 };
-static const double letter = 7.0; /* mean width of a lower-case letter, in pixels */
+enum { RIGHT = 84, BAR = 20, ROW = 30, N_PATTERNS = 5, LEAST_BARS = 400 };
+static const double letter = 7.6; /* mean width of a lower-case letter, in pixels */
 
 /* The left edge of bars, with room for their names to the left. */
 static double left_of(size_t longest)
 {
-    return fmin(376, fmax(120, 24 + letter * (double)longest));
+    return fmax(120, 24 + letter * (double)longest);
 }
 
-/* Cut a text to at most that many bytes, between characters, and add an ellipsis. */
-static void shorten_label(strbuf *text, size_t most)
+/* The width of a figure whose bars begin at `left`. */
+static double find_width(double left)
 {
-    if (text->n <= most)
-        return;
-    while (most > 0 && ((uint8_t)text->at[most] & 0xc0) == 0x80)
-        most--;
-    text->n = most;
-    strbuf_add(text, STR("\xe2\x80\xa6"));
+    return fmax(FIGURE_WIDTH, left + LEAST_BARS + RIGHT);
 }
 
 static void name_bar(strbuf *to, double left, double y, str words)
@@ -73,16 +68,16 @@ void figure_patterns(strbuf *to)
     static const char *const paths[N_PATTERNS] = {"M0 8L8 0M-2 2L2 -2M6 10L10 6",
                                                   "M0 0L8 8M-2 6L2 10M6 -2L10 2",
                                                   "M0 4H8", "M4 0V8", "M0 4H8M4 0V8"};
-    strbuf_add(to,
-               STR("<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\" "
-                   "xmlns=\"http://www.w3.org/2000/svg\"><defs>"));
+    strbuf_add(to, STR("<defs>"));
     for (int i = 0; i < N_PATTERNS; i++)
         strbuf_printf(to,
                       "<pattern id=\"p%d\" width=\"8\" height=\"8\" "
-                      "patternUnits=\"userSpaceOnUse\"><path d=\"%s\" class=\"hatch\"/>"
+                      "patternUnits=\"userSpaceOnUse\"><path d=\"%s\" fill=\"none\" "
+                      "stroke=\"#000000\" stroke-opacity=\"0.34\" "
+                      "stroke-width=\"1.4\"/>"
                       "</pattern>",
                       i + 1, paths[i]);
-    strbuf_add(to, STR("</defs></svg>"));
+    strbuf_add(to, STR("</defs>"));
 }
 
 /* The name of an axis without its obvious parts. */
@@ -289,7 +284,6 @@ static void label_bar(strbuf *to, const figure_source *s, const figure_list *lis
     strbuf label = {0}, whole = {0};
     label_in(&label, s, list, i);
     figure_label(&whole, s, &list->at[i]);
-    shorten_label(&label, MOST_LABEL);
     figure_tip(to, "%.*s", (int)whole.n, whole.n ? whole.at : "");
     name_bar(to, left, y, strbuf_str(&label));
     strbuf_add(to, STR("</g>"));
@@ -331,7 +325,7 @@ static size_t longest_label(const figure_source *s, const figure_list *list)
         longest = label.n > longest ? label.n : longest;
         strbuf_fini(&label);
     }
-    return longest < MOST_LABEL ? longest : MOST_LABEL;
+    return longest;
 }
 
 static void draw_stacked(strbuf *to, const figure_source *s, const stack *k,
@@ -346,7 +340,8 @@ static void draw_stacked(strbuf *to, const figure_source *s, const stack *k,
     if (!(most > 0))
         return;
     const double left = left_of(longest_label(s, list));
-    const double scale = (FIGURE_WIDTH - left - RIGHT) / fmax(most, capacity);
+    const double width = find_width(left);
+    const double scale = (width - left - RIGHT) / fmax(most, capacity);
     strbuf bars = {0};
     const uint32_t rows = draw_figure_legend(&bars, k, list->at, list->n, 6);
     const double top = 22.0 * rows + 14, row = ROW;
@@ -354,25 +349,73 @@ static void draw_stacked(strbuf *to, const figure_source *s, const stack *k,
         label_bar(&bars, s, list, i, left, top + i * row);
         draw_bar(&bars, k, &list->at[i], left, top + i * row, scale);
     }
-    figure_open(to, FIGURE_WIDTH, top + list->n * row + 2, k->title);
+    figure_open(to, width, top + list->n * row + 2, k->title);
     strbuf_add(to, strbuf_str(&bars));
     strbuf_add(to, STR("</svg>"));
     to->failed |= bars.failed;
     strbuf_fini(&bars);
 }
 
-void figure_breakdown(strbuf *to, const figure_source *s, const figure_list *list)
+/* "data parallel" becomes "data_parallel_s". */
+static void name_column(strbuf *to, const char *name, const char *unit)
 {
-    const stack k = {time_parts, sizeof time_parts / sizeof *time_parts,
-                     HALLEY_METRIC_STEP_TIME, "where the time of a step goes"};
-    draw_stacked(to, s, &k, list);
+    strbuf_add_char(to, ',');
+    for (const char *c = name; *c != '\0'; c++)
+        if (*c != ',')
+            strbuf_add_char(to, *c == ' ' ? '_' : *c);
+    strbuf_add(to, str_from(unit));
 }
 
-void figure_memory(strbuf *to, const figure_source *s, const figure_list *list)
+/* A row per bar, a column per part. */
+static void list_stacked(strbuf *to, const figure_source *s, const stack *k,
+                         const figure_list *list)
 {
-    const stack k = {memory_parts, sizeof memory_parts / sizeof *memory_parts,
-                     HALLEY_METRIC_MEMORY, "memory of the fullest stage by class"};
-    draw_stacked(to, s, &k, list);
+    const bool is_memory = k->total == HALLEY_METRIC_MEMORY;
+    const char *unit = is_memory ? "_bytes" : "_s";
+    strbuf_add(to, STR("design"));
+    for (uint32_t i = 0; i < k->n_parts; i++)
+        name_column(to, k->parts[i].name, unit);
+    name_column(to, "total", unit);
+    strbuf_add(to, is_memory ? STR(",capacity_bytes\n") : STR("\n"));
+    for (uint32_t i = 0; i < list->n; i++) {
+        strbuf label = {0};
+        label_in(&label, s, list, i);
+        strbuf_csv(to, strbuf_str(&label));
+        to->failed |= label.failed;
+        strbuf_fini(&label);
+        for (uint32_t j = 0; j < k->n_parts; j++)
+            figure_add_number(to, part_value(&k->parts[j], &list->at[i]));
+        figure_add_number(to, bar_length(k, &list->at[i]));
+        if (is_memory)
+            figure_add_number(to, list->at[i].capacity_bytes);
+        strbuf_add_char(to, '\n');
+    }
+}
+
+static const stack time_stack = {time_parts, sizeof time_parts / sizeof *time_parts,
+                                 HALLEY_METRIC_STEP_TIME,
+                                 "where the time of a step goes"};
+static const stack memory_stack = {
+    memory_parts, sizeof memory_parts / sizeof *memory_parts, HALLEY_METRIC_MEMORY,
+    "memory of the fullest stage by class"};
+
+void figure_breakdown(figure *to, const figure_source *s, const figure_list *list)
+{
+    draw_stacked(&to->svg, s, &time_stack, list);
+    list_stacked(&to->csv, s, &time_stack, list);
+}
+
+void figure_memory(figure *to, const figure_source *s, const figure_list *list)
+{
+    draw_stacked(&to->svg, s, &memory_stack, list);
+    list_stacked(&to->csv, s, &memory_stack, list);
+}
+
+void figure_add_number(strbuf *to, double value)
+{
+    strbuf_add_char(to, ',');
+    if (!isnan(value))
+        strbuf_double(to, value);
 }
 
 /* 0 at the worst, 1 at the best, logarithmic. */
@@ -401,19 +444,27 @@ static size_t longest_value(const halley_axis *a)
     return longest;
 }
 
-/* Label a column as far as there is room; the cells' tooltips have the rest. */
-static void column_name(strbuf *to, double x, double width, const char *text)
+/* A row per cell. */
+static void list_heat(strbuf *to, const figure_source *s, const halley_heat *h)
 {
-    strbuf name = {0};
-    strbuf_add(&name, str_from(text));
-    shorten_label(&name, (size_t)(width / letter));
-    figure_text(to, x, 38, "mid lab", strbuf_str(&name));
-    to->failed |= name.failed;
-    strbuf_fini(&name);
+    const halley_axis *a = halley_study_axis(s->study, h->axis_i);
+    const halley_axis *b = halley_study_axis(s->study, h->axis_j);
+    strbuf_printf(to, "%s,%s,%s\n", a->name, b->name,
+                  halley_metric_column(halley_study_objective(s->study, 0)->metric));
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t j = 0; j < b->n; j++) {
+            strbuf_csv(to, str_from(a->texts[i]));
+            strbuf_add_char(to, ',');
+            strbuf_csv(to, str_from(b->texts[j]));
+            figure_add_number(to, h->cells[(size_t)i * b->n + j]);
+            strbuf_add_char(to, '\n');
+        }
 }
 
-void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
+void figure_heat(figure *f, const figure_source *s, const halley_heat *h)
 {
+    strbuf *to = &f->svg;
+    list_heat(&f->csv, s, h);
     const halley_axis *a = halley_study_axis(s->study, h->axis_i);
     const halley_axis *b = halley_study_axis(s->study, h->axis_j);
     /* The axis with more values goes down. */
@@ -424,8 +475,8 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     const size_t longest = name > longest_value(down) ? name : longest_value(down);
     const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
     const double room = (FIGURE_WIDTH - left) / across->n;
-    const double w_cell = fmax(fmin(110, fmax(66, room)),
-                               fmin(room, 14 + letter * (double)longest_value(across)));
+    const double w_cell =
+        fmax(fmin(110, fmax(84, room)), 14 + letter * (double)longest_value(across));
     double low, high;
     range_of(h, (size_t)a->n * b->n, &low, &high);
     figure_open(to, left + w_cell * across->n + 6, top + h_cell * down->n + 6,
@@ -433,7 +484,8 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     figure_text(to, left, 14, "key", str_from(across->name));
     figure_text(to, left - 8, 40, "end key", str_from(name_axis(down->name)));
     for (uint32_t j = 0; j < across->n; j++)
-        column_name(to, left + w_cell * (j + 0.5), w_cell, across->texts[j]);
+        figure_text(to, left + w_cell * (j + 0.5), 38, "mid lab",
+                    str_from(across->texts[j]));
     for (uint32_t i = 0; i < down->n; i++) {
         const double y = top + h_cell * i;
         figure_text(to, left - 8, y + 20, "end lab", str_from(down->texts[i]));
@@ -510,18 +562,55 @@ static bool tornado_range(const halley_exploration *e, double *low, double *high
     return *high > *low && *low > 0 && *n > 0;
 }
 
-void figure_tornado(strbuf *to, const figure_source *s)
+/* The longest name of a parameter that matters. */
+static size_t longest_swing(const figure_source *s)
 {
+    size_t longest = 0;
+    for (uint32_t i = 0; i < s->e->n_sensitivities; i++) {
+        const halley_sensitivity *v = &s->e->sensitivities[i];
+        const size_t n = strlen(name_axis(halley_study_axis(s->study, v->axis)->name));
+        longest = has_swing(v) && n > longest ? n : longest;
+    }
+    return longest;
+}
+
+/* A row per bar: the objective at its two ends. */
+static void list_tornado(strbuf *to, const figure_source *s)
+{
+    const char *objective =
+        halley_metric_column(halley_study_objective(s->study, 0)->metric);
+    strbuf_printf(to, "parameter,best_value,worst_value,best_%s,worst_%s\n", objective,
+                  objective);
+    for (uint32_t i = 0; i < s->e->n_sensitivities; i++) {
+        const halley_sensitivity *v = &s->e->sensitivities[i];
+        const halley_axis *a = halley_study_axis(s->study, v->axis);
+        if (!has_swing(v))
+            continue;
+        strbuf_printf(to, "%s,", a->name);
+        strbuf_csv(to, str_from(a->texts[v->low_value]));
+        strbuf_add_char(to, ',');
+        strbuf_csv(to, str_from(a->texts[v->high_value]));
+        figure_add_number(to, v->low);
+        figure_add_number(to, v->high);
+        strbuf_add_char(to, '\n');
+    }
+}
+
+void figure_tornado(figure *f, const figure_source *s)
+{
+    strbuf *to = &f->svg;
     const halley_exploration *e = s->e;
     double low, high;
     uint32_t n;
     if (!tornado_range(e, &low, &high, &n))
         return;
-    const double left = left_of(20), row = 46, top = 8;
-    const double scale = (FIGURE_WIDTH - left - RIGHT - 10) / log(high / low);
+    list_tornado(&f->csv, s);
+    const double left = left_of(longest_swing(s)), row = 46, top = 8;
+    const double width = find_width(left);
+    const double scale = (width - left - RIGHT - 10) / log(high / low);
     const double height = row * n + top + 24;
     char value[64], words[96];
-    figure_open(to, FIGURE_WIDTH, height, "how the objective answers to each parameter");
+    figure_open(to, width, height, "how the objective answers to each parameter");
     const double best = left + scale * log(e->best[0].objective[0] / low);
     strbuf_printf(to, "<path d=\"M%s %sV%s\" class=\"mark\"/>", number_fixed(best, 1).at,
                   number_fixed(top - 4, 1).at, number_fixed(height - 22, 1).at);

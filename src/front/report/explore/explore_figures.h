@@ -35,14 +35,22 @@ typedef struct figure_list {
     uint32_t axis;
 } figure_list;
 
-/* Each appends one <svg> element. Bars of step time, or of memory, by part. */
-void figure_breakdown(strbuf *to, const figure_source *s, const figure_list *list);
-void figure_memory(strbuf *to, const figure_source *s, const figure_list *list);
-void figure_heat(strbuf *to, const figure_source *s, const halley_heat *heat);
-void figure_tornado(strbuf *to, const figure_source *s);
-void figure_pareto(strbuf *to, const figure_source *s);
+/* A figure: one <svg> element, and the numbers it shows as CSV. Both stay empty if there
+ * is nothing to show. */
+typedef struct figure {
+    strbuf svg, csv;
+} figure;
+/* A comma, and the number if it is one. */
+void figure_add_number(strbuf *to, double value);
+
+/* Bars of step time, or of memory, by part. */
+void figure_breakdown(figure *to, const figure_source *s, const figure_list *list);
+void figure_memory(figure *to, const figure_source *s, const figure_list *list);
+void figure_heat(figure *to, const figure_source *s, const halley_heat *heat);
+void figure_tornado(figure *to, const figure_source *s);
+void figure_pareto(figure *to, const figure_source *s);
 /* The operators of a layer under the roofs of a slice. */
-void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *slice);
+void figure_roofline(figure *to, const figure_source *s, const halley_slice *slice);
 /* Patterns that distinguish parts without colour; once per document. */
 void figure_patterns(strbuf *to);
 

@@ -59,9 +59,8 @@ static void draw_scatter_point(strbuf *to, const figure_source *s, const plane *
     figure_goal(a, sizeof a, s, 0, c->objective[0]);
     figure_goal(b, sizeof b, s, 1, c->objective[1]);
     strbuf_printf(&words, ": %s, %s; limited by %s", a, b, c->limit);
-    strbuf_add(to, STR("<g data-t=\""));
-    strbuf_xml(to, strbuf_str(&words));
-    strbuf_printf(to, "\"><circle cx=\"%s\" cy=\"%s\" r=\"%s\" class=\"%s\"/></g>",
+    figure_tip(to, "%.*s", (int)words.n, words.n > 0 ? words.at : "");
+    strbuf_printf(to, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\" class=\"%s\"/></g>",
                   number_fixed(at_x(p, c->objective[0]), 1).at,
                   number_fixed(at_y(p, c->objective[1]), 1).at,
                   class[0] == 'f' ? "5.5" : "4", class);
@@ -128,11 +127,42 @@ static void name_front(strbuf *to, const figure_source *s, const plane *p)
     }
 }
 
-void figure_pareto(strbuf *to, const figure_source *s)
+static void list_point(strbuf *to, const figure_source *s, const halley_candidate *c,
+                       const char *kind)
 {
+    strbuf label = {0};
+    figure_label(&label, s, c);
+    strbuf_csv(to, strbuf_str(&label));
+    strbuf_printf(to, ",%s", kind);
+    figure_add_number(to, c->objective[0]);
+    figure_add_number(to, c->objective[1]);
+    strbuf_add_char(to, '\n');
+    to->failed |= label.failed;
+    strbuf_fini(&label);
+}
+
+static void list_pareto(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    strbuf_printf(to, "design,kind,%s,%s\n",
+                  halley_metric_column(halley_study_objective(s->study, 0)->metric),
+                  halley_metric_column(halley_study_objective(s->study, 1)->metric));
+    for (uint32_t i = 0; i < e->n_front; i++)
+        list_point(to, s, &e->front[i], "front");
+    for (uint32_t i = 0; i < e->n_best; i++)
+        list_point(to, s, &e->best[i], "best");
+    for (uint32_t i = 0; i < e->n_slices; i++)
+        for (uint32_t j = 0; j < e->slices[i].n; j++)
+            list_point(to, s, &e->slices[i].best[j], "best-by-value");
+}
+
+void figure_pareto(figure *f, const figure_source *s)
+{
+    strbuf *to = &f->svg;
     const halley_exploration *e = s->e;
     if (halley_study_objectives(s->study) < 2 || e->n_front == 0)
         return;
+    list_pareto(&f->csv, s);
     const plane p = goal_plane(s);
     figure_open(to, FIGURE_WIDTH, 396, "trade-off between two objectives");
     goal_axes(to, s, &p);
@@ -221,7 +251,7 @@ static void draw_roof(strbuf *to, const plane *p, const halley_roofline *r,
                   number_fixed(at_x(p, p->high[0]), 1).at);
     strbuf_add(to, STR("</g>"));
     const double x = from + 0.3 * fmax(ridge - from, 0.05);
-    figure_text(to, at_x(p, x) + 5, at_y(p, x + bw) + 12, "key halo", str_from(name));
+    figure_text(to, at_x(p, x) + 5, at_y(p, x + bw) + 12, "key", str_from(name));
 }
 
 /* Number each operator once, at its fastest; the legend names them. */
@@ -259,10 +289,45 @@ static void roof_legend(strbuf *to, const halley_slice *slice, double y)
     }
 }
 
-void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *slice)
+static void list_roofline(strbuf *to, const figure_source *s, const halley_slice *slice)
 {
+    const halley_axis *a = halley_study_axis(s->study, slice->axis);
+    strbuf_printf(to,
+                  "%s,operator,flop_per_byte,flop_per_s,roof_flop_per_s,"
+                  "roof_bytes_per_s\n",
+                  a->name);
+    for (uint32_t i = 0; i < slice->n; i++) {
+        const halley_roofline *r = &slice->roofline[i];
+        for (uint32_t k = 0; k < r->n; k++) {
+            strbuf_csv(to, str_from(a->texts[slice->best[i].digits[slice->axis]]));
+            strbuf_add_char(to, ',');
+            strbuf_csv(to, str_from(r->ops[k].name));
+            figure_add_number(to, r->ops[k].flops / r->ops[k].bytes);
+            figure_add_number(to, r->ops[k].flops / r->ops[k].forward_s);
+            figure_add_number(to, r->peak_flops);
+            figure_add_number(to, r->bandwidth_Bps);
+            strbuf_add_char(to, '\n');
+        }
+    }
+}
+
+/* True if no earlier roof of the slice is the same. */
+static bool is_new_roof(const halley_slice *slice, uint32_t i)
+{
+    const halley_roofline *r = slice->roofline;
+    for (uint32_t k = 0; k < i; k++)
+        if (r[k].peak_flops == r[i].peak_flops &&
+            r[k].bandwidth_Bps == r[i].bandwidth_Bps)
+            return false;
+    return true;
+}
+
+void figure_roofline(figure *f, const figure_source *s, const halley_slice *slice)
+{
+    strbuf *to = &f->svg;
     if (!slice->roofline || slice->n == 0)
         return;
+    list_roofline(&f->csv, s, slice);
     const plane p = roof_plane(slice);
     const halley_roofline *top = &slice->roofline[slice->n - 1];
     const uint32_t rows = (top->n + 1) / 2;
@@ -270,8 +335,11 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
     figure_open(to, FIGURE_WIDTH, 426 + 19.0 * rows, "operators under the roofline");
     roof_axes(to, &p);
     for (uint32_t i = 0; i < slice->n; i++)
-        draw_roof(to, &p, &slice->roofline[i],
-                  a->texts[slice->best[i].digits[slice->axis]]);
+        if (is_new_roof(slice, i))
+            draw_roof(to, &p, &slice->roofline[i],
+                      slice->n > 1 && !is_new_roof(slice, slice->n - 1) && i == 0
+                          ? "for all values"
+                          : a->texts[slice->best[i].digits[slice->axis]]);
     for (uint32_t i = 0; i < slice->n; i++) {
         const halley_roofline *r = &slice->roofline[i];
         for (uint32_t k = 0; k < r->n; k++) {

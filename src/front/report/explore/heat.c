@@ -81,19 +81,12 @@ static void write_style(file_output *to)
 {
     static const char *const light[N_STEPS] = {"#f3f5f8", "#d3e1f1", "#a4c4e6",
                                                "#6a9fd6", "#2f71b8", "#123f78"};
-    static const char *const dark[N_STEPS] = {"#20242b", "#1d3552", "#23507f",
-                                              "#3474b4", "#62a1dd", "#b7d8f7"};
     file_output_str(to,
                     STR("<style>.paper{fill:#fff}text{fill:#1b1f26}.soft{fill:#5b6472}"
                         ".axis{stroke:#5b6472}"));
     for (uint32_t i = 0; i < N_STEPS; i++)
         file_output_printf(to, ".u%u{fill:%s}", i, light[i]);
-    file_output_str(to,
-                    STR("@media(prefers-color-scheme:dark){.paper{fill:#14171c}"
-                        "text{fill:#e8ebf0}.soft{fill:#a0a9b8}.axis{stroke:#a0a9b8}"));
-    for (uint32_t i = 0; i < N_STEPS; i++)
-        file_output_printf(to, ".u%u{fill:%s}", i, dark[i]);
-    file_output_str(to, STR("}</style>\n"));
+    file_output_str(to, STR("</style>\n"));
 }
 
 static void write_scale(file_output *to)
