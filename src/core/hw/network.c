@@ -482,8 +482,9 @@ static void set_direct(hw_network *n, const halley_cluster *c)
     hw_direct_make(&n->direct, c);
     n->is_regular = n->direct.n_axes > 0 && n->direct.n_axes == g->n_dims &&
                     hw_direct_of_graph(&made, g);
+    n->is_grid = n->is_regular;
     if (n->direct.n_axes > 0 && hw_direct_count(&n->direct) != g->n_npus)
-        n->direct.n_axes = n->is_regular = 0;
+        n->direct.n_axes = n->is_regular = n->is_grid = 0;
 }
 
 bool hw_network_box(hw_box *out, const hw_network *n, const uint32_t *npus,
@@ -513,8 +514,12 @@ halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_e
 void hw_network_set_rate(hw_network *n, uint32_t link, double bw_Bps)
 {
     assert(link < n->graph->n_links && bw_Bps >= 0);
-    if (bw_Bps != n->graph->link_Bps[link] && n->level[link] == HW_LEVEL_NODE)
-        n->is_regular = false;
+    const double usual_Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    if (n->is_grid && n->level[link] == HW_LEVEL_NODE) {
+        n->n_changed -= n->graph->link_Bps[link] != usual_Bps;
+        n->n_changed += bw_Bps != usual_Bps;
+        n->is_regular = n->n_changed == 0;
+    }
     n->graph->link_Bps[link] = bw_Bps;
     if (n->fabric != NULL && link < n->fabric->n_links)
         n->fabric->link_Bps[link] = bw_Bps;

@@ -35,6 +35,8 @@ typedef struct hw_network {
     hw_router *whole, *across, *inside;
     hw_direct direct;         /* the grid inside nodes; n_axes 0: there is none */
     bool is_regular;          /* every link of the grid is as it should be */
+    bool is_grid;             /* it was so at the beginning ... */
+    uint32_t n_changed;       /* ... and this many links of nodes have changed since */
     uint32_t per_node;        /* NPUs per node; all NPUs if there is only one node */
     uint32_t first_node_link; /* link in `graph` */
     bool rails;               /* NPU r of every node is on rail r */

@@ -133,8 +133,8 @@ static halley_status add_box(flow_net *f, const flow_group *group,
 /* ---- groups that are no boxes, and messages ---- */
 
 /* A ring in the order of the members, or all pairs. */
-static halley_status add_any(flow_net *f, const flow_members *m, coll_kind kind,
-                             double bytes)
+halley_status flow_any_add(flow_net *f, const flow_members *m, coll_kind kind,
+                           double bytes)
 {
     const double n = m->n_members, both = kind == COLL_ALL_REDUCE ? 2 : 1;
     if (kind == COLL_SEND)
@@ -150,7 +150,7 @@ static halley_status add_any(flow_net *f, const flow_members *m, coll_kind kind,
 }
 
 /* Seconds of the busiest link. */
-static double find_busiest_s(const flow_net *f)
+double flow_any_busiest_s(const flow_net *f)
 {
     double most_s = 0;
     for (size_t i = 0; i < f->loads.links.n; i++) {
@@ -161,20 +161,20 @@ static double find_busiest_s(const flow_net *f)
     return most_s;
 }
 
-static halley_status time_any(bundle_loads *out, flow_net *f, const flow_group *group,
-                              const net_bundle *b)
+halley_status flow_any_time(coll_load *out, flow_net *f, const flow_group *group,
+                            coll_kind kind, double bytes)
 {
-    const double n = b->n;
-    const double steps = b->kind == COLL_SEND || b->kind == COLL_ALL_TO_ALL ? 1
-                         : b->kind == COLL_ALL_REDUCE                       ? 2 * (n - 1)
-                                                                            : n - 1;
-    const bool reduces = b->kind == COLL_ALL_REDUCE || b->kind == COLL_REDUCE_SCATTER;
+    const double n = group->members.n_members;
+    const double steps = kind == COLL_SEND || kind == COLL_ALL_TO_ALL ? 1
+                         : kind == COLL_ALL_REDUCE                    ? 2 * (n - 1)
+                                                                      : n - 1;
+    const bool reduces = kind == COLL_ALL_REDUCE || kind == COLL_REDUCE_SCATTER;
     double fixed_s = steps * flow_net_longest_step(f, &group->members);
     if (reduces && group->box.reduce_Bps > 0)
-        fixed_s += 3 * (n - 1) / n * b->bytes / group->box.reduce_Bps;
-    TRY(add_any(f, &group->members, b->kind, b->bytes));
-    out->own.wire_s = find_busiest_s(f);
-    out->own.time_s = fixed_s + out->own.wire_s;
+        fixed_s += 3 * (n - 1) / n * bytes / group->box.reduce_Bps;
+    TRY(flow_any_add(f, &group->members, kind, bytes));
+    out->wire_s = flow_any_busiest_s(f);
+    out->time_s = fixed_s + out->wire_s;
     flow_loads_drop(&f->loads);
     return HALLEY_OK;
 }
@@ -202,7 +202,7 @@ halley_status flow_boxes_find_loads(bundle_loads *out, flow_net *f,
     int exponent;
     *out = (bundle_loads){.canonical_bytes = b->bytes};
     if (b->kind == COLL_SEND || !group->is_box) {
-        TRY(time_any(out, f, group, b));
+        TRY(flow_any_time(&out->own, f, group, b->kind, b->bytes));
     } else {
         coll_call call = make_box_call(b, b->bytes);
         coll_dims_make(&own, &group->box, &call);
@@ -228,7 +228,7 @@ halley_status flow_boxes_add(flow_net *f, const flow_group *group, const net_bun
     coll_dims_load load;
     halley_status status;
     if (b->kind == COLL_SEND || !group->is_box) {
-        status = add_any(f, &group->members, b->kind, loads->canonical_bytes);
+        status = flow_any_add(f, &group->members, b->kind, loads->canonical_bytes);
     } else {
         const coll_call call = make_box_call(b, loads->canonical_bytes);
         coll_dims_make(&load, &group->box, &call);

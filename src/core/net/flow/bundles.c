@@ -60,12 +60,25 @@ static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
     return out;
 }
 
+static void fini_group(flow_group *group)
+{
+    flow_members_fini(&group->members);
+    flow_found_free(group->found);
+    group->found = NULL;
+}
+
 static halley_status init_group(flow_group *group, const flow_net *f, const net_bundle *b)
 {
     if (!flow_members_init(&group->members, f->network, b->ranks, b->n))
         return error_nomem(f->err);
     group->out = see_fabric(f, &group->members);
     group->is_box = false;
+    group->found = NULL;
+    if (flow_found_can(f, &group->members) &&
+        flow_found_new(&group->found, f, &group->members, f->err) != HALLEY_OK) {
+        flow_members_fini(&group->members);
+        return HALLEY_ENOMEM;
+    }
     if (f->has_dims) {
         group->box = coll_dims_all(f->cluster);
         group->is_box = coll_dims_find_box(&group->box, group->members.npus, b->n);
@@ -86,7 +99,7 @@ static const flow_group *get_group(flow_net *f, const net_bundle *b)
     if (init_group(&group, f, b) != HALLEY_OK)
         return NULL;
     if (!array_push(&f->groups, group)) {
-        flow_members_fini(&group.members);
+        fini_group(&group);
         return NULL;
     }
     return &f->groups.at[id];
@@ -110,6 +123,8 @@ static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group
 {
     if (f->has_dims)
         return flow_boxes_find_loads(out, f, group, b);
+    if (group->found != NULL)
+        return flow_found_find_loads(out, f, group, b);
     coll_call call = {.kind = b->kind,
                       .bytes = b->bytes,
                       .n = b->n,
@@ -164,13 +179,15 @@ static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_grou
 {
     if (f->has_dims)
         TRY(flow_boxes_add(f, group, b, loads));
+    else if (group->found != NULL)
+        TRY(flow_found_add(f, group, b, loads));
     else
         TRY(flow_loads_add(&f->loads, f->network, &group->members, &loads->canonical,
                            b->root, f->err));
     f->hops.n = 0;
     if (!array_reserve(&f->hops, f->loads.links.n))
         return error_nomem(f->err);
-    if (f->has_dims)
+    if (f->has_dims || group->found != NULL)
         shares[HW_LEVEL_NODE] = shares[HW_LEVEL_PORT] = shares[HW_LEVEL_FABRIC] = 1;
     else
         flow_loads_share(shares, &f->loads, f->network, &loads->canonical);
@@ -445,8 +462,38 @@ void flow_net_slow(net *n, net_id id, uint64_t event, double share)
         flow_net_fail(f, error_nomem(f->err));
 }
 
+/* False: failed links leave no way to some member. */
+static bool is_connected(const flow_net *f, const flow_members *m)
+{
+    hw_route route;
+    for (uint32_t i = 1; i < m->n_members; i++)
+        if (hw_network_find(&route, f->network, m->npus[0], m->npus[i], NULL) !=
+                HALLEY_OK ||
+            hw_network_find(&route, f->network, m->npus[i], m->npus[0], NULL) !=
+                HALLEY_OK)
+            return false;
+    return true;
+}
+
+/* Find the box of a group again, or its schedules. One that is cut keeps what it had, and
+ * waits on the failed links. */
+static void see_changes(flow_net *f, flow_group *g)
+{
+    if (!is_connected(f, &g->members))
+        return;
+    flow_found_free(g->found);
+    g->found = NULL;
+    flow_members_find_box(&g->members, f->network);
+    if (flow_found_can(f, &g->members) &&
+        flow_found_new(&g->found, f, &g->members, f->err) != HALLEY_OK)
+        flow_net_fail(f, HALLEY_ENOMEM);
+}
+
 void flow_net_forget_shapes(flow_net *f)
 {
+    for (size_t i = 0; i < f->groups.n; i++)
+        see_changes(f, &f->groups.at[i]);
+    f->memo.n = 0;
     map64_fini(&f->shapes_by_key);
     map64_fini(&f->calls_by_key);
     f->shapes_by_key = f->calls_by_key = (map64){0};
@@ -500,7 +547,7 @@ static halley_status prepare_group(flow_net *f, const net_bundle *b)
     if (f->has_prepared && f->prepared_key == b->group)
         return HALLEY_OK;
     if (f->has_prepared)
-        flow_members_fini(&f->prepared.members);
+        fini_group(&f->prepared);
     f->has_prepared = false;
     TRY(init_group(&f->prepared, f, b));
     f->has_prepared = true;
@@ -636,9 +683,9 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
 void flow_net_fini_bundles(flow_net *f)
 {
     for (size_t i = 0; i < f->groups.n; i++)
-        flow_members_fini(&f->groups.at[i].members);
+        fini_group(&f->groups.at[i]);
     if (f->has_prepared)
-        flow_members_fini(&f->prepared.members);
+        fini_group(&f->prepared);
     map64_fini(&f->groups_by_key);
     map64_fini(&f->shapes_by_key);
     map64_fini(&f->calls_by_key);

@@ -49,12 +49,15 @@ typedef struct flow_offer {
     double bw_Bps; /* from then on; the graph has what routes are computed from */
 } flow_offer;
 
+typedef struct flow_found flow_found;
+
 /* Members of a group, computed once. */
 typedef struct flow_group {
     flow_members members;
     halley_fabric out; /* as the group sees it: bandwidth of its cards, its steps */
     coll_dims box;     /* on a list of dimensions: the part of it that the group is */
     bool is_box;
+    flow_found *found; /* if no closed form fits; NULL = one does */
 } flow_group;
 
 /* The load of a call, and that of the canonical call from which its links are computed.
@@ -205,6 +208,22 @@ double flow_net_longest_step(const flow_net *f, const flow_members *m);
 halley_status flow_boxes_find_loads(bundle_loads *out, flow_net *f,
                                     const flow_group *group, const net_bundle *b);
 halley_status flow_boxes_add(flow_net *f, const flow_group *group, const net_bundle *b,
+                             const bundle_loads *loads);
+/* Any group: its bytes by routes between its members (boxes.c). */
+halley_status flow_any_add(flow_net *f, const flow_members *m, coll_kind kind,
+                           double bytes);
+halley_status flow_any_time(coll_load *out, flow_net *f, const flow_group *group,
+                            coll_kind kind, double bytes);
+/* Seconds of the busiest link that has been added. */
+double flow_any_busiest_s(const flow_net *f);
+/* Groups whose schedules are synthesised (found.c). */
+bool flow_found_can(const flow_net *f, const flow_members *m);
+halley_status flow_found_new(flow_found **out, const flow_net *f, const flow_members *m,
+                             halley_error *err);
+void flow_found_free(flow_found *found); /* NULL is allowed */
+halley_status flow_found_find_loads(bundle_loads *out, flow_net *f,
+                                    const flow_group *group, const net_bundle *b);
+halley_status flow_found_add(flow_net *f, const flow_group *group, const net_bundle *b,
                              const bundle_loads *loads);
 
 /* changes.c: links that change during a run. */

@@ -92,9 +92,12 @@ static void sort_members(flow_members *m, const uint32_t *place, const uint32_t 
 }
 
 /* The members of every node form the same box. */
-static void find_box(flow_members *m, const hw_network *net)
+void flow_members_find_box(flow_members *m, const hw_network *net)
 {
     hw_box other;
+    m->has_box = false;
+    if (!net->is_regular)
+        return;
     const uint32_t n = m->first[1];
     m->has_box = n > 1 ? hw_network_box(&m->box, net, m->npus, n) : net->is_regular;
     if (n == 1)
@@ -123,8 +126,7 @@ bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *r
     }
     sort_members(m, place, ranks);
     free(place);
-    if (net->is_regular)
-        find_box(m, net);
+    flow_members_find_box(m, net);
     m->card_Bps = HUGE_VAL;
     for (uint32_t k = 0; k < m->n_nodes; k++)
         m->card_Bps = fmin(m->card_Bps, share_cards(net, &m->npus[m->first[k]],
@@ -253,14 +255,6 @@ static uint32_t step_along(grid_walk *w, uint32_t axis)
     return HW_NONE;
 }
 
-static bool add_link_bytes(flow_loads *l, uint32_t link, double bytes)
-{
-    if (l->bytes[link] == 0 && !array_push(&l->links, link))
-        return false;
-    l->bytes[link] += bytes;
-    return true;
-}
-
 /* Mark the positions of a node's members along an axis. */
 static void list_places(axis_places *p, const hw_network *net, const uint32_t *npus,
                         uint32_t n, uint32_t axis)
@@ -309,7 +303,8 @@ static bool add_box_axis(flow_loads *l, const hw_network *net, const flow_member
                                   : bytes * m->box.link_Bps / a->stride / rate;
         do {
             const uint32_t link = step_along(&w, a->axis);
-            room = add_link_bytes(l, link, load) && add_link_bytes(l, link ^ 1, load);
+            room = flow_loads_add_link(l, link, load) &&
+                   flow_loads_add_link(l, link ^ 1, load);
         } while (room && w.at[a->axis] != next);
     }
     return room;

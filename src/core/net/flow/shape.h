@@ -43,6 +43,8 @@ void flow_loads_fini(flow_loads *l);
 /* Add the bytes that the members of a pattern send over every link. `root` is an NPU. */
 halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
                              const coll_load *load, uint32_t root, halley_error *err);
+/* Find the box of the members, after links have changed. */
+void flow_members_find_box(flow_members *m, const hw_network *net);
 /* Add `bytes` to the links from one NPU to another. */
 halley_status flow_loads_add_edge(flow_loads *l, hw_network *net, uint32_t from,
                                   uint32_t to, double bytes, halley_error *err);
