@@ -3,8 +3,8 @@
  *
  * A kernel of a collective runs from the moment its rank arrives to the moment the data
  * has been moved. So most of its time may be waiting for ranks that arrive later. The
- * collectives of all ranks are matched, clocks are compared, and waiting is told from
- * transfer.
+ * collectives of all ranks are matched, clocks are compared, and each kernel's time is
+ * divided into waiting and transfer.
  */
 #ifndef HALLEY_RECORDING_JOB_H
 #define HALLEY_RECORDING_JOB_H

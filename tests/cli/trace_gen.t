@@ -153,3 +153,21 @@ $ printf 'tp: 2\nrecompute: ful\n' > plan.yaml; halley trace gen -m gpt-3.6b -c 
 $ printf 'tpp: 2\n' > plan.yaml; halley trace gen -m gpt-3.6b -c dgx-a100:8 --plan plan.yaml
 ! halley: plan.yaml:1:1: unknown key "tpp"; did you mean "tp"?
 ? 1
+
+## a folder takes files of the pattern's own name, a prefix is followed by a dot, and no file is hidden
+$ mkdir here; halley trace gen chakra -n 2 -o here > said; halley trace gen chakra -n 2 -o new/ > said; halley trace gen chakra -n 2 -o y > said; ls -A here | head -2; ls new | wc -l; ls y.ALL*
+> ALL_GATHER.0.et
+> ALL_GATHER.1.et
+> 28
+> y.ALL_GATHER.0.et
+> y.ALL_GATHER.1.et
+> y.ALL_REDUCE.0.et
+> y.ALL_REDUCE.1.et
+> y.ALL_TO_ALL.0.et
+> y.ALL_TO_ALL.1.et
+$ cd here; halley trace gen chakra -n 2 -o . > said; ls -A | grep -c '^[.]'
+> 0
+? 1
+$ halley trace gen all-reduce -n 2 --size '1 MB' -o sub/ > said; ls sub
+> all-reduce.0.et
+> all-reduce.1.et

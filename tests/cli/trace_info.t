@@ -455,7 +455,7 @@ $ mkdir runs; for r in 0 1 2 3; do gzip -dc $DATA/recordings/model.json.gz | sed
 $ halley trace info --job runs | head -12
 > 4 ranks, 6.37 ms recorded on average, 12 collectives matched
 >
-> Verdict: no rank stands out: waiting 0 % spread over 4 ranks.
+> Verdict: no rank is to blame: waiting 0 % spread over 4 ranks.
 >
 > Rank  Own work  Waiting  Transfer  Last  Cost  Clock ahead
 >    0   6.03 ms      0 s    343 us     0   0 s          0 s
@@ -484,3 +484,13 @@ $ halley trace info --job --kernels runs
 ! halley: --kernels and --job exclude each other
 ! see 'halley trace info --help'
 ? 2
+
+## a rate above the device's peak is left out, and said
+$ gzip -dc $DATA/recordings/model.json.gz | python3 -c 'import json, sys; d = json.load(sys.stdin); [e.update(dur=0.05) for e in d["traceEvents"] if e.get("cat") == "kernel" and "gemm" in e["name"]]; json.dump(d, sys.stdout)' > fast.json
+$ halley trace info --kernels fast.json 2>&1 | grep -c 'exceed the peak'
+> 1
+$ halley trace info --kernels fast.json --json 2> note | query - /classes/matmul
+> {"n": 147, "s": 7.35e-06, "share": 0.0038838214266465024, "flops_per_s": 167772159999999.94, "bytes_per_s": null}
+$ halley trace info --kernels $DATA/recordings/model.json.gz --json | query - /classes/matmul
+> {"n": 147, "s": 0.004437186, "share": 0.701830757214698, "flops_per_s": 1133251165941.6565, "bytes_per_s": 14754951448.958853}
+! halley: rank 0 of 4: the other ranks are not there

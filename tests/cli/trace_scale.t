@@ -212,3 +212,16 @@ $ halley trace link $DATA/recordings/no_device.json -o n.et > report 2>&1
 $ halley trace scale n.et -o x.et --batch 2
 ! halley: n.et: the recording holds no device work, so another batch cannot be derived from it: how the host's operators grow with the batch is not known
 ? 1
+
+## one recorded rank of a data-parallel job represents all of them
+$ gzip -dc $DATA/recordings/model.json.gz | sed 's/"pg_size": 4/"pg_size": 2/; s/"ranks": \[0, 1, 2, 3\]/"ranks": [0, 1]/; s/"world_size": 4/"world_size": 2/; s/"Group size": 4/"Group size": 2/g; s/"[[]0, 1, 2, 3[]]"/"[0, 1]"/g' > rank0.json; halley trace link -q rank0.json -o r.et 2> note
+$ halley trace scale r.et -o wide --dp 4 --dp-groups 1
+> ranks  2 -> 4
+> nodes  4144 -> 8288
+> data-parallel groups of 2 ranks
+$ halley trace scale r.et -o one --dp 1
+> ranks  2 -> 1
+> nodes  4144 -> 2072
+> data-parallel groups of 2 ranks
+$ halley trace check wide
+> wide: 4 ranks, 0 errors, 0 warnings, 1 note (--notes lists them)

@@ -2,8 +2,8 @@
  * Write the pieces of a folded recording.
  *
  * The first piece of a node is the node; further ones have its name, no inputs, and the
- * attribute part_of. Every piece on the host or the device also depends on the piece
- * before it in its lane, so that the order does not rest on the slots of a simulator.
+ * attribute part_of. On the host and on the device, a piece also depends on the piece
+ * before it in its lane. So the order does not rest on the slots of a simulator.
  * What remains of a late start is a gap in the node's own lane, which is idle then.
  */
 #include "base/error.h"

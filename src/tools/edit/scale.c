@@ -5,8 +5,11 @@
 #include "base/number/number.h"
 #include "edit/passes.h"
 #include "edit/times.h"
+#include "trace/core/roles.h"
+#include "trace/core/slots.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,16 +77,53 @@ static uint64_t count_scaled_nodes(const halley_trace_set *set)
     return n;
 }
 
-/* Makes a new set that shares the traces. */
-static halley_status share_traces(halley_trace_set **out, const halley_trace_set *set,
-                                  halley_error *err)
+/* True if all communication of a recorded rank is between all ranks of its job. */
+static bool uses_whole_job(const scale_job *job, const halley_trace *t, uint32_t world)
 {
-    const uint32_t n = halley_trace_set_count(set);
+    trace_roles roles;
+    for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+        const uint32_t type = halley_node_type_of(t, i);
+        if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
+            return false;
+        if (type != HALLEY_NODE_COLL)
+            continue;
+        trace_roles_read(&roles, t, i);
+        if (scale_members(&job->groups, trace_roles_group(&roles), world) != world)
+            return false;
+    }
+    return true;
+}
+
+/* How many ranks a set represents. One recorded rank of a data-parallel job represents
+ * all of them, because its replicas do the same. */
+static halley_status count_ranks(uint32_t *n, const scale_job *job,
+                                 const halley_trace_set *set, halley_error *err)
+{
+    enum { MOST_RANKS = 65536 };
+    const halley_trace *const first = halley_trace_set_get(set, 0);
+    *n = halley_trace_set_count(set);
+    const uint64_t world = trace_recorded_number(first, "world", 1);
+    if (*n > 1 || job->opts->dp == 0 || world < 2 || world > MOST_RANKS)
+        return HALLEY_OK;
+    if (!uses_whole_job(job, first, (uint32_t)world))
+        return error_set(err, HALLEY_EINVAL,
+                         "this is one rank of a job of %" PRIu64 " ranks with several "
+                         "groups: make all ranks with 'halley trace spread' first",
+                         world);
+    *n = (uint32_t)world;
+    return HALLEY_OK;
+}
+
+/* Makes a new set that shares the traces; the n ranks of a job may share one. */
+static halley_status share_traces(halley_trace_set **out, const halley_trace_set *set,
+                                  uint32_t n, halley_error *err)
+{
+    const uint32_t n_given = halley_trace_set_count(set);
     halley_trace **const ranks = mem_array(n, sizeof *ranks);
     if (!ranks)
         return error_nomem(err);
     for (uint32_t r = 0; r < n; r++)
-        ranks[r] = (halley_trace *)(uintptr_t)halley_trace_set_get(set, r);
+        ranks[r] = (halley_trace *)(uintptr_t)halley_trace_set_get(set, r % n_given);
     const halley_status status = halley_trace_set_new(out, ranks, n, err);
     for (uint32_t r = 0; status == HALLEY_OK && r < n; r++)
         (void)halley_trace_keep(ranks[r]);
@@ -102,10 +142,10 @@ static halley_status scale_set(whole *w, const halley_trace_set *set, halley_err
     scale_job *const job = &w->job;
     const halley_scale_opts *const o = job->opts;
     halley_trace_set **const now = &w->s.set;
-    w->s.n_ranks_before = halley_trace_set_count(set);
-    w->s.n_nodes_before = count_scaled_nodes(set);
     TRY(synth_groups_of(&job->groups, set, o->groups_path, err));
-    TRY(share_traces(now, set, err));
+    TRY(count_ranks(&w->s.n_ranks_before, job, set, err));
+    TRY(share_traces(now, set, w->s.n_ranks_before, err));
+    w->s.n_nodes_before = count_scaled_nodes(*now);
     if (o->layers_from != o->layers_to) {
         TRY(scale_find_data_parallel(job, *now, true, err));
         job->report->dp_before = 0;

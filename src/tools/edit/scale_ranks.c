@@ -365,6 +365,12 @@ static halley_status find_replicas(mover *m, halley_error *err)
 {
     const uint32_t dp = m->job->dp, to = m->job->opts->dp, stride = m->job->stride;
     halley_status status = HALLEY_EINVAL;
+    if (dp < 2)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "there is one replica only, which does not show what several "
+            "would exchange; if it is one rank of a job, make all ranks with "
+            "'halley trace spread' first");
     for (uint32_t k = 1; k <= dp && status == HALLEY_EINVAL; k++) {
         if (dp % k != 0 || to % k != 0 || k == dp)
             continue;

@@ -119,10 +119,10 @@ halley_status fidelity_make_portable(halley_trace_set **out, const request_call 
     note_share(call, p.device_gap_s, p.wall_s, NOTED_SHARE,
                "note: %s %% of the time are late starts on the device without a recorded "
                "cause; ASTRA-sim counts them as GPU time");
-    note_share(
-        call, p.covered_s, p.device_s, COVERED_SHARE,
-        "note: %s %% of the device time runs beside another stream, which this form "
-        "cannot show; ask what-if questions of the trace without --for");
+    note_share(call, p.covered_s, p.device_s, COVERED_SHARE,
+               "note: %s %% of the device time runs at the same time as another stream, "
+               "which this form "
+               "cannot show; ask what-if questions of the trace without --for");
     if (p.n_recoded > 0)
         request_note(call,
                      "note: %llu communications are written as broadcasts of their "

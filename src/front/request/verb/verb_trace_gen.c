@@ -249,23 +249,46 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     return HALLEY_OK;
 }
 
-/* Write all of Chakra's cases, each under its own name, in the folder or with the prefix.
- */
-static halley_status write_chakra(request_call *call, report_table *t, halley_error *err)
+/* Where a pattern goes: into a folder (one that exists, or OUT/) under its own name. Else
+ * OUT is the prefix; of several patterns, each also gets its name. */
+static halley_status choose_prefix(strbuf *to, const char *out, const char *name,
+                                   bool is_one_of_many, halley_error *err)
+{
+    const str text = str_from(out != NULL ? out : "");
+    const bool is_folder =
+        text.n > 0 && (text.at[text.n - 1] == '/' || file_is_folder(out));
+    if (is_folder)
+        TRY(file_folder_make(out, err));
+    strbuf_add(to, text);
+    if (is_folder && text.at[text.n - 1] != '/')
+        strbuf_add_char(to, '/');
+    else if (text.n > 0 && !is_folder && is_one_of_many)
+        strbuf_add_char(to, '.');
+    if (text.n == 0 || is_folder || is_one_of_many)
+        strbuf_add(to, str_from(name));
+    return to->failed ? error_nomem(err) : HALLEY_OK;
+}
+
+static halley_status write_named(request_call *call, const char *name,
+                                 bool is_one_of_many, report_table *t, halley_error *err)
 {
     const gen_options *o = call->options;
-    for (uint32_t p = 0; p < halley_gen_pattern_count(); p++) {
-        if (!halley_gen_is_chakra(p))
-            continue;
-        const char *name = halley_gen_pattern(p).name;
-        strbuf prefix = {0};
-        strbuf_printf(&prefix, "%s%s", o->out ? o->out : "", name);
-        const halley_status status = prefix.failed
-                                         ? error_nomem(err)
-                                         : write_pattern(call, name, prefix.at, t, err);
-        strbuf_fini(&prefix);
-        TRY(status);
-    }
+    strbuf prefix = {0};
+    halley_status status = choose_prefix(&prefix, o->out, name, is_one_of_many, err);
+    if (status == HALLEY_OK && o->design.model)
+        status = write_model(call, prefix.at, t, err);
+    else if (status == HALLEY_OK)
+        status = write_pattern(call, name, prefix.at, t, err);
+    strbuf_fini(&prefix);
+    return status;
+}
+
+/* Write all of Chakra's cases, each under its own name. */
+static halley_status write_chakra(request_call *call, report_table *t, halley_error *err)
+{
+    for (uint32_t p = 0; p < halley_gen_pattern_count(); p++)
+        if (halley_gen_is_chakra(p))
+            TRY(write_named(call, halley_gen_pattern(p).name, true, t, err));
     return HALLEY_OK;
 }
 
@@ -368,11 +391,11 @@ static halley_status trace_gen_run(request_call *call, halley_error *err)
     const char *pattern = call->n_args ? call->args[0] : "";
     halley_status status;
     if (o->design.model)
-        status = write_model(call, o->out ? o->out : "step", t, err);
+        status = write_named(call, "step", false, t, err);
     else if (strcmp(pattern, "chakra") == 0)
         status = write_chakra(call, t, err);
     else
-        status = write_pattern(call, pattern, o->out ? o->out : pattern, t, err);
+        status = write_named(call, pattern, false, t, err);
     if (status == HALLEY_OK)
         return request_table_write(call, t, "traces", form, err);
     report_table_free(t);

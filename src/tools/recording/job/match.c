@@ -1,10 +1,10 @@
 /*
  * List the communication of all ranks and match it.
  *
- * Collectives match by group and position among those of the group. If ranks have
- * different numbers of them, or types differ, the calls of a rank are aligned with those
- * of the rank that has most, in order, by type and size. The k-th send from one rank to
- * another matches the k-th receive there. A group without a name is a stream.
+ * Collectives match by group and position among those of the group. Ranks may have
+ * different numbers of them, or other types. Then the calls of a rank are aligned, in
+ * order and by type and size, with those of the rank that has most. The k-th send from
+ * one rank to another matches the k-th receive there. A group without a name is a stream.
  */
 #include "base/error.h"
 #include "recording/job/job.h"

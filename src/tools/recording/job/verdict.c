@@ -1,11 +1,11 @@
 /*
  * Which ranks make the others wait, and what that means for the job.
  *
- * A rank is a straggler if it is the last to come in more than half of the waiting time,
- * and the time by which it alone is late is at least 2 % of the recorded time. If two
- * ranks are slow, they come last in turns, and each hides the other: then both have own
- * work at least 5 % above the median rank, and together they are last in more than half
- * of the waiting time.
+ * A rank is a straggler if it is the last to come in more than half of the waiting time.
+ * It must also be late alone for at least 2 % of the recorded time. Two slow ranks come
+ * last in turns, and each hides the other. So both are named if both have own work at
+ * least 5 % above the median rank, and are last in more than half of the waiting time
+ * together.
  */
 #include "base/error.h"
 #include "base/number/number.h"
@@ -119,7 +119,7 @@ static const char *write_cause(job *x)
     if (!x->j.has_clocks)
         return "; the clocks of the ranks do not agree well enough to name a late rank";
     if (x->j.n_stragglers == 0)
-        return arena_printf(&x->memory, "; no rank stands out of the %u", x->n_ranks);
+        return arena_printf(&x->memory, "; no rank is to blame of the %u", x->n_ranks);
     units_format(excess, sizeof excess, s->excess_s, UNITS_TIME);
     units_format(cost, sizeof cost, s->cost_s, UNITS_TIME);
     return s->excess_s > 0
@@ -157,12 +157,12 @@ static const char *write_job_verdict(job *x)
                             j->stragglers[0].rank, wait.at, write_cause(x));
     if (j->transfer_share >= BOUND_SHARE)
         return arena_printf(&x->memory,
-                            "transfers take %s %% of the time; no rank stands out: "
+                            "transfers take %s %% of the time; no rank is to blame: "
                             "waiting %s %% spread over %u ranks",
                             transfer.at, wait.at, x->n_ranks);
     return arena_printf(&x->memory,
-                        "no rank stands out: waiting %s %% spread over %u ranks", wait.at,
-                        x->n_ranks);
+                        "no rank is to blame: waiting %s %% spread over %u ranks",
+                        wait.at, x->n_ranks);
 }
 
 halley_status job_judge(job *x, halley_error *err)

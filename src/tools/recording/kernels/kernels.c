@@ -93,6 +93,8 @@ static bool add_kernel_event(kernel_counter *c, const trace_slots *s, uint32_t r
                              uint32_t node, str class_name)
 {
     const int64_t begin_ns = find_begin(c, s, rank, node);
+    const bool is_copy =
+        str_starts(class_name, STR("copy_")) || str_eq(class_name, STR("memset"));
     const kernel_event event = {
         .begin_ns = begin_ns,
         .end_ns = begin_ns + read_slot(s, node, SLOT_DURATION, 0),
@@ -103,12 +105,11 @@ static bool add_kernel_event(kernel_counter *c, const trace_slots *s, uint32_t r
         .rank = rank,
         .node = node,
         .class_id = intern_add(&c->classes, class_name),
-        .flops = (double)read_slot(s, node, SLOT_OPS, -1),
+        .flops = is_copy ? -1 : (double)read_slot(s, node, SLOT_OPS, -1),
         .bytes = (double)read_slot(s, node, SLOT_BYTES, -1),
         .from_graph = read_slot(s, node, SLOT_GRAPH, 0) != 0,
         .is_comm = str_starts(class_name, STR("comm.")),
-        .is_copy =
-            str_starts(class_name, STR("copy_")) || str_eq(class_name, STR("memset")),
+        .is_copy = is_copy,
         .is_sync = str_eq(class_name, STR("sync")),
     };
     return event.class_id != HASH_NONE && array_push(&c->events, event);
@@ -279,6 +280,7 @@ static halley_status count_recording(kernel_counter *c, halley_error *err)
     TRY(kernels_read_facts(c, err));
     TRY(replay_if_unplaced(c, err));
     TRY(list_kernel_events(c, err));
+    TRY(kernels_check_rates(c, err));
     TRY(count_classes(c, err));
     TRY(count_events(c, err));
     count_steps(c);

@@ -38,6 +38,9 @@ typedef struct kernel_counter {
 const char *kernels_keep_text(kernel_counter *c, str text);
 /* Read the facts of all ranks: those of the first rank, and the warnings of all. */
 halley_status kernels_read_facts(kernel_counter *c, halley_error *err);
+/* Leave out rates above the device's peaks. Call it after the facts and events are read.
+ */
+halley_status kernels_check_rates(kernel_counter *c, halley_error *err);
 halley_status kernels_count_idle(kernel_counter *c, halley_error *err);
 halley_status kernels_list_top(kernel_counter *c, halley_error *err);
 halley_status kernels_judge(kernel_counter *c, halley_error *err);
