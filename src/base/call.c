@@ -2,7 +2,6 @@
 #include "base/call.h"
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/hash.h"
 
 #include <assert.h>
@@ -10,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { LOOK_MS = 20, WORDS = 64 };
 
@@ -33,17 +33,20 @@ struct call_state {
     map64 read;           /* hashes of device and inode */
     ARRAY(written_file) written;
     const char *remedy;
-    bool may_replace, is_same;
-    halley_error same; /* the first one, if is_same */
+    bool may_replace;
+    halley_error failure; /* HALLEY_OK: none */
 };
 
 /* An exception to "no mutable globals": passing the call to all functions that may loop
  * or open a file would give each of them a parameter that most only hand on. */
 static _Thread_local call_state *current;
 
+/* The coarse clock costs a few nanoseconds, and is precise to some milliseconds. */
 static uint64_t read_clock_ms(void)
 {
-    return (uint64_t)(clock_s() * 1e3);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* Ask the caller's watch, unless another thread is asking. */
@@ -141,6 +144,13 @@ static uint64_t hash_file(const struct stat *about)
 }
 
 /* Under the lock. */
+static void keep_failure(call_state *c, const halley_error *failure)
+{
+    if (c->failure.code == HALLEY_OK)
+        c->failure = *failure;
+}
+
+/* Under the lock. */
 static halley_status refuse_same(call_state *c, const char *words, const char *path,
                                  halley_error *err)
 {
@@ -150,9 +160,7 @@ static halley_status refuse_same(call_state *c, const char *words, const char *p
               "name%s",
               words, c->remedy);
     error_at_file(&same, path);
-    if (!c->is_same)
-        c->same = same;
-    c->is_same = true;
+    keep_failure(c, &same);
     if (err != NULL)
         *err = same;
     return HALLEY_EINVAL;
@@ -220,11 +228,25 @@ void call_allow_replacing(void)
     current->may_replace = true;
 }
 
-halley_status call_same_file(halley_error *err)
+void call_fault(const char *doing, const char *path, int reason)
 {
-    if (current == NULL || !current->is_same)
+    call_state *const c = current;
+    halley_error failure;
+    if (c == NULL)
+        return;
+    error_errno(&failure, doing, reason);
+    error_at_file(&failure, path);
+    pthread_mutex_lock(&c->lock);
+    keep_failure(c, &failure);
+    pthread_mutex_unlock(&c->lock);
+}
+
+halley_status call_failure(halley_error *err)
+{
+    const halley_error *const first = current != NULL ? &current->failure : NULL;
+    if (first == NULL || first->code == HALLEY_OK)
         return HALLEY_OK;
-    if (err != NULL && strstr(err->text, current->same.text) == NULL)
-        *err = current->same;
-    return HALLEY_EINVAL;
+    if (err != NULL && strstr(err->text, first->text) == NULL)
+        *err = *first;
+    return first->code;
 }

@@ -54,8 +54,11 @@ halley_status call_writes(const struct stat *about, const char *words, const cha
 void call_set_remedy(const char *remedy);
 /* From now on, files may be written over (--force). */
 void call_allow_replacing(void);
-/* The error of a call that would have written over what it reads, even if a later one
- * hides it. */
-halley_status call_same_file(halley_error *err);
+/* "cannot <doing>: <strerror>" of a file: its answer was needed, so the call fails, also
+ * if the code that asked goes on. */
+void call_fault(const char *doing, const char *path, int reason);
+/* The first failure of the two kinds above, even if a later error hides it; HALLEY_OK if
+ * there was none. */
+halley_status call_failure(halley_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/database.h"
 
 #include "base/call.h"
+#include "base/file/file_look.h"
 #include "base/file/file_root.h"
 
 #include <assert.h>
@@ -105,7 +106,7 @@ static bool has_journal(const char *path)
     strbuf name = {0};
     struct stat info;
     strbuf_printf(&name, "%s-wal", path);
-    const bool has = !name.failed && stat(name.at, &info) == 0 && info.st_size > 0;
+    const bool has = !name.failed && file_look(name.at, &info) == 0 && info.st_size > 0;
     strbuf_fini(&name);
     return has;
 }
@@ -212,7 +213,7 @@ static halley_status note_database(const char *path, const database_options *o,
                                    halley_error *err)
 {
     struct stat about;
-    if (stat(path, &about) != 0)
+    if (file_look(path, &about) != 0)
         return HALLEY_OK; /* it is new, or opening it reports the error */
     return o->writable ? call_writes(&about, "--store", path, err)
                        : call_reads(&about, path, err);

@@ -58,7 +58,9 @@ static void *work_on_tasks(void *argument)
         const size_t i = atomic_fetch_add(&j->next, 1);
         if (i >= j->n)
             return NULL;
-        const halley_status status = j->task(j->context, i, w->number, &err);
+        halley_status status = call_check(&err);
+        if (status == HALLEY_OK)
+            status = j->task(j->context, i, w->number, &err);
         if (status != HALLEY_OK)
             note_failure(j, i, status, &err);
     }

@@ -250,3 +250,14 @@ $ halley sim ar -c dgx-h100:many
 ! halley: cluster "dgx-h100:many": expected a positive number of accelerators after ':', for example dgx-h100:64
 ! see 'halley sim --help'
 ? 2
+
+## a topology file without NPUs, whatever reads it
+$ printf 'SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top Switches=s[0-1]\n' > topology.conf; halley sim x -c topology.conf
+! halley: topology.conf: the network has no NPUs, only switches and hosts: name a topology with NPUs, or describe the nodes in a cluster file
+? 1
+$ halley sim x -c topology.conf:8
+! halley: topology.conf: the network has no NPUs, only switches and hosts: name a topology with NPUs, or describe the nodes in a cluster file
+? 1
+$ halley estimate -m gpt-7.5b -c topology.conf
+! halley: topology.conf: the network has no NPUs, only switches and hosts: name a topology with NPUs, or describe the nodes in a cluster file
+? 1

@@ -2,7 +2,9 @@
  * A library to preload: it fails the n-th call of one kind that the program makes, or all
  * from the n-th on, as a machine without memory, with a full disk or a broken one would.
  *
- *   FAULT_CALL   malloc (with calloc, realloc), write, read, open, fsync, rename, close
+ *   FAULT_CALL   malloc (with calloc, realloc), write, read, open, fsync, rename, close,
+ *                opendir, readdir, stat, fstat, getrandom, pthread_create; short: a read
+ *                or write moves half of its bytes; eintr: it is interrupted
  *   FAULT_AT     which call fails, from 1 on; 0 = none
  *   FAULT_LASTS  any text: all later calls of this kind fail, too
  *   FAULT_COUNT  a file: how many calls of each kind there were is appended at the end,
@@ -19,11 +21,13 @@
  * Calls are counted from the start of main() on; calls inside the C library (the loader,
  * stdio's own buffers) are not seen, as it does not call itself through its symbols.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,6 +35,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,11 +48,21 @@ enum {
     FAULT_FSYNC,
     FAULT_RENAME,
     FAULT_CLOSE,
+    FAULT_OPENDIR,
+    FAULT_READDIR,
+    FAULT_STAT,
+    FAULT_FSTAT,
+    FAULT_GETRANDOM,
+    FAULT_PTHREAD_CREATE,
+    FAULT_SHORT,
+    FAULT_EINTR,
     N_FAULTS
 };
 
-static const char *const fault_names[N_FAULTS] = {"malloc", "write",  "read", "open",
-                                                  "fsync",  "rename", "close"};
+static const char *const fault_names[N_FAULTS] = {
+    "malloc", "write",     "read",           "open",    "fsync",
+    "rename", "close",     "opendir",        "readdir", "stat",
+    "fstat",  "getrandom", "pthread_create", "short",   "eintr"};
 static atomic_long counts[N_FAULTS];
 static int failing = -1;
 static long fail_at;
@@ -266,6 +282,16 @@ void *realloc(void *at, size_t n)
     return __libc_realloc(at, n);
 }
 
+/* The bytes that this read or write may move; 0: it is interrupted. */
+static size_t allow_bytes(size_t n)
+{
+    if (is_failing(FAULT_EINTR)) {
+        errno = EINTR;
+        return 0;
+    }
+    return is_failing(FAULT_SHORT) && n > 1 ? n / 2 : n;
+}
+
 ssize_t write(int fd, const void *at, size_t n)
 {
     REAL(write)
@@ -273,7 +299,8 @@ ssize_t write(int fd, const void *at, size_t n)
         errno = ENOSPC;
         return -1;
     }
-    return real(fd, at, n);
+    const size_t most = fd > 2 ? allow_bytes(n) : n;
+    return most == 0 && n > 0 ? -1 : real(fd, at, most);
 }
 
 ssize_t pwrite64(int fd, const void *at, size_t n, off_t offset)
@@ -283,7 +310,8 @@ ssize_t pwrite64(int fd, const void *at, size_t n, off_t offset)
         errno = ENOSPC;
         return -1;
     }
-    return real(fd, at, n, offset);
+    const size_t most = allow_bytes(n);
+    return most == 0 && n > 0 ? -1 : real(fd, at, most, offset);
 }
 
 ssize_t read(int fd, void *to, size_t n)
@@ -293,7 +321,8 @@ ssize_t read(int fd, void *to, size_t n)
         errno = EIO;
         return -1;
     }
-    return real(fd, to, n);
+    const size_t most = allow_bytes(n);
+    return most == 0 && n > 0 ? -1 : real(fd, to, most);
 }
 
 ssize_t pread64(int fd, void *to, size_t n, off_t offset)
@@ -303,7 +332,8 @@ ssize_t pread64(int fd, void *to, size_t n, off_t offset)
         errno = EIO;
         return -1;
     }
-    return real(fd, to, n, offset);
+    const size_t most = allow_bytes(n);
+    return most == 0 && n > 0 ? -1 : real(fd, to, most, offset);
 }
 
 static int open_real(const char *path, int flags, mode_t mode)
@@ -402,4 +432,65 @@ int close(int fd)
     if (fails)
         errno = EIO;
     return fails ? -1 : result;
+}
+
+/* A function that returns `type` and fails with `value` and an errno. */
+#define FAILING(kind, reason, value, type, name, parameters, arguments)                  \
+    type name parameters                                                                 \
+    {                                                                                    \
+        REAL(name)                                                                       \
+        if (is_failing(kind)) {                                                          \
+            errno = reason;                                                              \
+            return value;                                                                \
+        }                                                                                \
+        return real arguments;                                                           \
+    }
+
+FAILING(FAULT_OPENDIR, EIO, NULL, DIR *, opendir, (const char *path), (path))
+FAILING(FAULT_OPENDIR, EIO, NULL, DIR *, fdopendir, (int fd), (fd))
+FAILING(FAULT_READDIR, EIO, NULL, struct dirent *, readdir, (DIR * folder), (folder))
+FAILING(FAULT_READDIR, EIO, NULL, struct dirent64 *, readdir64, (DIR * folder), (folder))
+FAILING(FAULT_STAT, ESTALE, -1, int, stat, (const char *path, struct stat *to),
+        (path, to))
+FAILING(FAULT_STAT, ESTALE, -1, int, stat64, (const char *path, struct stat64 *to),
+        (path, to))
+FAILING(FAULT_STAT, ESTALE, -1, int, lstat, (const char *path, struct stat *to),
+        (path, to))
+FAILING(FAULT_STAT, ESTALE, -1, int, lstat64, (const char *path, struct stat64 *to),
+        (path, to))
+FAILING(FAULT_FSTAT, EIO, -1, int, fstat, (int fd, struct stat *to), (fd, to))
+FAILING(FAULT_FSTAT, EIO, -1, int, fstat64, (int fd, struct stat64 *to), (fd, to))
+FAILING(FAULT_GETRANDOM, ENOSYS, -1, ssize_t, getrandom,
+        (void *to, size_t n, unsigned flags), (to, n, flags))
+FAILING(FAULT_PTHREAD_CREATE, EAGAIN, EAGAIN, int, pthread_create,
+        (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *),
+         void *context),
+        (thread, attributes, run, context))
+
+static int open_at_real(int at, const char *path, int flags, mode_t mode)
+{
+    REAL(openat)
+    if (is_failing(FAULT_OPEN)) {
+        errno = EMFILE;
+        return -1;
+    }
+    return real(at, path, flags, mode);
+}
+
+int openat(int at, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return open_at_real(at, path, flags, mode);
+}
+
+int openat64(int at, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return open_at_real(at, path, flags, mode);
 }

@@ -7,11 +7,11 @@
 #include "base/array.h"
 #include "base/call.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/file/file_root.h"
 #include "base/file/file_temporary.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,43 +38,36 @@ static halley_status report_folder_error(const char *path, const char *doing, in
     return status;
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
+enum { SHOWN_NAME = 64 };
 
-/* The first name in a folder, in the order of the system. False if it is empty. */
-static bool first_in(char *name, size_t size, const char *path)
+static bool take_first(void *name, const struct dirent *e)
 {
-    assert(size > 0);
-    DIR *const folder = opendir(path);
-    const struct dirent *e = NULL;
-    while (folder && (e = readdir(folder)) && is_dots(e->d_name))
-        ;
-    if (e)
-        snprintf(name, size, "%.*s", (int)size - 1, e->d_name);
-    if (folder)
-        closedir(folder);
-    return e != NULL;
+    snprintf(name, SHOWN_NAME, "%.*s", SHOWN_NAME - 1, e->d_name);
+    return false;
 }
 
 bool file_folder_is_empty(const char *path)
 {
-    char unused[1];
-    return !first_in(unused, sizeof unused, path);
+    char name[SHOWN_NAME];
+    const int reason = file_walk(AT_FDCWD, path, true, take_first, name);
+    return reason == 0 || file_is_absent(reason);
 }
 
 static halley_status look_inside(file_folder *f, halley_error *err)
 {
-    char name[64];
+    char name[SHOWN_NAME];
     const int refused = file_root_check_write(f->path);
     if (refused != 0)
         return report_folder_error(f->path, "make the folder", refused, err);
     f->inside = file_is_folder(f->path);
     if (!f->inside && file_exists(f->path))
         return report_folder_error(f->path, "make the folder", EEXIST, err);
-    if (!f->inside || !first_in(name, sizeof name, f->path))
+    const int reason =
+        f->inside ? file_walk(AT_FDCWD, f->path, true, take_first, name) : 0;
+    if (reason == 0)
         return HALLEY_OK;
+    if (reason != ECANCELED)
+        return report_folder_error(f->path, "read the folder", reason, err);
     error_set(err, HALLEY_EINVAL,
               "the folder is not empty ('%s' is in it): name another, or remove what is "
               "in it",
@@ -151,6 +144,7 @@ halley_status file_folder_put(const file_folder *folder, const char *name, const
 {
     assert(name != NULL && strchr(name, '/') == NULL);
     assert(at != NULL || n == 0);
+    TRY(call_check(err));
     file_section section;
     int fd = -1, reason = file_section_begin(&section);
     if (reason == 0) {
@@ -196,21 +190,25 @@ static int take_entry(file_folder *f, int to, const char *name)
     return reason;
 }
 
+typedef struct emptied {
+    file_folder *folder;
+    int to, reason;
+} emptied;
+
+static bool empty_entry(void *context, const struct dirent *e)
+{
+    emptied *const x = context;
+    x->reason = take_entry(x->folder, x->to, e->d_name);
+    return x->reason == 0;
+}
+
 /* Move or remove every file of the temporary folder. Returns 0 or the first errno. */
 static int empty_folder(file_folder *f, int to)
 {
+    emptied x = {f, to, 0};
     assert(f->path != NULL);
-    const int own = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const folder = own >= 0 ? fdopendir(own) : NULL;
-    int reason = folder ? 0 : errno;
-    if (own >= 0 && !folder)
-        close(own);
-    for (const struct dirent *e; folder && reason == 0 && (e = readdir(folder));)
-        if (!is_dots(e->d_name))
-            reason = take_entry(f, to, e->d_name);
-    if (folder)
-        closedir(folder);
-    return reason;
+    const int reason = file_walk(f->fd, ".", true, empty_entry, &x);
+    return x.reason != 0 ? x.reason : reason;
 }
 
 static int move_inside(file_folder *f)

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/call.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/file/file_root.h"
 #include "base/file/file_stream.h"
 #include "base/limit.h"
@@ -158,7 +159,8 @@ halley_status file_buffer_read(file_input *in, file_buffer *b, const char *path,
 {
     struct stat about = {0};
     file_input_lend(in, NULL, 0);
-    if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
+    if (strcmp(path, "-") == 0 ||
+        (file_look(path, &about) == 0 && !S_ISREG(about.st_mode)))
         return HALLEY_OK;
     const halley_status status = refill_buffer(b, path, (size_t)about.st_size, err);
     if (status != HALLEY_OK) {
@@ -189,17 +191,19 @@ void file_input_close(file_input *in)
 bool file_exists(const char *path)
 {
     struct stat about;
-    return file_root_allows(path) && stat(path, &about) == 0;
+    return file_root_allows(path) && file_look(path, &about) == 0;
 }
 
 bool file_is_folder(const char *path)
 {
     struct stat about;
-    return file_root_allows(path) && stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    return file_root_allows(path) && file_look(path, &about) == 0 &&
+           S_ISDIR(about.st_mode);
 }
 
 bool file_is_regular(const char *path)
 {
     struct stat about;
-    return file_root_allows(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    return file_root_allows(path) && file_look(path, &about) == 0 &&
+           S_ISREG(about.st_mode);
 }

@@ -88,7 +88,9 @@ static void deflate_piece(file_output *out, const uint8_t *at, size_t n, bool la
 static void put_bytes(file_output *out, const uint8_t *at, size_t n)
 {
     assert(at != NULL || n == 0);
-    if (out->gzip != NULL)
+    if (!call_goes_on())
+        out->reason = ECANCELED;
+    else if (out->gzip != NULL)
         deflate_piece(out, at, n, false);
     else
         write_fd(out, at, n);
@@ -183,7 +185,9 @@ halley_status file_write_error(halley_error *err, const char *path, int reason)
     if (reason == ENOMEM)
         return error_nomem(err);
     if (reason == FILE_IS_READ)
-        return call_same_file(err);
+        return call_failure(err);
+    if (reason == ECANCELED)
+        TRY(call_check(err));
     char doing[HALLEY_ERROR_FILE + 16];
     snprintf(doing, sizeof doing, "write %s", path);
     return error_errno(err, doing, reason);

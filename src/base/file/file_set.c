@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/call.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/file/file_root.h"
 #include "base/file/file_stale.h"
 #include "base/file/file_temporary.h"
@@ -149,7 +150,7 @@ static int open_member(member **out, file_set *set, const char *path, int *fd)
 static bool is_special_file(const char *path)
 {
     struct stat about;
-    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 &&
+    return strcmp(path, "-") == 0 || (file_look(path, &about) == 0 &&
                                       !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
@@ -157,6 +158,7 @@ halley_status file_set_put(file_set *set, const char *path, const void *at, size
                            halley_error *err)
 {
     assert(path != NULL && (at != NULL || n == 0));
+    TRY(call_check(err));
     if (is_special_file(path)) {
         file_output *to;
         TRY(file_output_open(&to, path, err));
@@ -340,7 +342,7 @@ int file_hold_made(file_temporary *made)
 static bool is_same_target(const char *a, const char *b)
 {
     struct stat about[2];
-    if (stat(a, &about[0]) != 0 || stat(b, &about[1]) != 0)
+    if (file_look(a, &about[0]) != 0 || file_look(b, &about[1]) != 0)
         return strcmp(a, b) == 0;
     return about[0].st_dev == about[1].st_dev && about[0].st_ino == about[1].st_ino;
 }

@@ -6,9 +6,9 @@
  */
 #include "base/file/file_stale.h"
 
+#include "base/file/file_look.h"
 #include "base/hash.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -93,12 +93,44 @@ bool file_is_temporary_name(const char *path)
     return read_temporary_name(&machine, &process, slash != NULL ? slash + 1 : path);
 }
 
+/* A killed process whose parent has not asked for its status is dead, too. */
+static bool is_dead(pid_t process)
+{
+    char path[48], text[512] = "";
+    if (kill(process, 0) != 0)
+        return errno == ESRCH;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)process);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    const char *const end =
+        n > 0 ? strrchr(text, ')') : NULL; /* "PID (NAME) STATE ..." */
+    return end != NULL && (strncmp(end, ") Z", 3) == 0 || strncmp(end, ") X", 3) == 0);
+}
+
 /* True for a temporary name that was created here by a process that no longer exists. */
 static bool is_stale(const char *name, uint32_t machine)
 {
     uint32_t tag, process;
     return read_temporary_name(&tag, &process, name) && tag == machine && process > 0 &&
-           process <= INT32_MAX && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+           process <= INT32_MAX && is_dead((pid_t)process);
+}
+
+typedef struct stale_folder {
+    const char *path;
+    uint32_t machine;
+} stale_folder;
+
+static bool remove_stale(void *context, const struct dirent *e)
+{
+    const stale_folder *const folder = context;
+    char full[4096];
+    const int n = snprintf(full, sizeof full, "%s/%s", folder->path, e->d_name);
+    if (n > 0 && (size_t)n < sizeof full && is_stale(e->d_name, folder->machine) &&
+        unlink(full) != 0)
+        file_folder_remove(full);
+    return true;
 }
 
 void file_stale_remove(const char *path)
@@ -106,17 +138,7 @@ void file_stale_remove(const char *path)
     if (!is_first_look(path))
         return;
     const int kept = errno;
-    DIR *const folder = opendir(path);
-    const uint32_t machine = file_machine_tag();
-    for (const struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
-        char full[4096];
-        const int n = snprintf(full, sizeof full, "%s/%s", path, e->d_name);
-        if (n < 0 || (size_t)n >= sizeof full || !is_stale(e->d_name, machine))
-            continue;
-        if (unlink(full) != 0)
-            file_folder_remove(full);
-    }
-    if (folder != NULL)
-        closedir(folder);
+    stale_folder folder = {path, file_machine_tag()};
+    (void)file_walk(AT_FDCWD, path, true, remove_stale, &folder);
     errno = kept;
 }

@@ -264,6 +264,7 @@ halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err)
 {
     assert(to != NULL && got != NULL);
+    TRY(call_check(err));
     if (s->format != NULL)
         TRY(unpack_some(s, to, n, got, err));
     else

@@ -176,12 +176,19 @@ static halley_status run_verb(request_call *call, halley_error *err)
     return lost ? error_nomem(err) : HALLEY_OK;
 }
 
-/* The error is set already. */
-static halley_status refuse_same_file(request_call *call)
+/* The status of a call whose run has returned: also if it did not see that a file could
+ * not be looked at, or would be written over. */
+static halley_status settle_failure(request_call *call, halley_status status,
+                                    halley_error *err)
 {
-    call->exit_code = REQUEST_WRONG_USAGE;
-    call->code = REQUEST_CODE_USAGE;
-    return HALLEY_EINVAL;
+    const halley_status failure = call_failure(err);
+    if (failure == HALLEY_EINVAL) {
+        call->exit_code = REQUEST_WRONG_USAGE;
+        call->code = REQUEST_CODE_USAGE;
+    } else if (failure != HALLEY_OK) {
+        call->code = REQUEST_CODE_BY_STATUS;
+    }
+    return failure != HALLEY_OK ? failure : status;
 }
 
 /* Files appear only when the report on them is complete. They are also kept if the answer
@@ -189,9 +196,7 @@ static halley_status refuse_same_file(request_call *call)
 static halley_status run_and_keep_files(request_call *call, halley_error *err)
 {
     TRY(file_hold_begin(err));
-    halley_status status = run_verb(call, err);
-    if (call_same_file(err) != HALLEY_OK)
-        status = refuse_same_file(call);
+    const halley_status status = settle_failure(call, run_verb(call, err), err);
     const bool says_no = call->code == REQUEST_CODE_INFEASIBLE && status == HALLEY_EINVAL;
     const halley_status kept = file_hold_end(says_no ? HALLEY_OK : status, err);
     return kept == HALLEY_OK ? status : kept;
@@ -202,8 +207,7 @@ halley_status request_call_run(request_call *call, halley_error *err)
     request_spool spool = {0};
     TRY(call_begin(&call->watch, call->verb->name, err));
     halley_status status = request_files_check(call, err);
-    if (status != HALLEY_OK && call_same_file(err) != HALLEY_OK)
-        status = refuse_same_file(call);
+    status = settle_failure(call, status, err);
     if (status == HALLEY_OK)
         status = refuse_two_forms(call, err);
     if (status == HALLEY_OK)

@@ -5,11 +5,13 @@
 #include "base/call.h"
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/file/file_root.h"
 #include "base/str.h"
 #include "request/document.h"
 
-#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ typedef ARRAY(target) targets;
 static bool add_file(named_files *files, const char *path, const target *words)
 {
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+    if (file_look(path, &info) != 0 || !S_ISREG(info.st_mode))
         return true;
     const named_file file = {info.st_dev, info.st_ino, words->option, words->path};
     return array_push(files, file);
@@ -67,25 +69,35 @@ static bool ends_as_trace(const char *name, const char *ending)
     return false;
 }
 
-/* Add the traces of a folder; with a prefix only those of that set. */
+/* The traces of a folder are added to `files`; with a prefix only those of that set. */
+typedef struct entry_list {
+    named_files *files;
+    const char *folder, *prefix;
+    const target *words;
+} entry_list;
+
+static bool add_entry(void *context, const struct dirent *e)
+{
+    const entry_list *const l = context;
+    strbuf path = {0};
+    if (!ends_as_trace(e->d_name, l->words->ending) ||
+        (l->prefix != NULL && !is_of_set(e->d_name, l->prefix, strlen(l->prefix))))
+        return true;
+    strbuf_printf(&path, "%s/%s", l->folder, e->d_name);
+    const bool ok = !path.failed && add_file(l->files, path.at, l->words);
+    strbuf_fini(&path);
+    return ok;
+}
+
+/* A folder that is not there yet has no entries. False: no memory. */
 static bool add_entries(named_files *files, const char *folder, const char *prefix,
                         const target *words)
 {
-    DIR *dir = opendir(folder);
-    bool ok = true;
-    if (dir == NULL)
-        return true;
-    for (struct dirent *e; ok && (e = readdir(dir)) != NULL;) {
-        strbuf path = {0};
-        if (!ends_as_trace(e->d_name, words->ending) ||
-            (prefix != NULL && !is_of_set(e->d_name, prefix, strlen(prefix))))
-            continue;
-        strbuf_printf(&path, "%s/%s", folder, e->d_name);
-        ok = !path.failed && add_file(files, path.at, words);
-        strbuf_fini(&path);
-    }
-    closedir(dir);
-    return ok;
+    entry_list list = {files, folder, prefix, words};
+    const int reason = file_walk(AT_FDCWD, folder, true, add_entry, &list);
+    if (reason != 0 && reason != ECANCELED && !file_is_absent(reason))
+        call_fault("list the folder", folder, reason);
+    return reason != ECANCELED;
 }
 
 /* Add what a path may refer to: a file, a folder of files, or the prefix of a set. */
@@ -93,7 +105,7 @@ static bool add_path(named_files *files, const target *words)
 {
     struct stat info;
     const char *path = words->path;
-    if (stat(path, &info) == 0)
+    if (file_look(path, &info) == 0)
         return S_ISDIR(info.st_mode) ? add_entries(files, path, NULL, words)
                                      : add_file(files, path, words);
     const char *slash = strrchr(path, '/');
@@ -182,7 +194,7 @@ static const char *get_words(const target *t)
 static bool is_folder(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return file_look(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 static halley_status refuse_twin(request_call *call, const target *a, const target *b,

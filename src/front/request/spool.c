@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/limit.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@
 static bool is_pipe(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+    return file_look(path, &about) == 0 && !S_ISREG(about.st_mode) &&
+           !S_ISDIR(about.st_mode);
 }
 
 /* If *path names a pipe, replace it with the path of a copy of at most `most` bytes. 0 =

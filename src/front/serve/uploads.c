@@ -3,12 +3,12 @@
 
 #include "base/array.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/file/file_root.h"
 #include "base/file/file_stale.h"
 #include "serve/random.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -95,19 +95,12 @@ static void remove_dead_server(int root, const char *id)
         close(fd);
 }
 
-static void remove_dead_servers(int root)
+static bool visit_server(void *root, const struct dirent *e)
 {
     char id[SERVE_TOKEN + 1];
-    const int fd =
-        openat(root, state_folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *const dir = fd >= 0 ? fdopendir(fd) : NULL;
-    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        if (serve_id_read(id, e->d_name))
-            remove_dead_server(root, id);
-    if (dir != NULL)
-        closedir(dir);
-    else if (fd >= 0)
-        close(fd);
+    if (serve_id_read(id, e->d_name))
+        remove_dead_server(*(const int *)root, id);
+    return true;
 }
 
 halley_status serve_uploads_open(serve_uploads *u, int root, bool read_only,
@@ -122,7 +115,7 @@ halley_status serve_uploads_open(serve_uploads *u, int root, bool read_only,
     pthread_mutex_init(&u->guard, NULL);
     file_root_show(u->path);
     if (!read_only)
-        remove_dead_servers(root);
+        (void)file_walk(root, state_folder, false, visit_server, &root);
     return HALLEY_OK;
 }
 

@@ -91,7 +91,7 @@ static bool add_novel(token_array *to, const uint64_t *tokens, size_t n)
 
 bool compare_runs_add(compare_runs *r, const halley_trace *t)
 {
-    const uint32_t n = halley_trace_count(t);
+    const uint32_t n = halley_trace_count(t); /* may be 0 */
     uint64_t *const shapes = mem_array(n, sizeof *shapes);
     bool fine = shapes && array_reserve(&r->exact, n);
     for (uint32_t i = 0; i < n && fine; i++) {
@@ -100,8 +100,8 @@ bool compare_runs_add(compare_runs *r, const halley_trace *t)
         shapes[i] = shape_token(t, i, &roles);
         fine = array_push(&r->exact, exact_token(t, i, &roles, shapes[i]));
     }
-    fine = fine && add_novel(&r->novel, r->exact.at + r->exact.n - n, n) &&
-           add_novel(&r->shape, shapes, n) &&
+    const uint64_t *const own = n > 0 ? r->exact.at + r->exact.n - n : NULL;
+    fine = fine && add_novel(&r->novel, own, n) && add_novel(&r->shape, shapes, n) &&
            array_push(&r->exact_ends, (uint32_t)r->exact.n) &&
            array_push(&r->novel_ends, (uint32_t)r->novel.n) &&
            array_push(&r->shape_ends, (uint32_t)r->shape.n);

@@ -7,6 +7,7 @@
 #include "edit/obfuscate.h"
 
 #include "base/array.h"
+#include "base/call.h"
 #include "base/error.h"
 #include "base/number/number.h"
 #include "base/pool.h"
@@ -157,7 +158,7 @@ static halley_status find_earliest(work *w, halley_error *err)
             continue;
         if (!trace_slots_init(&slots, t, start_ns, 1))
             return error_nomem(err);
-        for (uint32_t node = 0; node < halley_trace_count(t); node++) {
+        for (uint32_t node = 0; node < halley_trace_count(t) && call_goes_on(); node++) {
             const uint64_t start = halley_node_start_us(t, node);
             us = start > 0 ? take_smaller(us, start) : us;
             if (trace_slots_find(&attr, &slots, node, 0) &&

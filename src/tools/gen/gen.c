@@ -6,6 +6,7 @@
  */
 #include "gen/gen.h"
 
+#include "base/call.h"
 #include "base/error.h"
 #include "base/number/number.h"
 #include "base/number/units.h"
@@ -292,7 +293,11 @@ halley_status halley_gen_trace(halley_trace **out, halley_gen *gen, uint32_t ran
     (void)halley_builder_version(b, (halley_bytes){"1.0.0", 5});
     gen_out o = {b, 0, gen->exact};
     gen->pattern->make(&o, gen, rank);
-    return halley_builder_finish(out, b, err);
+    TRY(halley_builder_finish(out, b, err));
+    const halley_status status = call_check(err); /* then its loops have ended early */
+    if (status != HALLEY_OK)
+        halley_trace_free(*out);
+    return status;
 }
 
 uint64_t gen_node(gen_out *o, uint32_t type, const char *name, uint64_t micros)

@@ -6,6 +6,7 @@
  * That order is the same for all ranks, so there is no deadlock. A rank in no group gets
  * a compute node of one microsecond, because simulators need every NPU to have a node.
  */
+#include "base/call.h"
 #include "base/error.h"
 #include "gen/gen.h"
 
@@ -36,7 +37,7 @@ void gen_coll_make(gen_out *o, const halley_gen *gen, uint32_t rank)
 {
     const bool chained = gen->value[GEN_ORDER] == GEN_CHAINED;
     uint64_t prev = GEN_NO_ID;
-    for (uint64_t k = 0; k < gen->value[GEN_REPEAT]; k++) {
+    for (uint64_t k = 0; k < gen->value[GEN_REPEAT] && call_goes_on(); k++) {
         bool member = gen->groups.n == 0;
         if (member)
             prev = add_coll_step(o, gen, chained ? prev : GEN_NO_ID, 0);

@@ -4,6 +4,7 @@
  * parallel ranks. Backward has twice the compute of forward. Rank = t + tp * (d + dp *
  * s). Tensor groups are numbered first, then data groups, each by stage.
  */
+#include "base/call.h"
 #include "base/error.h"
 #include "gen/gen.h"
 
@@ -42,14 +43,14 @@ static uint64_t add_dp_step(gen_out *o, const halley_gen *gen, uint64_t prev,
     /* The previous step made its updates in backward order, with ids at equal distance.
      */
     const uint64_t stride = zero ? 3 : 2;
-    for (uint64_t l = 0; l < n; l++) {
+    for (uint64_t l = 0; l < n && call_goes_on(); l++) {
         const uint64_t id = add_model_layer(o, gen, "FORWARD", l, 1);
         gen_after(o, prev);
         if (*first_update != GEN_NO_ID)
             gen_after(o, *first_update + stride * (n - 1 - l));
         prev = id;
     }
-    for (uint64_t l = n; l-- > 0;) {
+    for (uint64_t l = n; l-- > 0 && call_goes_on();) {
         const uint64_t id = add_model_layer(o, gen, "BACKWARD", l, 2);
         gen_after(o, prev);
         prev = id;
@@ -74,7 +75,7 @@ void gen_dp_make(gen_out *o, const halley_gen *gen, uint32_t rank)
 {
     (void)rank;
     uint64_t prev = GEN_NO_ID, first_update = GEN_NO_ID;
-    for (uint64_t k = 0; k < gen->value[GEN_REPEAT]; k++)
+    for (uint64_t k = 0; k < gen->value[GEN_REPEAT] && call_goes_on(); k++)
         prev = add_dp_step(o, gen, prev, &first_update);
 }
 
@@ -85,7 +86,7 @@ static halley_status add_model_group(halley_gen *gen, uint64_t first, uint64_t s
     gen_group group = {mem_array(n, sizeof *group.ranks), (uint32_t)n};
     if (!group.ranks)
         return error_nomem(err);
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n && call_goes_on(); i++)
         group.ranks[i] = (uint32_t)(first + i * stride);
     return gen_group_add(gen, group, err);
 }
@@ -181,7 +182,7 @@ static uint64_t add_model_pass(gen_out *o, const halley_gen *gen, const place *p
         got = gen_recv(o, from, p->rank, tag, gen->value[GEN_SIZE]);
         gen_after(o, prev);
     }
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && call_goes_on(); i++) {
         const uint64_t l = base + (backward ? n - 1 - i : i);
         prev = add_block(o, gen, p, l, backward, prev, i == 0 ? got : GEN_NO_ID);
         if (!backward || p->data_group == 0 || micro_batch + 1 < n_micro)
@@ -202,9 +203,9 @@ void gen_transformer_make(gen_out *o, const halley_gen *gen, uint32_t rank)
     const place p = place_of(gen, rank);
     const uint32_t n = (uint32_t)gen->value[GEN_MICRO_BATCHES];
     uint64_t prev = GEN_NO_ID;
-    for (uint32_t m = 0; m < n; m++)
+    for (uint32_t m = 0; m < n && call_goes_on(); m++)
         prev = add_model_pass(o, gen, &p, m, false, prev);
-    for (uint32_t m = 0; gen->value[GEN_BACKWARD] && m < n; m++)
+    for (uint32_t m = 0; gen->value[GEN_BACKWARD] && m < n && call_goes_on(); m++)
         prev = add_model_pass(o, gen, &p, m, true, prev);
 }
 

@@ -6,6 +6,7 @@
  * receive and an NPU does one thing at a time. Both ends of the first unfinished message
  * can always run.
  */
+#include "base/call.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "gen/gen.h"
@@ -76,7 +77,7 @@ halley_status gen_ring_check(halley_gen *gen, halley_error *err)
 void gen_ring_make(gen_out *o, const halley_gen *gen, uint32_t rank)
 {
     uint64_t after[2] = {GEN_NO_ID, GEN_NO_ID};
-    for (uint32_t k = 0; k < gen->value[GEN_REPEAT]; k++) {
+    for (uint32_t k = 0; k < gen->value[GEN_REPEAT] && call_goes_on(); k++) {
         uint64_t ids[2];
         add_shift(o, gen, rank, 1, k, after, ids);
         if (gen->value[GEN_ORDER] == GEN_INDEPENDENT)
@@ -97,8 +98,8 @@ halley_status gen_pairs_check(halley_gen *gen, halley_error *err)
 void gen_pairs_make(gen_out *o, const halley_gen *gen, uint32_t rank)
 {
     uint64_t after[2] = {GEN_NO_ID, GEN_NO_ID};
-    for (uint32_t k = 0; k < gen->value[GEN_REPEAT]; k++) {
-        for (uint32_t by = 1; by < gen->n_npus; by++) {
+    for (uint32_t k = 0; k < gen->value[GEN_REPEAT] && call_goes_on(); k++) {
+        for (uint32_t by = 1; by < gen->n_npus && call_goes_on(); by++) {
             uint64_t ids[2];
             add_shift(o, gen, rank, by, k, after, ids);
             if (gen->value[GEN_ORDER] == GEN_INDEPENDENT)
@@ -123,7 +124,7 @@ void gen_messages_make(gen_out *o, const halley_gen *gen, uint32_t rank)
     const bool chained = gen->value[GEN_ORDER] == GEN_CHAINED;
     uint64_t prev = GEN_NO_ID;
     bool any = false;
-    for (uint32_t k = 0; k < gen->value[GEN_MESSAGES]; k++) {
+    for (uint32_t k = 0; k < gen->value[GEN_MESSAGES] && call_goes_on(); k++) {
         const uint32_t src = (uint32_t)rng_below(&r, gen->n_npus);
         uint32_t dst = (uint32_t)rng_below(&r, gen->n_npus - 1);
         dst += dst >= src;
@@ -180,8 +181,8 @@ void gen_pipeline_make(gen_out *o, const halley_gen *gen, uint32_t rank)
     const uint32_t below = rank > 0 ? rank - 1 : rank;
     const uint32_t above = rank + 1 < gen->n_npus ? rank + 1 : rank;
     uint64_t prev = GEN_NO_ID;
-    for (uint32_t m = 0; m < n; m++)
+    for (uint32_t m = 0; m < n && call_goes_on(); m++)
         prev = add_stage(o, gen, below, rank, above, m, 1, prev);
-    for (uint32_t m = 0; gen->value[GEN_BACKWARD] && m < n; m++)
+    for (uint32_t m = 0; gen->value[GEN_BACKWARD] && m < n && call_goes_on(); m++)
         prev = add_stage(o, gen, above, rank, below, n + m, 2, prev);
 }

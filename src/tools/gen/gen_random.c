@@ -12,6 +12,7 @@
  * order of the rounds. There is no deadlock, whatever the simulator's schedule is. The
  * other dependencies are drawn by each rank among its latest nodes.
  */
+#include "base/call.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/rng.h"
@@ -149,7 +150,7 @@ void gen_random_make(gen_out *o, const halley_gen *gen, uint32_t rank)
                      .shared = rng_seed(hash_u64(seed)),
                      .own = rng_seed(hash_u64(hash_u64(seed) + 1 + rank)),
                      .last_comm = GEN_NO_ID};
-    for (uint32_t round = 0; round < gen->value[GEN_NODES]; round++) {
+    for (uint32_t round = 0; round < gen->value[GEN_NODES] && call_goes_on(); round++) {
         const bool comm = draw_node(&x, round);
         add_edges(&x, round);
         if (!comm)

@@ -153,7 +153,8 @@ static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node
         return id;
     if (!array_reserve(&m->fields, op.n_fields) || !array_push(&m->ops, op))
         return MODEL_NONE;
-    memcpy(m->fields.at + m->fields.n, fields, op.n_fields * sizeof *fields);
+    if (op.n_fields > 0)
+        memcpy(m->fields.at + m->fields.n, fields, op.n_fields * sizeof *fields);
     m->fields.n += op.n_fields;
     return id;
 }

@@ -9,6 +9,8 @@
 #include "trace/feeder_read.h"
 
 #include "base/array.h"
+#include "base/call.h"
+#include "base/file/file_root.h"
 #include "trace/format/et.h"
 
 #include <errno.h>
@@ -182,7 +184,7 @@ halley_status chunk_reader_open(chunk_reader *r, const char *path, uint32_t n_no
 {
     *r = (chunk_reader){.fd = -1, .n_nodes = n_nodes};
     *streamable = false;
-    const int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = strcmp(path, "-") == 0 ? -1 : file_root_open(path);
     struct stat st;
     if (fd < 0)
         return HALLEY_OK;
@@ -191,6 +193,11 @@ halley_status chunk_reader_open(chunk_reader *r, const char *path, uint32_t n_no
         (magic[0] == 0x1f && magic[1] == 0x8b)) {
         close(fd);
         return HALLEY_OK;
+    }
+    const halley_status status = call_reads(&st, path, err);
+    if (status != HALLEY_OK) {
+        close(fd);
+        return status;
     }
     r->fd = fd;
     r->size = (uint64_t)st.st_size;

@@ -1,9 +1,11 @@
 /* What a call may do with its files, and how it ends. */
 #include "base/call.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "base/pool.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,12 +52,12 @@ static void what_is_read_is_not_written_over(void **state)
     begin();
     assert_int_equal(read_file("call.a", &err), HALLEY_OK);
     assert_int_equal(write_file("call.b", &err), HALLEY_OK);
-    assert_int_equal(call_same_file(&err), HALLEY_OK);
+    assert_int_equal(call_failure(&err), HALLEY_OK);
     assert_int_equal(write_file("./call.hard", &err), HALLEY_EINVAL);
     assert_non_null(strstr(err.text, "would write over this file"));
     assert_string_equal(err.file, "./call.hard");
     err = (halley_error){0};
-    assert_int_equal(call_same_file(&err), HALLEY_EINVAL);
+    assert_int_equal(call_failure(&err), HALLEY_EINVAL);
     assert_string_equal(err.file, "./call.hard");
     call_end();
     assert_int_equal(write_file("call.a", &err), HALLEY_OK);
@@ -93,6 +95,28 @@ static void what_is_to_be_written_over_is_not_read(void **state)
     assert_int_equal(write_file(path, &err), HALLEY_OK);
     call_end();
     unlink(path);
+}
+
+static void what_cannot_be_looked_at_fails_the_call(void **state)
+{
+    (void)state;
+    halley_error err = {0};
+    char longest[300];
+    struct stat about;
+    memset(longest, 'a', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    (void)unlink("call.loop");
+    assert_int_equal(symlink("call.loop", "call.loop"), 0);
+    begin();
+    assert_false(file_exists("call.none") || file_exists("/dev/null/none"));
+    assert_false(file_exists(longest));
+    assert_int_equal(call_failure(&err), HALLEY_OK);
+    assert_false(file_is_regular("call.loop"));
+    assert_int_equal(file_look("call.loop", &about), ELOOP);
+    assert_int_equal(call_failure(&err), HALLEY_EIO);
+    assert_string_equal(err.file, "call.loop");
+    call_end();
+    unlink("call.loop");
 }
 
 static bool look_and_cancel(void *context, const halley_progress *now)
@@ -136,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_is_not_written_over),
         cmocka_unit_test(what_is_to_be_written_over_is_not_read),
+        cmocka_unit_test(what_cannot_be_looked_at_fails_the_call),
         cmocka_unit_test(every_thread_of_a_call_is_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
  */
 #include "hw/graph/measure.h"
 
+#include "base/call.h"
 #include "base/hash.h"
 
 #include <assert.h>
@@ -214,6 +215,8 @@ static bool search_batch(search_graph *s, uint32_t batch, hop_counts *hops)
     }
     for (size_t level = 1;; level++) {
         uint64_t pairs = 0;
+        if (!call_goes_on())
+            return false;
         spread_front(s);
         if (!take_new_bits(s, &pairs, batch))
             return true;
@@ -291,7 +294,7 @@ static halley_status search_all(hop_counts *hops, const hw_graph *graph,
     if (ok)
         add_alike_pairs(&s, hops);
     else if (status == HALLEY_OK)
-        status = error_nomem(err);
+        status = call_goes_on() ? error_nomem(err) : call_check(err);
     free_search(&s);
     return status;
 }

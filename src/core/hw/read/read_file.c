@@ -213,7 +213,10 @@ static halley_status read_parts(const hw_reader *r, const file_text *t, uint32_t
     TRY(hw_read_cost(r, t->cost));
     TRY(hw_read_failures(r, t->failures));
     TRY(read_library(r, t->library));
-    TRY(read_count(r, t->npus, wanted));
+    const halley_status counted = read_count(r, t->npus, wanted);
+    if (counted == HALLEY_EFORMAT) /* a topology file without NPUs */
+        error_at_file(r->err, r->file->path);
+    TRY(counted);
     TRY(hw_kinds_check(r->c, r->err));
     TRY(hw_read_system(r, t->system));
     hw_levels_from_dims(r->c);

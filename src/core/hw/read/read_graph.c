@@ -548,6 +548,11 @@ halley_status hw_graph_count_set(halley_cluster *c, uint32_t n, halley_error *er
         status = error_set(err, HALLEY_ELIMIT,
                            "the network has %llu NPUs, and at most %d are handled",
                            (unsigned long long)counts.npus, HW_MOST_NPUS);
+    if (status == HALLEY_OK && counts.npus == 0)
+        status = error_set(err, HALLEY_EFORMAT,
+                           "the network has no NPUs, only switches and hosts: name a "
+                           "topology with NPUs, or describe the nodes in a cluster "
+                           "file");
     if (status == HALLEY_OK && n == 0)
         n = (uint32_t)counts.npus;
     if (status == HALLEY_OK && (n > counts.npus || counts.npus - n >= g))

@@ -1,4 +1,5 @@
 /* Make a trace node by node. Everything is copied into the trace's own text. */
+#include "base/call.h"
 #include "trace/format/et.h"
 
 #include <assert.h>
@@ -251,6 +252,8 @@ halley_status halley_builder_node(halley_builder *b, uint64_t id, uint32_t type,
                                   halley_bytes name)
 {
     TRY(close_node(b));
+    if (!call_goes_on())
+        return fail_build(b, call_check(&b->err));
     if (b->stream != NULL && b->s.n == STREAM_NODES)
         TRY(flush_nodes(b));
     if (b->s.n >= b->max_nodes)

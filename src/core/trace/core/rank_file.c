@@ -13,6 +13,7 @@
 #include "trace/core/rank_file.h"
 
 #include "base/array.h"
+#include "base/file/file_look.h"
 #include "base/file/file_stream.h"
 #include "base/hash.h"
 
@@ -94,7 +95,7 @@ halley_status trace_rank_file_scan(rank_file *f, const char *path, size_t keep_m
 {
     assert(path != NULL);
     struct stat about;
-    const bool is_regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    const bool is_regular = file_look(path, &about) == 0 && S_ISREG(about.st_mode);
     f->is_large = is_regular && (uintmax_t)about.st_size > keep_most;
     if (f->is_large)
         return hash_head(f, path, err);

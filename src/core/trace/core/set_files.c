@@ -5,11 +5,13 @@
  */
 #include "trace/core/set_files.h"
 
+#include "base/call.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,15 +103,20 @@ static char *join_paths(const char *folder, const char *name)
 static bool is_folder(const char *path, const struct dirent *entry)
 {
     struct stat st;
-    return entry->d_type == DT_DIR ||
-           (entry->d_type == DT_UNKNOWN && lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    if (lstat(path, &st) == 0)
+        return S_ISDIR(st.st_mode);
+    if (!file_is_absent(errno))
+        call_fault("look at the file", path, errno);
+    return false;
 }
 
 /* Skip pipes and devices: opening a pipe would wait for its writer. */
 static bool is_special(const char *path, const struct dirent *entry)
 {
     struct stat st;
-    return entry->d_type != DT_REG && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+    return entry->d_type != DT_REG && file_look(path, &st) == 0 && !S_ISREG(st.st_mode) &&
            !S_ISDIR(st.st_mode);
 }
 
@@ -136,8 +143,9 @@ static bool take_file(const listing *l, const struct dirent *entry, char *path)
 }
 
 /* Handle one entry of a folder. False: no memory. */
-static bool take_entry(const listing *l, const struct dirent *entry)
+static bool take_entry(void *context, const struct dirent *entry)
 {
+    const listing *const l = context;
     if (l->folders && entry->d_name[0] == '.')
         return true;
     char *const path = join_paths(l->folder, entry->d_name);
@@ -153,18 +161,16 @@ static bool take_entry(const listing *l, const struct dirent *entry)
 
 static halley_status list_folder(const listing *l, halley_error *err)
 {
-    DIR *const dir = opendir(*l->folder ? l->folder : ".");
-    if (!dir) {
-        const halley_status status = error_errno(err, "open this folder", errno);
+    const int reason = file_walk(AT_FDCWD, *l->folder ? l->folder : ".", true, take_entry,
+                                 (void *)(uintptr_t)l);
+    if (reason == ECANCELED)
+        return error_nomem(err);
+    if (reason != 0) {
+        const halley_status status = error_errno(err, "open this folder", reason);
         error_at_file(err, l->folder);
         return status;
     }
-    bool fine = true;
-    const struct dirent *entry;
-    while (fine && (entry = readdir(dir)))
-        fine = take_entry(l, entry);
-    closedir(dir);
-    return fine ? HALLEY_OK : error_nomem(err);
+    return HALLEY_OK;
 }
 
 static int by_name(const void *a, const void *b)

@@ -3,6 +3,7 @@
  * for what differs between ranks (names of groups, ends of messages). The trace of a rank
  * is a copy of the values only, in which these places are filled.
  */
+#include "base/call.h"
 #include "trace/core/regroup.h"
 #include "trace/core/roles.h"
 #include "trace/core/store.h"
@@ -235,6 +236,7 @@ static halley_status expand_ranks(halley_trace **to, base_trace *bases,
 {
     for (uint32_t rank = 0; rank < t->n_ranks; rank++) {
         const uint32_t role = trace_template_role_of(t, rank);
+        TRY(call_check(err));
         if (bases[role].trace == NULL)
             TRY(init_base(&bases[role], t, role, err));
         TRY(expand_base(&to[rank], &bases[role], t, rank, err));

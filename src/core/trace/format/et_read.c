@@ -10,6 +10,7 @@
  * are appended. Otherwise the rest is decoded again in order. So a wrong guess costs
  * time, but never gives a wrong trace.
  */
+#include "base/call.h"
 #include "base/pool.h"
 #include "trace/format/et.h"
 
@@ -81,6 +82,8 @@ halley_status et_read_nodes(const et_decoder *d, const uint8_t **at, const uint8
     while (*at < stop) {
         const uint8_t *const start = *at;
         size_t n = 0;
+        if (s->n % MARK_EVERY == 0)
+            TRY(call_check(d->err));
         if (s->n == SAMPLE && start > begin)
             foresee_size(s, (double)n_room / (double)(start - begin) - 1);
         TRY(et_read_length(d, at, end, &n));

@@ -4,6 +4,7 @@
  * it. If a message is larger than the window, the window grows. Text is copied, so
  * nothing refers to the window afterwards.
  */
+#include "base/file/file_look.h"
 #include "base/file/file_stream.h"
 #include "base/limit.h"
 #include "trace/format/et.h"
@@ -153,7 +154,7 @@ halley_status et_read_stream(halley_trace **out, const char *path,
     et_window w = {0};
     bool is_et = false;
     *out = NULL;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+    if (file_look(path, &about) != 0 || !S_ISREG(about.st_mode))
         return HALLEY_OK;
     TRY(file_stream_open(&w.file, path, err));
     w.size = file_stream_is_packed(w.file) ? 0 : (uint64_t)about.st_size;

@@ -4,6 +4,7 @@
  * document, one object per line, and the indented objects without separators that
  * Chakra's jsonizer writes.
  */
+#include "base/call.h"
 #include "base/number/number.h"
 #include "base/utf8.h"
 #include "trace/format/et.h"
@@ -414,6 +415,7 @@ static halley_status write_json_nodes(json_writer *w, halley_json_style style)
     if (document)
         strbuf_add(&w->out, STR("\"nodes\": ["));
     for (uint32_t i = 0; i < halley_trace_count(t) && !w->status; i++) {
+        w->status = call_check(w->err);
         if (document)
             strbuf_add(&w->out, i ? STR(",\n") : STR("\n"));
         put_json_node(w, i);

@@ -8,6 +8,7 @@
  */
 #include "base/call.h"
 #include "base/file/file.h"
+#include "base/file/file_look.h"
 #include "learn/model/joint.h"
 
 #include <assert.h>
@@ -141,7 +142,7 @@ halley_status synth_model_may_save(const char *path, halley_error *err)
 {
     file_output *to = NULL;
     struct stat about;
-    const bool there = stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+    const bool there = file_look(path, &about) == 0 && !S_ISDIR(about.st_mode);
     if (there && !S_ISREG(about.st_mode)) /* the reader of a pipe would take this test for
                                              the whole file */
         return HALLEY_OK;
