@@ -291,7 +291,8 @@ bool halley_study_keys(halley_study_key *out, const char *section, size_t i);
 
 /* All parameters that a study may vary, for help and manual; false past the last. */
 typedef struct halley_parameter {
-    const char *path, *unit, *doc;
+    char path[48];
+    const char *unit, *doc; /* lent, static */
 } halley_parameter;
 bool halley_explore_parameter(halley_parameter *out, size_t i);
 

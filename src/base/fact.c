@@ -61,11 +61,23 @@ bool fact_is_number(const fact *f)
            f->kind == FACT_FLAG;
 }
 
+/* The number of a choice; a bool has two. */
+static uint32_t get_choice(const fact *f, const void *from)
+{
+    const void *at = find_member(f, from);
+    assert(f->size == sizeof(bool) || f->size == sizeof(uint32_t));
+    return f->size == sizeof(bool) ? *(const bool *)at : *(const uint32_t *)at;
+}
+
 double fact_number(const fact *f, const void *from)
 {
     const void *at = find_member(f, from);
-    assert(fact_is_number(f));
     switch (f->kind) {
+    case FACT_CHOICE:
+        return get_choice(f, from);
+    case FACT_OWN:
+        return f->get != NULL ? f->get(from) : 0;
+    case FACT_BITS:
     case FACT_U32:
         return *(const uint32_t *)at;
     case FACT_U64:
@@ -73,6 +85,7 @@ double fact_number(const fact *f, const void *from)
     case FACT_FLAG:
         return *(const bool *)at;
     default:
+        assert(f->kind == FACT_REAL);
         return f->get != NULL ? f->get(from) : *(const double *)at;
     }
 }
@@ -85,14 +98,6 @@ static const char *get_text(const fact *f, const void *from)
                                : *(const char *const *)find_member(f, from);
     const char *name = find_member(f, from);
     return name[0] != '\0' ? name : NULL;
-}
-
-/* The number of a choice; a bool has two. */
-static uint32_t get_choice(const fact *f, const void *from)
-{
-    const void *at = find_member(f, from);
-    assert(f->size == sizeof(bool) || f->size == sizeof(uint32_t));
-    return f->size == sizeof(bool) ? *(const bool *)at : *(const uint32_t *)at;
 }
 
 static void print_bits(strbuf *to, const fact *f, uint32_t bits)

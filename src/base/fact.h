@@ -94,7 +94,7 @@ struct fact {
     size_t size;              /* CHOICE: of the member; a bool has one byte */
     size_t next;              /* CHAIN: of the pointer to the next item, in an item */
     const char *word;         /* the name in expressions and studies: "step-time" */
-    double (*get)(const void *from);       /* REAL: computed, instead of `at` */
+    double (*get)(const void *from);       /* REAL, OWN: computed, instead of `at` */
     const char *(*text)(const void *from); /* TEXT: the same */
     void (*print)(strbuf *to, const fact *f, const void *from); /* OWN; nothing: absent */
     /* TEXTS, MAP: the i-th entry; false past the last. `at` is free for its use. */
@@ -109,6 +109,7 @@ struct fact {
     const char *also;       /* "gbs; batch": names of the key in other programs; after the
                                semicolon those that only serve "did you mean" */
     bool is_list;           /* OWN: several values, as of BITS */
+    bool is_fixed;          /* no parameter of studies */
     /* OWN: store a text; `more`: add to what was stored before it. */
     halley_status (*set)(const fact *f, void *to, str text, bool more, halley_error *err);
 };
@@ -139,7 +140,8 @@ const fact *fact_find(const fact_table *t, str key);
 /* The row of a key of another program (`also`); *is_alias: it has the same values. */
 const fact *fact_find_also(bool *is_alias, const fact_table *t, str word);
 
-/* The number of a row that is REAL, U32, U64 or FLAG. */
+/* The number of a row: of a choice that of its word, of BITS the bits, of OWN what `get`
+ * gives, else 0. */
 double fact_number(const fact *f, const void *from);
 bool fact_is_number(const fact *f);
 /* The key as JSON and CSV write it; `to` holds 64 bytes. Returns `to`. */

@@ -264,3 +264,12 @@ $ printf 'name: nets\nmodel: gpt-7.5b\ncluster: c.yaml\nplan: {tp: 8, pp: 2, glo
 $ halley explore s.yaml
 ! halley: nets: none of 2 designs is feasible (2: the cluster has no cluster.network.tiers.top.oversubscription to vary: "top" is not there)
 ? 1
+
+## every key of a plan varies, and a design is the one that estimate computes
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-b200:8\nplan: {global-batch: 8}\nvary: {plan.dtype: [mxfp8, bf16, fp8]}\n' > s.yaml; halley explore s.yaml --csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["plan.dtype"], $at["step_s"] }' | sort > a; for d in bf16 fp8 mxfp8; do echo $d $(halley estimate -m llama3-8b -c dgx-b200:8 --global-batch 8 --dtype $d --json | query - /step_s); done | cmp - a && wc -l < a
+> 3
+$ printf 'name: s\nmodel: llama3-70b\ncluster: gh200:64\nplan: {tp: 4, global-batch: 64, offload: optimizer}\nvary: {plan.gradient-memory: [2, 4], plan.zero-owner: [yes, no], plan.expose: [none, dp, tp+dp]}\n' > s.yaml; halley explore s.yaml --csv | wc -l
+> 7
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nvary: {plan.stage-layers: [1]}\n' > s.yaml; halley explore s.yaml
+! halley: s.yaml:4:8: no parameter "plan.stage-layers", did you mean "plan.bf16-layers"?
+? 1

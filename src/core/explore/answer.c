@@ -38,7 +38,7 @@ static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axi
 static double with_factor(explore_worker *w, const halley_candidate *best,
                           const explore_ref *ref, double factor)
 {
-    assert(ref->param != NULL);
+    assert(ref->param.path[0] != '\0');
     assert(factor > 0);
     explore_row row;
     explore_worker_move(w, best->id);
@@ -63,7 +63,7 @@ static double find_elasticity(explore_worker *w, const halley_candidate *best,
     assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
     const double here = best->objective[0];
-    const param_kind kind = a->refs[0].param->kind;
+    const param_kind kind = a->refs[0].param.kind;
     if (!a->seen.numbers)
         return NAN;
     if (kind != PARAM_U32 && kind != PARAM_EDIT) {
@@ -213,7 +213,7 @@ typedef struct scan {
 static double step_of(const explore_question *q, int i)
 {
     const double x = q->from * pow(q->to / q->from, (double)i / SCAN);
-    return q->ref.param->kind == PARAM_U32 ? floor(x + 0.5) : x;
+    return q->ref.param.kind == PARAM_U32 ? floor(x + 0.5) : x;
 }
 
 static scan scan_question(explore_worker *w, const explore_question *q)
@@ -242,7 +242,7 @@ static double narrow_crossing(explore_worker *w, const explore_question *q, doub
                               double high, bool rises)
 {
     assert(low <= high);
-    const bool whole = q->ref.param->kind == PARAM_U32;
+    const bool whole = q->ref.param.kind == PARAM_U32;
     for (double x = low + 1; whole && x < high && high - low < 1e5; x++) {
         const double y = measure_lead(w, q, x);
         if (!isnan(y) && (y > 0) == rises)
@@ -271,9 +271,9 @@ static const char *no_change(const scan *s)
 static void answer_question(halley_break_even *out, explore_worker *w,
                             const explore_question *q)
 {
-    assert(q->ref.param != NULL);
+    assert(q->ref.param.path[0] != '\0');
     char text[64], from[64], to[64];
-    const units_kind unit = q->ref.param->unit;
+    const units_kind unit = q->ref.param.unit;
     snprintf(out->question, sizeof out->question, "How much %s until {%s} beats {%s}?",
              q->path, q->of_text, q->beats_text);
     units_format(from, sizeof from, q->from, unit);

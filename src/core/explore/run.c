@@ -501,11 +501,11 @@ enum { MOST_SLICE = 24 };
  * memory. */
 static bool moves_roof(const explore_axis *a)
 {
-    const param_kind kind = a->refs[0].param->kind;
+    const param_kind kind = a->refs[0].param.kind;
     return a->n_refs == 1 &&
            (kind == PARAM_PEAK || kind == PARAM_NPU ||
             (kind == PARAM_TIER &&
-             a->refs[0].param->offset == offsetof(halley_tier, bandwidth_Bps)));
+             a->refs[0].param.offset == offsetof(halley_tier, bandwidth_Bps)));
 }
 
 static halley_status slice_axis(halley_slice *out, const halley_exploration *e,

@@ -86,7 +86,7 @@ static void apply_axis(explore_design *d, const explore_axis *a, uint32_t digit,
     assert(digit < a->seen.n);
     const explore_value *v = &a->values[(size_t)digit * a->n_refs];
     for (uint32_t r = 0; r < a->n_refs; r++) {
-        if (v[r].text && explore_param_whole(a->refs[r].param) == whole)
+        if (v[r].text && explore_param_whole(&a->refs[r].param) == whole)
             explore_set(d, &a->refs[r], &v[r]);
     }
 }
@@ -96,7 +96,7 @@ static void set_fixed(explore_design *d, const explore_fixed *list, uint32_t n,
 {
     assert(n <= EXPLORE_MAX_FIXED);
     for (uint32_t i = 0; i < n; i++) {
-        if (explore_param_whole(list[i].ref.param) == whole)
+        if (explore_param_whole(&list[i].ref.param) == whole)
             explore_set(d, &list[i].ref, &list[i].value);
     }
 }
@@ -167,7 +167,7 @@ static bool set_derived(explore_worker *w)
         if (!explore_expr_eval(&v.number, &d->expr, &w->design, NULL) ||
             !explore_number_fits(&d->ref, v.number)) {
             char text[160];
-            snprintf(text, sizeof text, "%s = %s has no meaning", d->ref.param->path,
+            snprintf(text, sizeof text, "%s = %s has no meaning", d->ref.param.path,
                      d->expr.text);
             explore_reasons_add(&w->reasons, text, 1);
             return false;
@@ -423,7 +423,7 @@ void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t
 static bool sets_parameter(const explore_fixed *list, uint32_t n, const explore_ref *ref)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (list[i].ref.param == ref->param)
+        if (explore_param_is(&list[i].ref.param, &ref->param))
             return true;
     }
     return false;

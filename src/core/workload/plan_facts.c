@@ -63,6 +63,16 @@ static halley_status set_dtype(const fact *f, void *to, str text, bool more,
     return HALLEY_OK;
 }
 
+static double get_dtype(const void *from)
+{
+    return ((const halley_plan *)from)->dtype;
+}
+
+static double get_fp8_params(const void *from)
+{
+    return ((const halley_plan *)from)->fp8_params;
+}
+
 static void print_dtype(strbuf *to, const fact *f, const void *from)
 {
     assert(((const halley_plan *)from)->dtype < HALLEY_N_DTYPES);
@@ -132,7 +142,7 @@ static void print_stages(strbuf *to, const fact *f, const void *from)
 const fact_table workload_plan_facts = {"Plan", "the parallelization; a valid \"plan\" of a request", sizeof(THIS), (const fact[]){
     KEY(GLOBAL_BATCH) IN("global-batch", global_batch, 1, 4e9, "N", "sequences per training step, over all data-parallel ranks", "dp x micro-batch", "1024", .also = "gbs global-batch-size train-batch-size; batch batch-size", .rare = true),
     KEY(SEQ) IN("seq", seq, 1, 1e9, "N", "tokens per sequence", "the model's, else 8192", "8192", .also = "seq-length seq-len sequence-length max-seq-len; context-length", .rare = true),
-    KEY(DTYPE) IN_OWN("dtype", set_dtype, print_dtype, "bf16|fp16|fp32|tf32|fp8|fp4|int8", "number format of the matmuls", "bf16", "fp8", .words = dtypes, .also = "; precision"),
+    KEY(DTYPE) IN_OWN("dtype", set_dtype, print_dtype, "bf16|fp16|fp32|tf32|fp8|fp4|int8", "number format of the matmuls", "bf16", "fp8", .words = dtypes, .get = get_dtype, .also = "; precision"),
     KEY(TP) IN("tp", tp, 1, 1e6, "N", "tensor parallelism: ranks that split every layer", "1", "8", .also = "tensor-model-parallel-size tensor-parallel-size tensor-parallel-degree; tensor tensor-parallel", .rare = true),
     KEY(PP) IN("pp", pp, 1, 1e6, "N", "pipeline parallelism: number of stages", "1", "4", .also = "pipeline-model-parallel-size pipeline-parallel-size pipeline-parallel-degree; pipeline pipeline-parallel stages", .rare = true),
     KEY(DP) IN("dp", dp, 1, 1e8, "N", "data parallelism: replicas of the model", "the remaining ranks", "16", .also = "data-parallel-size; data-parallel-replicate-degree data data-parallel replicas", .rare = true),
@@ -161,7 +171,7 @@ const fact_table workload_plan_facts = {"Plan", "the parallelization; a valid \"
     KEY(KERNELS) IN_WORD("kernels", eager_kernels, WORDS("fused", "eager"), "run norms and activations fused or one by one", "fused", "eager"),
     KEY(BF16_LAYERS) IN("bf16-layers", bf16_layers, 0, 1e5, "N", "with fp8: layers that stay in bf16, half at each end of the model", "0", "2"),
     KEY(GATHER) IN_WORD("gather", gather, WORDS("default", "step", "micro-batch"), "with fsdp: how often weights are gathered", "once per step with pipeline stages, else in every micro-batch", "step", .value = "step|micro-batch"),
-    KEY(FP8_PARAMS) IN_OWN("fp8-params", set_fp8_params, print_fp8_params, "yes|no", "with fp8: store weights in fp8 only", "yes", "no", .rare = true),
+    KEY(FP8_PARAMS) IN_OWN("fp8-params", set_fp8_params, print_fp8_params, "yes|no", "with fp8: store weights in fp8 only", "yes", "no", .get = get_fp8_params, .rare = true, .is_fixed = true),
     KEY(GRADIENT_MEMORY) IN("gradient-memory", gradient_memory, 0, 16, "BYTES", "bytes stored per gradient", "by number format and stack", "4"),
     KEY(OPTIMIZER_MEMORY) IN("optimizer-memory", optimizer_memory, 0, 64, "BYTES", "bytes that the optimizer stores per parameter", "by number format and stack", "12"),
     KEY(OPTIMIZER) IN_WORD("optimizer", optimizer, optimizers, "optimizer of the weights: what it stores for each", "adam", "sgd"),
@@ -176,7 +186,7 @@ const fact_table workload_plan_facts = {"Plan", "the parallelization; a valid \"
     KEY(ZERO_OWNER) IN_FLAG("zero-owner", zero_owner, "ZeRO 1 with whole tensors: reduce each to its owner, which broadcasts it", "no"),
     KEY(FP8_DISPATCH) IN_FLAG("fp8-dispatch", fp8_dispatch, "dispatch tokens to experts in fp8", "no"),
     KEY(OVERLAP_EP) IN_FLAG("overlap-ep", overlap_ep, "overlap expert communication with the compute of another micro-batch", "no"),
-    KEY(STAGE_LAYERS) IN_OWN("stage-layers", set_stages, print_stages, "N,N,...", "layers of each pipeline stage", "even", "24,25,25,22", .rare = true, .is_list = true),
+    KEY(STAGE_LAYERS) IN_OWN("stage-layers", set_stages, print_stages, "N,N,...", "layers of each pipeline stage", "even", "24,25,25,22", .rare = true, .is_list = true, .is_fixed = true),
     KEY(EXPOSE) IN_BITS("expose", expose, exposed, "KIND", "communication that never overlaps with compute: tp, cp, ep, pp or dp", "tp"),
     KEY(OFFLOAD) IN_BITS("offload", offload, classes, "CLASS", "store optimizer, gradients, weights or activations in the next memory tier", "optimizer", .also = "; cpu-offload"),
     KEY(RECOMPUTE_MODULES) IN_BITS("recompute-modules", recompute_modules, modules, "MODULE", "with recompute modules: layernorm, core-attn, mla-up-proj, moe-act, mlp, moe or shared-experts", "core-attn"),

@@ -57,7 +57,8 @@ static bool list_study_parameter(request_entry *out, size_t i)
     if (!halley_explore_parameter(&p, i))
         return false;
     *out = (request_entry){
-        .name = p.path, .doc = p.doc, .example = find_unit_example(p.unit)};
+        .name = out->room, .doc = p.doc, .example = find_unit_example(p.unit)};
+    memcpy(out->room, p.path, sizeof p.path);
     return true;
 }
 

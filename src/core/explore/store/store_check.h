@@ -11,7 +11,7 @@
 
 #include "base/database.h"
 
-enum { STORE_FORMAT = 7 };
+enum { STORE_FORMAT = 8 };
 
 /* The checksum of a row, column by column, starting at STORE_SUM_START. NaN is stored as
  * NULL, and -0 as 0. */

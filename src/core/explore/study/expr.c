@@ -114,11 +114,11 @@ static bool resolve_word(compiler *c)
     expr_step *word = second ? b : a, *param = second ? a : b;
     if (word->op != OP_WORD)
         return true;
-    if (param->op != OP_PARAM || !param->param.param->names)
+    if (param->op != OP_PARAM || !param->param.param.names)
         return false;
     const str name = c->names[word - c->steps];
-    for (uint32_t i = 0; param->param.param->names[i]; i++) {
-        if (!str_eq(name, str_from(param->param.param->names[i])))
+    for (uint32_t i = 0; param->param.param.names[i]; i++) {
+        if (!str_eq(name, str_from(param->param.param.names[i])))
             continue;
         *word = (expr_step){.op = OP_NUMBER, .number = i};
         return true;
@@ -128,12 +128,13 @@ static bool resolve_word(compiler *c)
 
 static halley_status unknown_name(compiler *c, str name)
 {
-    const char *near = NULL, *near_metric = NULL;
+    char nearest[EXPLORE_PATH] = "";
+    const char *near = NULL;
     explore_ref ref;
-    explore_ref_find(&ref, name, &near);
-    explore_metric_find(name, &near_metric);
-    if (!near)
-        near = near_metric;
+    explore_ref_find(&ref, name, nearest);
+    explore_metric_find(name, &near);
+    if (nearest[0] != '\0')
+        near = nearest;
     return error_set(c->err, HALLEY_EINVAL,
                      "expression \"%.*s\": no parameter or result \"%.*s\"%s%s%s",
                      STR_ARG(c->text), STR_ARG(name), near ? ", did you mean \"" : "",
@@ -335,9 +336,9 @@ static halley_status read_word(compiler *c)
     expr_step step = {.op = OP_PARAM};
     if (explore_ref_find(&step.param, name, NULL))
         return push_step(c, step,
-                         step.param.param->kind == PARAM_CONSTANT
+                         step.param.param.kind == PARAM_CONSTANT
                              ? explore_dims_any
-                             : explore_dims_of(step.param.param->unit));
+                             : explore_dims_of(step.param.param.unit));
     step.metric = explore_metric_find(name, NULL);
     if (step.metric < HALLEY_N_METRICS) {
         step.op = OP_RESULT;
@@ -410,7 +411,7 @@ static halley_status compile_expression(compiler *c)
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->steps[i].op == OP_WORD)
             return unknown_name(c, c->names[i]);
-        if (c->steps[i].op == OP_PARAM && explore_param_whole(c->steps[i].param.param))
+        if (c->steps[i].op == OP_PARAM && explore_param_whole(&c->steps[i].param.param))
             return refuse_expression(c, "a whole model, cluster or stack has no number");
     }
     return c->depth == 1 ? HALLEY_OK : refuse_expression(c, "more than one value");

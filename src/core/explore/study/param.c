@@ -7,57 +7,38 @@
 #include "base/number/whole.h"
 #include "halley/plan_keys.h"
 #include "hw/link.h"
-#include "workload/plan_file.h"
+#include "workload/plan_facts.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *const recomputes[] = {
-    "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
-static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32",
-                                     "fp8",  "fp4",  "int8", NULL};
-static const char *const attentions[] = {"flash", "unfused", "old", NULL};
-static const char *const kernels[] = {"fused", "eager", NULL};
-static const char *const gathers[] = {"default", "step", "micro-batch", NULL};
-static const char *const dispatchers[] = {"all-to-all", "deepep", "hybridep", NULL};
-static const char *const graphs[] = {"none", "router", "layer", "full", NULL};
-static const char *const optimizers[] = {"adam", "sgd", "adagrad", NULL};
-static const char *const table_optimizers[] = {"row-wise-adagrad", "adagrad", "sgd",
-                                               "adam", NULL};
 static const char *const placements[] = {"by-class", "proportional", NULL};
-static const char *const offloads[] = {"optimizer", "gradients", "weights", "activations",
-                                       NULL};
 
 #define AT(member) offsetof(explore_design, member)
 #define U32(path_, member, low, high, doc_)                                              \
     {                                                                                    \
-        .path = (path_), .kind = PARAM_U32, .offset = AT(member), .min = (low),          \
+        .path = path_, .kind = PARAM_U32, .offset = AT(member), .min = (low),            \
         .max = (high), .doc = (doc_)                                                     \
     }
 #define NUMBER(path_, unit_, member, low, high, doc_)                                    \
     {                                                                                    \
-        .path = (path_), .kind = PARAM_DOUBLE, .unit = (unit_), .offset = AT(member),    \
+        .path = path_, .kind = PARAM_DOUBLE, .unit = (unit_), .offset = AT(member),      \
         .min = (low), .max = (high), .doc = (doc_)                                       \
-    }
-#define SWITCH(path_, member, doc_)                                                      \
-    {                                                                                    \
-        .path = (path_), .kind = PARAM_BOOL, .offset = AT(member), .max = 1,             \
-        .doc = (doc_)                                                                    \
     }
 #define NAMED(path_, member, names_, doc_)                                               \
     {                                                                                    \
-        .path = (path_), .kind = PARAM_ENUM, .offset = AT(member), .names = (names_),    \
+        .path = path_, .kind = PARAM_ENUM, .offset = AT(member), .names = (names_),      \
         .doc = (doc_)                                                                    \
     }
 #define WHOLE(path_, kind_, doc_)                                                        \
     {                                                                                    \
-        .path = (path_), .kind = (kind_), .doc = (doc_)                                  \
+        .path = path_, .kind = (kind_), .doc = (doc_)                                    \
     }
 #define TIER(path_, unit_, member, doc_)                                                 \
     {                                                                                    \
-        .path = (path_), .kind = PARAM_TIER, .unit = (unit_),                            \
+        .path = path_, .kind = PARAM_TIER, .unit = (unit_),                              \
         .offset = offsetof(halley_tier, member), .max = 1e18, .doc = (doc_)              \
     }
 
@@ -80,68 +61,10 @@ static const explore_param params[] = {
     NUMBER("model.table-rows", UNITS_COUNT, model.table_rows, 0, 1e15,
            "rows of a table (DLRM)"),
 
-    U32("plan.tp", plan.tp, 1, 1e6, "tensor parallelism"),
-    U32("plan.pp", plan.pp, 1, 1e6, "pipeline stages"),
-    U32("plan.dp", plan.dp, 1, 1e8, "data parallelism"),
-    U32("plan.cp", plan.cp, 1, 1e6, "context parallelism"),
-    U32("plan.ep", plan.ep, 1, 1e6, "expert parallelism"),
-    U32("plan.virtual", plan.virtual_stages, 1, 1e4, "chunks of layers per stage"),
-    SWITCH("plan.sequence-parallel", plan.sequence_parallel,
-           "sequence parallelism: split tokens between tensor-parallel blocks"),
-    U32("plan.zero", plan.zero, 0, 3, "ZeRO stage"),
-    U32("plan.fsdp", plan.fsdp, 0, 1e8, "ranks that shard the weights; 0 is off"),
-    NAMED("plan.recompute", plan.recompute, recomputes,
-          "activations that the backward pass recomputes"),
-    U32("plan.recompute-every", plan.recompute_every, 1, 1e5,
-        "with full recomputation: keep the input of every K-th layer"),
-    U32("plan.recompute-layers", plan.recompute_layers, 0, 1e5,
-        "recompute only the first N layers of a stage; 0 = all"),
-    NAMED("plan.rank-order", plan.rank_order, workload_order_names,
-          "order in which ranks are numbered, innermost dimension first"),
-    NAMED("plan.schedule", plan.schedule, workload_schedule_names, "pipeline schedule"),
-    U32("plan.micro-batch", plan.micro_batch, 1, 1e8, "sequences in a micro-batch"),
-    U32("plan.global-batch", plan.global_batch, 1, 4e9, "sequences in a step"),
-    U32("plan.seq", plan.seq, 1, 1e9, "tokens in a sequence, if not the model's"),
-    NAMED("plan.dtype", plan.dtype, dtypes, "number format of the matmuls"),
-    NAMED("plan.attention", plan.attention, attentions, "attention kernel"),
-    {.path = "plan.offload",
-     .kind = PARAM_OFFLOAD,
-     .names = offloads,
-     .doc = "classes kept in expanded memory: none, optimizer+gradients, ..."},
+    WHOLE("plan.KEY", PARAM_PLAN_KEYS, "any key of a plan"),
     NAMED("plan.placement", plan.spread, placements,
           "what is stored in expanded memory: the offloaded classes, or all "
           "proportionally"),
-    SWITCH("plan.embeddings-as-layers", plan.embeddings_as_layers,
-           "count the embedding and the head as one layer each when stages are cut"),
-    SWITCH("plan.no-overlap", plan.no_overlap,
-           "communication never overlaps with compute"),
-    U32("plan.etp", plan.etp, 1, 1e6,
-        "expert tensor parallelism: ranks that split each expert"),
-    U32("plan.zero-group", plan.zero_group, 0, 1e8,
-        "with ZeRO 1 and 2: ranks that shard one copy of the optimizer states; 0 is all"),
-    NAMED("plan.gather", plan.gather, gathers,
-          "how often sharded weights are gathered (fsdp)"),
-    NAMED("plan.dispatcher", plan.dispatcher, dispatchers,
-          "how tokens are dispatched to their experts"),
-    SWITCH("plan.fp8-dispatch", plan.fp8_dispatch, "dispatch tokens to experts in fp8"),
-    SWITCH("plan.overlap-ep", plan.overlap_ep,
-           "overlap expert communication with the compute of another micro-batch"),
-    NUMBER("plan.capacity", UNITS_COUNT, plan.capacity, 0, 100,
-           "capacity factor of experts; 0 = dropless"),
-    NUMBER("plan.expert-skew", UNITS_COUNT, plan.expert_skew, 0, 100,
-           "load of the busiest expert rank above the mean, as a fraction"),
-    NAMED("plan.optimizer", plan.optimizer, optimizers, "optimizer of the weights"),
-    NAMED("plan.table-optimizer", plan.table_optimizer, table_optimizers,
-          "optimizer of embedding tables"),
-    NAMED("plan.graphs", plan.graphs, graphs, "what is captured in CUDA graphs"),
-    NAMED("plan.kernels", plan.eager_kernels, kernels,
-          "run norms and activations fused or one by one"),
-    NAMED("plan.fp8-recipe", plan.recipe, workload_recipe_names,
-          "what one scaling factor of fp8 covers"),
-    SWITCH("plan.fp8-attention", plan.fp8_attention, "compute attention in fp8"),
-    U32("plan.bf16-layers", plan.bf16_layers, 0, 1e5,
-        "layers that stay in bf16, half at each end"),
-    U32("plan.lora", plan.lora, 0, 1e5, "rank of LoRA adapters; 0 trains all weights"),
 
     WHOLE("cluster", PARAM_CLUSTER, "a cluster: preset or file, NAME or NAME:N"),
     U32("cluster.npus", n_npus, 1, 4e9, "NPUs"),
@@ -217,7 +140,7 @@ static const explore_param params[] = {
      .kind = PARAM_CONSTANT,
      .doc = "any constant of a stack file, in its unit"},
 };
-enum { N_PARAMS = sizeof params / sizeof *params };
+enum { N_PARAMS = sizeof params / sizeof *params, MOST_PARAMS = N_PARAMS + 64 };
 
 /* Old paths that are still read. */
 static const char *const renamed[][2] = {
@@ -229,14 +152,58 @@ static const char *const renamed[][2] = {
     {"cluster.cost.per-node", "cluster.cost.node"},
 };
 
+/* The parameter of a key of plans. */
+static explore_param make_plan_param(const fact *f)
+{
+    static const param_kind kinds[] = {
+        [FACT_REAL] = PARAM_DOUBLE, [FACT_U32] = PARAM_U32,   [FACT_FLAG] = PARAM_BOOL,
+        [FACT_CHOICE] = PARAM_ENUM, [FACT_BITS] = PARAM_BITS, [FACT_OWN] = PARAM_ENUM};
+    explore_param p = {.kind = kinds[f->kind],
+                       .unit = fact_unit_kind(f->unit),
+                       .offset = AT(plan) + f->at,
+                       .min = f->min,
+                       .max = f->kind == FACT_FLAG ? 1 : f->max,
+                       .names = f->words,
+                       .doc = f->doc,
+                       .fact = f};
+    snprintf(p.path, sizeof p.path, "plan.%.40s", f->key);
+    return p;
+}
+
+/* The i-th parameter: the rows above, with those of plans in their place. */
+static bool find_param(explore_param *out, size_t i)
+{
+    for (size_t k = 0; k < N_PARAMS; k++) {
+        const fact *f =
+            params[k].kind == PARAM_PLAN_KEYS ? workload_plan_facts.rows : NULL;
+        for (; f != NULL && f->key != NULL; f++) {
+            if (f->is_fixed || i-- > 0)
+                continue;
+            *out = make_plan_param(f);
+            return true;
+        }
+        if (params[k].kind == PARAM_PLAN_KEYS || i-- > 0)
+            continue;
+        *out = params[k];
+        return true;
+    }
+    return false;
+}
+
 bool halley_explore_parameter(halley_parameter *out, size_t i)
 {
-    if (i >= N_PARAMS)
+    explore_param p;
+    if (!find_param(&p, i))
         return false;
-    const explore_param *p = &params[i];
-    const bool plain = p->unit == UNITS_COUNT;
-    *out = (halley_parameter){p->path, plain ? "" : units_name(p->unit), p->doc};
+    *out = (halley_parameter){.unit = p.unit == UNITS_COUNT ? "" : units_name(p.unit),
+                              .doc = p.doc};
+    memcpy(out->path, p.path, sizeof p.path);
     return true;
+}
+
+bool explore_param_is(const explore_param *a, const explore_param *b)
+{
+    return strcmp(a->path, b->path) == 0;
 }
 
 bool explore_param_whole(const explore_param *param)
@@ -247,7 +214,8 @@ bool explore_param_whole(const explore_param *param)
 bool explore_param_scales(const explore_param *param)
 {
     return param->kind == PARAM_PEAK || param->offset == AT(model.hidden) ||
-           param->offset == AT(model.heads);
+           param->offset == AT(model.heads) ||
+           (param->fact != NULL && param->fact->kind == FACT_OWN);
 }
 
 /* Match "cluster.npu.memory.cxl.bandwidth" with "cluster.npu.memory.TIER.bandwidth". */
@@ -296,29 +264,42 @@ static bool match_constant(explore_ref *out, const explore_param *p, str path)
     return out->constant < HALLEY_N_CONSTANTS;
 }
 
-bool explore_ref_find(explore_ref *out, str path, const char **nearest)
+static bool match_path(explore_ref *out, const explore_param *p, str path)
 {
-    const char *names[N_PARAMS];
+    *out = (explore_ref){.param = *p, .constant = HALLEY_N_CONSTANTS};
+    const bool is_pattern =
+        p->kind == PARAM_TIER || p->kind == PARAM_CONSTANT || p->kind == PARAM_EDIT;
+    if (!is_pattern)
+        return str_eq(path, str_from(p->path));
+    return match_tier(out, p, path) || match_constant(out, p, path) ||
+           match_edit(out, p, path);
+}
+
+static void find_nearest(char to[EXPLORE_PATH], str path)
+{
+    explore_param all[MOST_PARAMS];
+    const char *names[MOST_PARAMS];
+    size_t n = 0;
+    for (; n < MOST_PARAMS && find_param(&all[n], n); n++)
+        names[n] = all[n].path;
+    const char *nearest = str_nearest(path, names, n);
+    snprintf(to, EXPLORE_PATH, "%s", nearest != NULL ? nearest : "");
+}
+
+bool explore_ref_find(explore_ref *out, str path, char nearest[EXPLORE_PATH])
+{
+    explore_param p;
+    explore_ref ref;
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (str_eq(path, str_from(renamed[i][0])))
             path = str_from(renamed[i][1]);
-    for (size_t i = 0; i < N_PARAMS; i++) {
-        const explore_param *p = &params[i];
-        explore_ref ref = {.param = p, .constant = HALLEY_N_CONSTANTS};
-        names[i] = p->path;
-        if (str_eq(path, str_from(p->path)) && p->kind != PARAM_TIER &&
-            p->kind != PARAM_CONSTANT && p->kind != PARAM_EDIT) {
+    for (size_t i = 0; find_param(&p, i); i++)
+        if (match_path(&ref, &p, path)) {
             *out = ref;
             return true;
         }
-        if (match_tier(&ref, p, path) || match_constant(&ref, p, path) ||
-            match_edit(&ref, p, path)) {
-            *out = ref;
-            return true;
-        }
-    }
-    if (nearest)
-        *nearest = str_nearest(path, names, N_PARAMS);
+    if (nearest != NULL)
+        find_nearest(nearest, path);
     return false;
 }
 
@@ -329,8 +310,8 @@ static const halley_constant_info *constant_of(const explore_ref *ref)
 
 bool explore_number_fits(const explore_ref *ref, double number)
 {
-    assert(ref->param != NULL);
-    const explore_param *p = ref->param;
+    assert(ref->param.path[0] != '\0');
+    const explore_param *p = &ref->param;
     if (p->kind == PARAM_CONSTANT)
         return number >= constant_of(ref)->min && number <= constant_of(ref)->max;
     if ((p->kind == PARAM_U32 || p->kind == PARAM_BOOL) && number != floor(number))
@@ -351,7 +332,7 @@ static halley_tier *find_tier(explore_design *d, const char *name)
 /* A tier that does not exist is added after the others, one per NPU. */
 static void set_tier(explore_design *d, const explore_ref *ref, double number)
 {
-    assert(ref->param->kind == PARAM_TIER);
+    assert(ref->param.kind == PARAM_TIER);
     halley_npu *npu = &d->cluster.npu;
     halley_tier *t = find_tier(d, ref->tier);
     if (!t && npu->n_tiers == HALLEY_MAX_TIERS)
@@ -361,7 +342,7 @@ static void set_tier(explore_design *d, const explore_ref *ref, double number)
         *t = (halley_tier){.kind = HALLEY_TIER_PER_NPU};
         memcpy(t->name, ref->tier, sizeof t->name);
     }
-    memcpy((char *)t + ref->param->offset, &number, sizeof number);
+    memcpy((char *)t + ref->param.offset, &number, sizeof number);
 }
 
 static void set_peak(explore_design *d, double number)
@@ -429,7 +410,8 @@ static void set_whole(explore_design *d, const explore_param *p, const explore_v
 /* Members read by name are bools or 32-bit enums. */
 static bool is_flag(const explore_param *p)
 {
-    return p->kind == PARAM_BOOL || p->names == placements || p->names == kernels;
+    return p->kind == PARAM_BOOL || p->names == placements ||
+           (p->fact != NULL && p->fact->size == sizeof(bool));
 }
 
 /* Values that followed from width and heads in the loaded model continue to follow from
@@ -453,8 +435,8 @@ static void follow_shape(halley_model *m, const explore_param *p, uint32_t to)
 void explore_set(explore_design *design, const explore_ref *ref,
                  const explore_value *value)
 {
-    assert(ref->param != NULL);
-    const explore_param *p = ref->param;
+    assert(ref->param.path[0] != '\0');
+    const explore_param *p = &ref->param;
     char *at = (char *)design + p->offset;
     const double number = value->number;
     if (explore_param_whole(p)) {
@@ -469,8 +451,9 @@ void explore_set(explore_design *design, const explore_ref *ref,
         set_edit(design, ref->edit, value->text);
     } else if (p->kind == PARAM_CONSTANT) {
         design->stack.k[ref->constant] = number;
-    } else if (p->kind == PARAM_OFFLOAD) {
-        design->plan.offload = whole_u32(number);
+    } else if (p->fact != NULL && p->fact->kind == FACT_OWN) {
+        fact_set(p->fact, &design->plan, str_from(p->names[whole_u32(number)]), false,
+                 NULL);
     } else if (p->kind == PARAM_DOUBLE) {
         memcpy(at, &number, sizeof number);
     } else if (is_flag(p)) {
@@ -497,8 +480,8 @@ static double get_edit(const explore_design *d, const char *path)
 
 double explore_get(const explore_design *design, const explore_ref *ref)
 {
-    assert(ref->param != NULL);
-    const explore_param *p = ref->param;
+    assert(ref->param.path[0] != '\0');
+    const explore_param *p = &ref->param;
     const char *at = (const char *)design + p->offset;
     double number = 0;
     uint32_t whole = 0;
@@ -522,8 +505,8 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return design->stack.k[ref->constant];
     if (p->kind == PARAM_EDIT)
         return get_edit(design, ref->edit);
-    if (p->kind == PARAM_OFFLOAD)
-        return design->plan.offload;
+    if (p->fact != NULL)
+        return fact_number(p->fact, &design->plan);
     if (p->kind == PARAM_DOUBLE) {
         memcpy(&number, at, sizeof number);
         return number;
@@ -544,6 +527,16 @@ static uint64_t hash_text(const char *text, uint64_t seed)
     return hash_bytes(text, strlen(text), seed);
 }
 
+/* Hash the keys of the plan; whatever is not a number is hashed as its text. */
+static uint64_t hash_plan(const halley_plan *plan, uint64_t seed)
+{
+    double numbers[HALLEY_N_PLAN_KEYS] = {0};
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
+        numbers[i] = fact_number(&workload_plan_facts.rows[i], plan);
+    const uint64_t key = hash_bytes(numbers, sizeof numbers, seed);
+    return hash_bytes(plan->stage_layers, plan->n_stage_layers, key);
+}
+
 uint64_t explore_design_key(const explore_design *design)
 {
     assert(design->plan.tp > 0);
@@ -551,12 +544,14 @@ uint64_t explore_design_key(const explore_design *design)
     double canonical[N_PARAMS];
     size_t n = 0;
     for (size_t i = 0; i < N_PARAMS; i++) {
-        const explore_ref ref = {.param = &params[i]};
+        const explore_ref ref = {.param = params[i]};
         if (!explore_param_whole(&params[i]) && params[i].kind != PARAM_TIER &&
-            params[i].kind != PARAM_CONSTANT && params[i].kind != PARAM_EDIT)
+            params[i].kind != PARAM_CONSTANT && params[i].kind != PARAM_EDIT &&
+            params[i].kind != PARAM_PLAN_KEYS)
             canonical[n++] = explore_get(design, &ref);
     }
-    uint64_t key = hash_bytes(canonical, n * sizeof *canonical, 3);
+    uint64_t key =
+        hash_plan(&design->plan, hash_bytes(canonical, n * sizeof *canonical, 3));
     key = hash_bytes(design->stack.k, sizeof design->stack.k, key);
     for (uint32_t i = 0; i < p->npu.n_tiers; i++) {
         const halley_tier *t = &p->npu.tiers[i];

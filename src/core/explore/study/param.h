@@ -2,7 +2,8 @@
  * explore/study/param.h - all parameters of model, plan, cluster and stack by path, and
  * functions to read and set them in a design.
  *
- * To add a parameter, add one row to the table of param.c.
+ * Every key of a plan is a parameter by its row (workload/plan_facts.h), unless that says
+ * is_fixed. To add another one, add one row to the table of param.c.
  */
 #ifndef EXPLORE_PARAM_H
 #define EXPLORE_PARAM_H
@@ -10,6 +11,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/conf/conf.h"
+#include "base/fact.h"
 #include "base/number/units.h"
 #include "halley/explore.h"
 #include "hw/cluster.h"
@@ -46,8 +48,9 @@ typedef enum param_kind {
     PARAM_U32,
     PARAM_DOUBLE,
     PARAM_BOOL,
-    PARAM_ENUM,    /* stored as an int-sized enum or uint32_t */
-    PARAM_OFFLOAD, /* a set of memory classes, "optimizer+gradients" */
+    PARAM_ENUM,      /* stored as an int-sized enum or uint32_t */
+    PARAM_BITS,      /* a set of names, "optimizer+gradients" */
+    PARAM_PLAN_KEYS, /* no parameter: stands for those of all keys of plans */
     PARAM_PEAK, /* scales all types and the load rate of the cores; the value is bf16's */
     PARAM_NETWORK,  /* bandwidth between nodes */
     PARAM_TIER,     /* of the memory tier the path names */
@@ -62,19 +65,22 @@ typedef enum param_kind {
     PARAM_STACK
 } param_kind;
 
+enum { EXPLORE_PATH = sizeof((halley_parameter){0}).path };
+
 typedef struct explore_param {
-    const char *path;
+    char path[EXPLORE_PATH];
     param_kind kind;
     units_kind unit;
     size_t offset; /* in explore_design; in halley_tier for tiers */
     double min, max;
     const char *const *names; /* of an enum, ends with NULL */
     const char *doc;
+    const fact *fact; /* of a key of plans; else NULL */
 } explore_param;
 
 /* A parameter, with the tier or constant that its path names. */
 typedef struct explore_ref {
-    const explore_param *param;
+    explore_param param;
     uint32_t constant;
     char tier[HALLEY_NAME];
     char edit[HALLEY_NAME]; /* "network.tiers.spine.oversubscription" */
@@ -87,11 +93,14 @@ typedef struct explore_value {
     const char *text;   /* as shown */
 } explore_value;
 
-/* False if no parameter has that path; *nearest is then the nearest one or NULL. */
-bool explore_ref_find(explore_ref *out, str path, const char **nearest);
+/* False if no parameter has that path; `nearest` is then the nearest one or "". It may be
+ * NULL. */
+bool explore_ref_find(explore_ref *out, str path, char nearest[EXPLORE_PATH]);
+/* True if they are the same row. */
+bool explore_param_is(const explore_param *a, const explore_param *b);
 bool explore_param_whole(const explore_param *param);
-/* True if setting it scales existing values, so that the result would depend on earlier
- * values. */
+/* True if setting it scales existing values or sets others too (mxfp8), so that the
+ * result would depend on earlier values. */
 bool explore_param_scales(const explore_param *param);
 
 /* Context for reading values. Presets are loaded into `memory`, which the study frees.

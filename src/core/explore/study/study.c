@@ -11,6 +11,7 @@
 #include "base/limit.h"
 #include "explore/metric.h"
 #include "halley/plan_keys.h"
+#include "workload/plan_facts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -201,7 +202,7 @@ static void set_all(explore_design *d, const explore_fixed *list, uint32_t n, bo
 {
     assert(n <= EXPLORE_MAX_FIXED);
     for (uint32_t i = 0; i < n; i++) {
-        if (explore_param_whole(list[i].ref.param) == whole)
+        if (explore_param_whole(&list[i].ref.param) == whole)
             explore_set(d, &list[i].ref, &list[i].value);
     }
 }
@@ -247,7 +248,7 @@ static bool has_tier(const halley_npu *npu, const char *name)
 
 static bool gives_capacity(const explore_ref *ref, const char *tier)
 {
-    return ref->param->kind == PARAM_TIER && ref->param->unit == UNITS_BYTES &&
+    return ref->param.kind == PARAM_TIER && ref->param.unit == UNITS_BYTES &&
            strcmp(ref->tier, tier) == 0;
 }
 
@@ -264,9 +265,9 @@ static bool tier_exists(const halley_study *s, const char *tier)
             const explore_ref *r = &a->refs[v % a->n_refs];
             const void *object = a->values[v].object;
             any = any || gives_capacity(r, tier);
-            if (r->param->kind == PARAM_CLUSTER && object)
+            if (r->param.kind == PARAM_CLUSTER && object)
                 any = any || has_tier(&((const halley_cluster *)object)->npu, tier);
-            if (r->param->kind == PARAM_NPU && object)
+            if (r->param.kind == PARAM_NPU && object)
                 any = any || has_tier(object, tier);
         }
     }
@@ -277,8 +278,8 @@ static bool tier_exists(const halley_study *s, const char *tier)
 static halley_status check_tier(const halley_study *s, const explore_ref *ref,
                                 halley_error *err)
 {
-    assert(ref->param != NULL);
-    if (ref->param->kind != PARAM_TIER || tier_exists(s, ref->tier))
+    assert(ref->param.path[0] != '\0');
+    if (ref->param.kind != PARAM_TIER || tier_exists(s, ref->tier))
         return HALLEY_OK;
     error_set(err, HALLEY_EINVAL,
               "no memory tier is called \"%s\"; give its capacity, too, to add it",
@@ -324,10 +325,10 @@ static halley_status check_edits(const halley_study *s, halley_error *err)
 {
     uint32_t n = 1; /* cluster.network as a whole */
     for (uint32_t i = 0; i < s->n_fixed; i++)
-        n += s->fixed[i].ref.param->kind == PARAM_EDIT;
+        n += s->fixed[i].ref.param.kind == PARAM_EDIT;
     for (uint32_t i = 0; i < s->n_axes; i++)
         for (uint32_t r = 0; r < s->axes[i].n_refs; r++)
-            n += s->axes[i].refs[r].param->kind == PARAM_EDIT;
+            n += s->axes[i].refs[r].param.kind == PARAM_EDIT;
     if (n <= EXPLORE_MAX_EDITS)
         return HALLEY_OK;
     return conf_error(&s->file, NULL, err, HALLEY_ELIMIT,
@@ -346,17 +347,11 @@ static halley_status read_tokens(halley_study *s, double tokens, halley_error *e
     return HALLEY_OK;
 }
 
-/* The bit of a plan's key that a path names: "plan.tp"; 0 for other paths. */
+/* The bit of a plan's key; 0 for other parameters. */
 static uint64_t find_key_bit(const explore_ref *ref)
 {
-    static const char prefix[] = "plan.";
-    if (strncmp(ref->param->path, prefix, sizeof prefix - 1) != 0)
-        return 0;
-    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
-        if (strcmp(halley_plan_key_name((halley_plan_key)i),
-                   ref->param->path + sizeof prefix - 1) == 0)
-            return UINT64_C(1) << i;
-    return 0;
+    const fact *f = ref->param.fact;
+    return f != NULL ? UINT64_C(1) << (f - workload_plan_facts.rows) : 0;
 }
 
 static void list_given(halley_study *s)

@@ -84,9 +84,9 @@ static halley_status make_room(explore_axis *a, halley_study *s, size_t n,
 
 static bool has_numbers(const explore_axis *a)
 {
-    const param_kind k = a->refs[0].param->kind;
-    return a->n_refs == 1 && k != PARAM_ENUM && k != PARAM_OFFLOAD && k != PARAM_BOOL &&
-           !explore_param_whole(a->refs[0].param);
+    const param_kind k = a->refs[0].param.kind;
+    return a->n_refs == 1 && k != PARAM_ENUM && k != PARAM_BITS && k != PARAM_BOOL &&
+           !explore_param_whole(&a->refs[0].param);
 }
 
 static void show_values(explore_axis *a)
@@ -96,7 +96,7 @@ static void show_values(explore_axis *a)
         a->seen.texts[i] = a->values[i].text;
         a->seen.numbers[i] = a->values[i].number;
     }
-    a->whole = explore_param_whole(a->refs[0].param);
+    a->whole = explore_param_whole(&a->refs[0].param);
     bool plain = has_numbers(a);
     for (uint32_t i = 0; i < a->seen.n && plain; i++)
         plain = !isnan(a->values[i].number); /* keys of files may have any value */
@@ -183,7 +183,7 @@ static halley_status read_all(explore_axis *a, halley_study *s, const conf_node 
     static const char *const folders[] = {
         [PARAM_MODEL] = "models", [PARAM_CLUSTER] = "clusters", [PARAM_NPU] = "npus",
         [PARAM_UP] = "links",     [PARAM_OUT] = "fabrics",      [PARAM_STACK] = "stacks"};
-    const explore_param *p = a->refs[0].param;
+    const explore_param *p = &a->refs[0].param;
     const bool whole = explore_param_whole(p);
     if (!whole && p->kind != PARAM_ENUM && p->kind != PARAM_BOOL)
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
@@ -219,7 +219,7 @@ static bool resets_design(const explore_axis *a)
 {
     bool yes = a->whole;
     for (uint32_t r = 0; r < a->n_refs; r++) {
-        yes = yes || explore_param_scales(a->refs[r].param);
+        yes = yes || explore_param_scales(&a->refs[r].param);
         for (uint32_t i = 0; i < a->seen.n; i++)
             yes = yes || !a->values[(size_t)i * a->n_refs + r].text;
     }
@@ -242,13 +242,13 @@ static halley_status tied_refs(explore_axis *a, halley_study *s, const conf_node
                 continue;
             TRY(explore_ref_read(&ref, s, row->keys[k], row->items[k], err));
             uint32_t j = 0;
-            while (j < a->n_refs && (a->refs[j].param != ref.param ||
+            while (j < a->n_refs && (!explore_param_is(&a->refs[j].param, &ref.param) ||
                                      a->refs[j].constant != ref.constant ||
                                      strcmp(a->refs[j].tier, ref.tier) != 0))
                 j++;
             if (j == a->n_refs)
                 a->refs[a->n_refs++] = ref;
-            a->whole = a->whole || explore_param_whole(ref.param);
+            a->whole = a->whole || explore_param_whole(&ref.param);
         }
     }
     return HALLEY_OK;
@@ -269,9 +269,9 @@ static halley_status tied_row(explore_axis *a, halley_study *s, uint32_t i,
             continue;
         status = explore_ref_read(&ref, s, row->keys[k], row->items[k], err);
         uint32_t j = 0;
-        while (status == HALLEY_OK &&
-               (a->refs[j].param != ref.param || a->refs[j].constant != ref.constant ||
-                strcmp(a->refs[j].tier, ref.tier) != 0))
+        while (status == HALLEY_OK && (!explore_param_is(&a->refs[j].param, &ref.param) ||
+                                       a->refs[j].constant != ref.constant ||
+                                       strcmp(a->refs[j].tier, ref.tier) != 0))
             j++;
         explore_value *v = &a->values[i * a->n_refs + j];
         if (status == HALLEY_OK)
@@ -310,7 +310,7 @@ static halley_status read_tied(halley_study *s, str key, const conf_node *list,
 static halley_status read_axis_bound(double *out, halley_study *s, const explore_ref *ref,
                                      const conf_node *node, halley_error *err)
 {
-    assert(ref->param != NULL);
+    assert(ref->param.path[0] != '\0');
     explore_value v;
     if (!node)
         return HALLEY_OK;
@@ -362,11 +362,11 @@ static bool values_of(numbers *to, const halley_study *s, const char *path)
             const explore_ref *r = &a->refs[v % a->n_refs];
             const explore_value *value = &a->values[v];
             double x = 0;
-            if (r->param == ref.param && value->text)
+            if (explore_param_is(&r->param, &ref.param) && value->text)
                 x = value->number;
-            if (r->param->kind == PARAM_CLUSTER && strcmp(path, "cluster.npus") == 0)
+            if (r->param.kind == PARAM_CLUSTER && strcmp(path, "cluster.npus") == 0)
                 x = value->n_npus;
-            if (r->param->kind == PARAM_MODEL && value->object) {
+            if (r->param.kind == PARAM_MODEL && value->object) {
                 explore_design d = {.model = *(const halley_model *)value->object};
                 x = explore_get(&d, &ref);
             }
@@ -438,14 +438,14 @@ static halley_status base_values(numbers *out, halley_study *s, const explore_ax
                                  const conf_node *of, bool divisors, double to,
                                  halley_error *err)
 {
-    const char *path = nature_of(a->refs[0].param, divisors);
+    const char *path = nature_of(&a->refs[0].param, divisors);
     double number;
     if (of && of->kind == CONF_SCALAR && number_read(of->text, &number))
         return array_push(out, number) ? HALLEY_OK : error_nomem(err);
     if (of && of->kind == CONF_SCALAR) {
         explore_ref ref;
         TRY(explore_ref_read(&ref, s, of->text, of, err));
-        path = ref.param->path;
+        path = ref.param.path;
     }
     if (!divisors && to < 1e15)
         return array_push(out, to) ? HALLEY_OK : error_nomem(err);
@@ -506,7 +506,7 @@ static halley_status read_range(numbers *out, explore_axis *a, halley_study *s,
         n = whole_u32(floor((to - from) / step * (1 + 1e-12))) + 1;
         to = from + (n - 1) * step;
     }
-    const bool whole = ref->param->kind == PARAM_U32;
+    const bool whole = ref->param.kind == PARAM_U32;
     if (!n && whole && to - from < MOST_VALUES)
         n = whole_u32(to - from) + 1;
     a->seen.log = log_scale;

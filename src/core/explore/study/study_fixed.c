@@ -35,13 +35,13 @@ static const char *find_by_word(str path)
 halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path,
                                const conf_node *node, halley_error *err)
 {
-    const char *near = NULL;
+    char nearest[EXPLORE_PATH] = "";
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
         if (str_eq(path, str_from(aliases[i][0])))
             path = str_from(aliases[i][1]);
     }
-    if (explore_ref_find(out, path, &near)) {
-        assert(out->param != NULL);
+    if (explore_ref_find(out, path, nearest)) {
+        assert(out->param.path[0] != '\0');
         return HALLEY_OK;
     }
     conf_node at = *node;
@@ -50,7 +50,7 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
         at.column = at.key_column;
     }
     const char *meant = find_by_word(path);
-    near = meant != NULL ? meant : near;
+    const char *near = meant != NULL ? meant : nearest[0] != '\0' ? nearest : NULL;
     return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s%s",
                       STR_ARG(path), near ? ", did you mean \"" : "",
                       meant != NULL ? "plan." : "", near ? near : "",
@@ -70,12 +70,12 @@ static bool may_fill(const explore_param *p)
 halley_status explore_special_read(bool *is, halley_study *s, const explore_ref *ref,
                                    const conf_node *node, halley_error *err)
 {
-    assert(ref->param != NULL);
+    assert(ref->param.path[0] != '\0');
     *is = false;
     if (node->kind != CONF_SCALAR)
         return HALLEY_OK;
     if (str_eq(node->text, STR("fill"))) {
-        if (!may_fill(ref->param) || s->has_fill)
+        if (!may_fill(&ref->param) || s->has_fill)
             return conf_error(&s->file, node, err, HALLEY_EINVAL,
                               "only one of plan.dp, plan.tp, plan.pp and plan.cp can "
                               "fill the NPUs");
@@ -83,7 +83,7 @@ halley_status explore_special_read(bool *is, halley_study *s, const explore_ref 
         s->fill = *ref;
         return HALLEY_OK;
     }
-    if (!str_starts(node->text, STR("=")) || explore_param_whole(ref->param))
+    if (!str_starts(node->text, STR("=")) || explore_param_whole(&ref->param))
         return HALLEY_OK;
     if (s->n_derived == EXPLORE_MAX_DERIVED)
         return conf_error(&s->file, node, err, HALLEY_ELIMIT,
@@ -100,7 +100,7 @@ halley_status explore_special_read(bool *is, halley_study *s, const explore_ref 
     }
     if (status == HALLEY_OK && d->expr.uses_results)
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
-                          "%s cannot follow from results", ref->param->path);
+                          "%s cannot follow from results", ref->param.path);
     return status;
 }
 

@@ -17,16 +17,16 @@ static const char *const best_axes[][2] = {
 bool explore_plan_gives(const halley_study *s, const char *path)
 {
     for (uint32_t i = 0; i < s->n_fixed; i++) {
-        if (strcmp(s->fixed[i].ref.param->path, path) == 0)
+        if (strcmp(s->fixed[i].ref.param.path, path) == 0)
             return true;
     }
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t r = 0; r < s->axes[i].n_refs; r++) {
-            if (strcmp(s->axes[i].refs[r].param->path, path) == 0)
+            if (strcmp(s->axes[i].refs[r].param.path, path) == 0)
                 return true;
         }
     }
-    return s->has_fill && strcmp(s->fill.param->path, path) == 0;
+    return s->has_fill && strcmp(s->fill.param.path, path) == 0;
 }
 
 static bool can_have_experts(const halley_study *s)

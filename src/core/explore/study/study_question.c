@@ -109,7 +109,7 @@ halley_status explore_questions_read(halley_study *s, const conf_node *list,
                       explore_n_question_fields, true, NULL, err));
         TRY(explore_ref_read(&q->ref, s, t.parameter, list->items[i], err));
         q->path = arena_copy(&s->memory, t.parameter);
-        if (q->ref.param->kind == PARAM_EDIT)
+        if (q->ref.param.kind == PARAM_EDIT)
             return conf_error(&s->file, list->items[i], err, HALLEY_EINVAL,
                               "break-even cannot turn %s, which is a key of the cluster "
                               "file; vary it instead",

@@ -12,12 +12,12 @@
 bool explore_value_number(explore_value *out, arena *memory, const explore_ref *ref,
                           double number)
 {
-    assert(ref->param != NULL && memory != NULL);
+    assert(ref->param.path[0] != '\0' && memory != NULL);
     char text[64];
-    const units_kind unit = ref->param->unit;
-    if (ref->param->kind == PARAM_ENUM)
-        snprintf(text, sizeof text, "%s", ref->param->names[(int)number]);
-    else if (ref->param->kind == PARAM_BOOL)
+    const units_kind unit = ref->param.unit;
+    if (ref->param.kind == PARAM_ENUM)
+        snprintf(text, sizeof text, "%s", ref->param.names[(int)number]);
+    else if (ref->param.kind == PARAM_BOOL)
         snprintf(text, sizeof text, "%s", number != 0 ? "yes" : "no");
     else if (unit == UNITS_COUNT || unit == UNITS_SHARE)
         snprintf(text, sizeof text, "%s", number_digits(number, 6).at);
@@ -31,8 +31,8 @@ static halley_status read_name(explore_value *out, explore_loader *l,
                                const explore_ref *ref, const conf_node *node,
                                halley_error *err)
 {
-    assert(ref->param->names != NULL);
-    const char *const *names = ref->param->names;
+    assert(ref->param.names != NULL);
+    const char *const *names = ref->param.names;
     size_t n = 0;
     for (; names[n]; n++) {
         if (!str_eq(node->text, str_from(names[n])))
@@ -42,16 +42,16 @@ static halley_status read_name(explore_value *out, explore_loader *l,
     }
     const char *near = str_nearest(node->text, names, n);
     return conf_error(l->file, node, err, HALLEY_EINVAL, "%s cannot be \"%.*s\"%s%s%s",
-                      ref->param->path, STR_ARG(node->text),
+                      ref->param.path, STR_ARG(node->text),
                       near ? ", did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "");
 }
 
-static halley_status read_offload(explore_value *out, explore_loader *l,
-                                  const explore_ref *ref, const conf_node *node,
-                                  halley_error *err)
+static halley_status read_bits(explore_value *out, explore_loader *l,
+                               const explore_ref *ref, const conf_node *node,
+                               halley_error *err)
 {
-    assert(ref->param->kind == PARAM_OFFLOAD);
+    assert(ref->param.kind == PARAM_BITS);
     uint32_t bits = 0;
     str rest = node->text, word;
     if (!str_eq(rest, STR("none"))) {
@@ -67,27 +67,37 @@ static halley_status read_offload(explore_value *out, explore_loader *l,
     return out->text ? HALLEY_OK : error_nomem(err);
 }
 
+/* "all" for fsdp. */
+static bool is_all(const explore_param *p, str text)
+{
+    return p->fact != NULL && p->fact->all != NULL &&
+           str_eq(text, str_from(p->fact->all));
+}
+
 static halley_status read_number(explore_value *out, explore_loader *l,
                                  const explore_ref *ref, const conf_node *node,
                                  halley_error *err)
 {
-    assert(ref->param != NULL);
+    assert(ref->param.path[0] != '\0');
     double number = 0;
     bool flag = false;
-    if (ref->param->kind == PARAM_BOOL) {
-        TRY(conf_to_bool(&flag, l->file, node, ref->param->path, err));
+    if (ref->param.kind == PARAM_BOOL) {
+        TRY(conf_to_bool(&flag, l->file, node, ref->param.path, err));
         number = flag;
+    } else if (is_all(&ref->param, node->text)) {
+        *out = (explore_value){.number = UINT32_MAX, .text = ref->param.fact->all};
+        return HALLEY_OK;
     } else {
-        TRY(conf_to_quantity(&number, l->file, node, ref->param->unit, ref->param->path,
+        TRY(conf_to_quantity(&number, l->file, node, ref->param.unit, ref->param.path,
                              err));
     }
     if (!explore_number_fits(ref, number))
         return conf_error(l->file, node, err, HALLEY_EINVAL,
                           "%s cannot be %.*s: it must be %s between %s and %s",
-                          ref->param->path, STR_ARG(node->text),
-                          ref->param->kind == PARAM_U32 ? "a whole number" : "a number",
-                          number_digits(ref->param->min, 6).at,
-                          number_digits(ref->param->max, 6).at);
+                          ref->param.path, STR_ARG(node->text),
+                          ref->param.kind == PARAM_U32 ? "a whole number" : "a number",
+                          number_digits(ref->param.min, 6).at,
+                          number_digits(ref->param.max, 6).at);
     return explore_value_number(out, l->memory, ref, number) ? HALLEY_OK
                                                              : error_nomem(err);
 }
@@ -162,13 +172,13 @@ static halley_status read_whole(explore_value *out, explore_loader *l,
                                 const explore_ref *ref, const conf_node *node,
                                 halley_error *err)
 {
-    assert(explore_param_whole(ref->param));
+    assert(explore_param_whole(&ref->param));
     *out = (explore_value){.number = NAN};
     char *name = arena_copy(l->memory, node->text);
     out->text = arena_copy(l->memory, node->text);
     if (!name || !out->text)
         return error_nomem(err);
-    const halley_status status = load_whole(out, l, ref->param->kind, name, err);
+    const halley_status status = load_whole(out, l, ref->param.kind, name, err);
     if (status != HALLEY_OK && err && !err->file[0]) {
         error_at_file(err, l->file->path);
         error_at_line(err, node->line, node->column);
@@ -195,18 +205,18 @@ halley_status explore_value_read(explore_value *out, explore_loader *loader,
                                  const explore_ref *ref, const conf_node *node,
                                  halley_error *err)
 {
-    if (node->kind == CONF_MAP && ref->param->kind == PARAM_OUT)
+    if (node->kind == CONF_MAP && ref->param.kind == PARAM_OUT)
         return read_edit(out, loader, node, err);
     if (node->kind != CONF_SCALAR)
         return conf_error(loader->file, node, err, HALLEY_EFORMAT,
-                          "%s needs one value here", ref->param->path);
-    if (ref->param->kind == PARAM_EDIT)
+                          "%s needs one value here", ref->param.path);
+    if (ref->param.kind == PARAM_EDIT)
         return read_edit(out, loader, node, err);
-    if (explore_param_whole(ref->param))
+    if (explore_param_whole(&ref->param))
         return read_whole(out, loader, ref, node, err);
-    if (ref->param->kind == PARAM_ENUM)
+    if (ref->param.kind == PARAM_ENUM)
         return read_name(out, loader, ref, node, err);
-    if (ref->param->kind == PARAM_OFFLOAD)
-        return read_offload(out, loader, ref, node, err);
+    if (ref->param.kind == PARAM_BITS)
+        return read_bits(out, loader, ref, node, err);
     return read_number(out, loader, ref, node, err);
 }
