@@ -7,6 +7,10 @@
  * places. If it holds for most nodes of all operators, the order is random and nothing
  * is a pause.
  *
+ * Parents. The first control dependency of a node is kept (REF_UP) unless an eighth of an
+ * operator's nodes have another parent, in another place, than the first one between the
+ * same neighbours.
+ *
  * Fields. Operators that are equal up to their fields are merged if at least a quarter
  * of their nodes are in mixed places. A place is mixed if several of these operators
  * occur between the same neighbours.
@@ -136,9 +140,20 @@ static uint64_t plain_at(const noise_finder *f, const synth_program *p, uint32_t
     return at < p->ops.n ? f->plain.at[p->ops.at[at]] : 0;
 }
 
-/* Counts the node at `at` by its operator without fields and by its neighbours. */
-static bool count_kind(noise_finder *f, const synth_program *p, uint32_t at)
+/* The operator of the first control dependency of the node at `at`. MODEL_NONE: none. */
+static uint32_t find_parent_op(const view *v, uint32_t at)
 {
+    const uint32_t node = v->p->nodes.at[at], n = trace_deps_count(v->trace, node);
+    const uint32_t first = halley_node_data_count(v->trace, node);
+    const uint32_t j =
+        first < n ? trace_deps_index(v->trace, node, first) : HALLEY_NO_NODE;
+    return j == HALLEY_NO_NODE ? MODEL_NONE : v->r->op.at[j];
+}
+
+/* Counts the node at `at` by its operator without fields and by its neighbours. */
+static bool count_kind(noise_finder *f, const view *v, uint32_t at)
+{
+    const synth_program *const p = v->p;
     assert(at < p->ops.n);
     uint64_t key = hash_u64(plain_at(f, p, at));
     key = hash_u64(key + plain_at(f, p, at - 1));
@@ -149,10 +164,19 @@ static bool count_kind(noise_finder *f, const synth_program *p, uint32_t at)
     if (id == MAX_PLACES)
         return true;
     if (!map64_put(&f->kind_of, key, &id, &fresh) ||
-        (fresh && !array_push(&f->kinds, (noise_kind){.op = p->ops.at[at]})))
+        (fresh &&
+         !array_push(&f->kinds, (noise_kind){.op = p->ops.at[at], .parent = MODEL_NONE})))
         return false;
-    f->kinds.at[id].n++;
-    f->kinds.at[id].n_other += f->kinds.at[id].op != p->ops.at[at];
+    noise_kind *const kind = &f->kinds.at[id];
+    const uint32_t parent = find_parent_op(v, at);
+    kind->n++;
+    kind->n_other += kind->op != p->ops.at[at];
+    if (kind->parent == MODEL_NONE) {
+        kind->parent = parent;
+        kind->up = v->r->up.at[at];
+    }
+    kind->n_parents += parent != MODEL_NONE;
+    kind->n_other_parents += parent != kind->parent && v->r->up.at[at] != kind->up;
     return true;
 }
 
@@ -173,7 +197,7 @@ bool noise_finder_look(noise_finder *f, const synth_reader *r, const synth_progr
         const uint32_t one = find_before(&v, at);
         if (one != MODEL_NONE)
             f->n_waiting.at[one]++;
-        if (!look_at_node(f, &v, at) || !count_kind(f, p, at))
+        if (!look_at_node(f, &v, at) || !count_kind(f, &v, at))
             return false;
     }
     f->n_nodes += n;
@@ -229,6 +253,26 @@ static bool mark_pauses(const noise_finder *f, synth_model *m, bool *any)
         }
     free(scores);
     return true;
+}
+
+/* Marks operators of which an eighth have, between the same neighbours, another parent
+ * than the first, elsewhere. */
+static bool mark_parents(const noise_finder *f, synth_model *m)
+{
+    score *const scores = mem_array_zero(m->ops.n + 1, sizeof *scores);
+    for (size_t i = 0; scores != NULL && i < f->kinds.n; i++) {
+        const noise_kind *const k = &f->kinds.at[i];
+        if (k->n_parents < MIN_TIMES)
+            continue;
+        scores[k->op].n += k->n_parents;
+        scores[k->op].mixed += k->n_other_parents;
+    }
+    for (size_t op = 0; scores != NULL && op < m->ops.n; op++)
+        if (scores[op].n > 0 && 8 * scores[op].mixed >= scores[op].n)
+            m->ops.at[op].flags |= MODEL_OP_ADRIFT;
+    const bool ok = scores != NULL;
+    free(scores);
+    return ok;
 }
 
 /* Adds the fields of operator `from` that `to` lacks. */
@@ -299,5 +343,5 @@ static bool join_fields(const noise_finder *f, synth_model *m, bool *any)
 bool noise_finder_decide(const noise_finder *f, synth_model *m, bool *any)
 {
     *any = false;
-    return mark_pauses(f, m, any) && join_fields(f, m, any);
+    return mark_pauses(f, m, any) && mark_parents(f, m) && join_fields(f, m, any);
 }

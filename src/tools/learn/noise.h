@@ -3,7 +3,8 @@
  *
  * In a recording, unexplained time becomes a node of its own if it was long enough to be
  * recorded. So a pause is present in one run and missing in the next. Likewise, some
- * numbers of a node can be read from one run and not from another. Because of this, two
+ * numbers of a node can be read from one run and not from another, or the parent of a
+ * node is another one. Because of this, two
  * programs of the same network would hardly ever be equal. The finder reads from the
  * traces which operators are pauses, and which have fields that are not always present.
  * Pauses then become side nodes (program.h).
@@ -25,6 +26,8 @@ typedef struct noise_place {
 typedef struct noise_kind {
     uint32_t op; /* operator of the first such node */
     uint32_t n, n_other;
+    uint32_t parent, up; /* of the first one: operator of its parent, way to it */
+    uint32_t n_parents, n_other_parents;
 } noise_kind;
 
 /* {0} is empty. */

@@ -9,6 +9,8 @@
  *   3. The last or first open node of an operator, as a stack or a queue would give it.
  *      A node is open while nothing depends on it.
  *   4. All open nodes of an operator.
+ *   5. An ancestor of a data dependency, for control dependencies: in a recording, the
+ *      operator that calls this one.
  *
  * Such references stay the same from layer to layer and from micro-batch to micro-batch,
  * whatever the number of layers. Distances do not.
@@ -36,6 +38,8 @@ void synth_reader_fini(synth_reader *r)
     array_fini(&r->row_at);
     array_fini(&r->row_after);
     array_fini(&r->row_length);
+    array_fini(&r->parent);
+    array_fini(&r->up);
 }
 
 void synth_program_fini(synth_program *p)
@@ -293,6 +297,25 @@ static bool follows_from(const synth_reader *r, const halley_trace *trace, uint3
     return false;
 }
 
+/* The control dependency on the node at `to` as an ancestor of one of the first data
+ * dependencies, whose places are in `data`. False: it is none. */
+static bool name_ancestor(model_ref *ref, const synth_reader *r, const uint32_t *data,
+                          uint32_t n_data, uint32_t to)
+{
+    for (uint32_t i = 0; i < n_data; i++) {
+        uint32_t up = data[i], n = 0;
+        for (; up != MODEL_NONE && up > to && n + 1 < MODEL_UP_LEVELS; n++)
+            up = r->parent.at[up];
+        *ref = (model_ref){.kind = REF_UP,
+                           .ctrl = 1,
+                           .n = (uint16_t)(i * MODEL_UP_LEVELS + n),
+                           .op = MODEL_NONE};
+        if (up == to)
+            return true;
+    }
+    return false;
+}
+
 /* Writes the references of the node at `at`. Returns their number, or MODEL_NONE: no
  * memory. */
 static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
@@ -302,12 +325,25 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     const uint32_t node = p->nodes.at[at];
     const uint32_t n_deps = trace_deps_count(trace, node);
     const uint32_t n_data = halley_node_data_count(trace, node);
-    uint32_t n = 0;
+    uint32_t n = 0, data[MODEL_UP_DEPS] = {at - 1}, n_places = 0;
+    const bool has_parent = (r->m->ops.at[r->op.at[node]].flags & MODEL_OP_ADRIFT) == 0;
+    r->parent.at[at] = r->up.at[at] = MODEL_NONE;
     for (uint32_t i = 0; i < n_deps && n < SYNTH_REFS; i++) {
         const uint32_t j = dep_of(r, trace, node, i);
         if (j == HALLEY_NO_NODE || r->place.at[j] >= at)
             continue;
         const uint32_t to = r->place.at[j], op = p->ops.at[to];
+        const bool is_parent = i >= n_data || n_deps == n_data;
+        const bool is_first = is_parent && r->parent.at[at] == MODEL_NONE;
+        if (i < n_data && n_places < MODEL_UP_DEPS)
+            data[n_places++] = to;
+        model_ref up;
+        const bool is_up =
+            i >= n_data && name_ancestor(&up, r, data, n_places > 0 ? n_places : 1, to);
+        if (is_first)
+            r->parent.at[at] = to;
+        if (is_first && is_up)
+            r->up.at[at] = up.n;
         if (r->past.is_open.at[to] && has_all_refs(refs, n, op))
             continue;
         model_ref ref = name_ref(&r->past, at, to, op);
@@ -316,6 +352,8 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
         ref.ctrl = i >= n_data;
         if (!ref.ctrl || !follows_from(r, trace, node, at, to))
             refs[n++] = ref;
+        else if (is_up && has_parent)
+            refs[n++] = up;
     }
     for (uint32_t i = 0; i < n_deps; i++) {
         const uint32_t j = dep_of(r, trace, node, i);
@@ -328,23 +366,40 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     return n;
 }
 
+/* The place of the first control dependency of a node of the trace. */
+static uint32_t find_parent(const synth_reader *r, const halley_trace *trace,
+                            uint32_t node)
+{
+    const uint32_t n = trace_deps_count(trace, node);
+    for (uint32_t i = halley_node_data_count(trace, node); i < n; i++) {
+        const uint32_t j = trace_deps_index(trace, node, i);
+        if (j != HALLEY_NO_NODE && r->over.at[j] != HALLEY_NO_NODE)
+            return r->place.at[r->over.at[j]];
+    }
+    return MODEL_NONE;
+}
+
 /* Adds a side node or a pause as a token: after which node, and before which next node
  * of an operator. */
 static bool take_side(synth_reader *r, synth_program *p, const halley_trace *trace,
                       uint32_t node)
 {
     enum { MAX_NEXT = 7 };
-    const uint32_t n_refs = trace_deps_count(trace, node) > 0 ? 2 : 1;
+    uint32_t n_refs = trace_deps_count(trace, node) > 0 ? 2 : 1;
     const uint32_t j = n_refs > 1 ? trace_deps_index(trace, node, 0) : 0;
     const uint32_t at = n_refs > 1 ? r->place.at[r->over.at[j]] : 0;
-    model_ref refs[2] = {{.kind = REF_BACK, .n = 1, .op = MODEL_NONE}};
-    model_ref *const next = &refs[n_refs - 1];
+    const model_ref up = {.kind = REF_UP, .ctrl = 1, .op = MODEL_NONE};
+    model_ref refs[3] = {{.kind = REF_BACK, .n = 1, .op = MODEL_NONE}, up};
     uint32_t waiter = r->waiter.at[node];
     while (waiter != MODEL_NONE && r->over.at[waiter] != waiter)
         waiter = r->waiter.at[waiter];
     if (waiter == MODEL_NONE)
         return true;
     r->waiter.at[node] = waiter;
+    const uint32_t parent = find_parent(r, trace, node);
+    n_refs += n_refs == 2 && r->over.at[node] != HALLEY_NO_NODE && parent != MODEL_NONE &&
+              parent == r->parent.at[r->place.at[waiter]];
+    model_ref *const next = &refs[n_refs - 1];
     *next = (model_ref){.kind = REF_NEXT,
                         .ctrl = r->over.at[node] != HALLEY_NO_NODE,
                         .op = r->op.at[waiter]};
@@ -400,7 +455,8 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
     const uint32_t n = (uint32_t)p->nodes.n;
     r->row_after.n = r->row_length.n = 0;
     if (!synth_history_start(&r->past, n) || !synth_u32s_resize(&r->row, n) ||
-        !synth_u32s_resize(&r->row_at, n))
+        !synth_u32s_resize(&r->row_at, n) || !synth_u32s_resize(&r->parent, n) ||
+        !synth_u32s_resize(&r->up, n))
         return error_nomem(err);
     p->key = n;
     for (uint32_t at = 0; at < n; at++) {

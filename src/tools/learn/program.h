@@ -34,6 +34,9 @@ typedef struct synth_reader {
     /* Chains of nodes, each waiting for the one before. By place: chain and position in
      * it. By chain: the place that its first node waits for, and the length. */
     synth_u32s row, row_at, row_after, row_length;
+    /* by place: the place of the parent (REF_UP); n of the REF_UP that leads to it, or
+     * MODEL_NONE */
+    synth_u32s parent, up;
 } synth_reader;
 
 /* A side node, after the node at place `at` (0 if it has no dependencies). */

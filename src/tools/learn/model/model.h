@@ -35,7 +35,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 10,
+    MODEL_VERSION = 11,
     MODEL_FEATURES = 34, /* features of a law, see FEATURE_* */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     /* buckets of a histogram of deviations; each is MODEL_WIDTH wide in log */
@@ -87,6 +87,7 @@ enum {
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
     MODEL_OP_LOOKS = 7,  /* the flags above, which are part of the key */
+    MODEL_OP_ADRIFT = 8, /* its parent (REF_UP) differs from run to run: see noise.h */
     MODEL_OP_PAUSE = 16, /* present in some runs only: see noise.h */
     /* some nodes lack some of the fields; the fields are not part of the key */
     MODEL_OP_LOOSE = 32,
@@ -103,6 +104,9 @@ typedef enum model_ref_kind {
     REF_NEXT,   /* of a side node: its waiter, which is the n-th next node of an operator,
                    from 0. If ctrl is set, the waiter waits for the side node instead of for
                    the dependency of the side node. */
+    REF_UP,     /* an ancestor of a data dependency: see model_up. Of a pause: the parent
+                   of its waiter. The parent of a node is the first one that it has a
+                   control dependency on, or else a data dependency. */
     REF_N_KINDS
 } model_ref_kind;
 
@@ -110,12 +114,16 @@ typedef struct model_ref {
     uint8_t kind; /* model_ref_kind */
     uint8_t ctrl; /* 1: a control dependency */
     uint16_t n;
-    uint32_t op; /* MODEL_NONE for REF_BACK */
+    uint32_t op; /* MODEL_NONE for REF_BACK and REF_UP */
 } model_ref;
 
-/* An operator with its dependencies. Control dependencies that follow from other
- * dependencies are left out: they do not constrain the order, and they may differ from
- * run to run. */
+/* n of a REF_UP: the number of the data dependency (if there is none, the node before),
+ * and the number of levels above it. */
+enum { MODEL_UP_LEVELS = 64, MODEL_UP_DEPS = 16 };
+
+/* An operator with its dependencies. A control dependency that follows from other
+ * dependencies is left out unless it is a REF_UP: it does not constrain the order, and
+ * may differ from run to run. */
 typedef struct model_token {
     uint32_t op;
     uint32_t first_ref, n_refs;

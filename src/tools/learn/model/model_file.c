@@ -243,7 +243,8 @@ static bool ops_are_right(const synth_model *m)
     for (size_t i = 0; i < m->refs.n; i++) {
         const model_ref *r = &m->refs.at[i];
         if (r->kind >= REF_N_KINDS ||
-            (r->kind == REF_BACK ? r->op != MODEL_NONE : r->op >= m->ops.n))
+            (r->kind == REF_BACK || r->kind == REF_UP ? r->op != MODEL_NONE
+                                                      : r->op >= m->ops.n))
             return false;
     }
     for (size_t i = 0; i < m->tokens.n; i++) {

@@ -23,7 +23,7 @@ typedef struct linker {
     synth_u32s core;            /* nodes of the program, by place */
     synth_u32s place;           /* the inverse; MODEL_NONE: a side node */
     ARRAY(waited_for) sides;    /* side nodes without a waiter so far */
-    synth_u32s taken;           /* dependencies of the current node */
+    synth_u32s parent;          /* by place: the place of the parent (REF_UP) */
     const sample_set *in_order; /* NULL: collectives need not wait for each other */
     uint32_t n_groups;
     /* last: by group, its last collective + 1. seen: n_groups per node, the last
@@ -41,12 +41,30 @@ static bool take_dep(linker *l, uint32_t first, uint32_t to)
     return array_push(&s->deps, to);
 }
 
+/* The node that a REF_UP of the node at place `at` leads to; its data dependencies are
+ * from `first` on. MODEL_NONE: none. */
+static uint32_t find_ancestor(const linker *l, uint32_t n, uint32_t at, uint32_t first)
+{
+    const synth_u32s *const deps = &l->stage->deps;
+    const size_t k = first + n / MODEL_UP_LEVELS;
+    uint32_t up = first == deps->n ? (at > 0 ? at - 1 : MODEL_NONE)
+                  : k < deps->n    ? l->place.at[deps->at[k]]
+                                   : MODEL_NONE;
+    for (n %= MODEL_UP_LEVELS; n > 0 && up != MODEL_NONE; n--)
+        up = l->parent.at[up];
+    return up;
+}
+
 /* The node that a reference leads to. MODEL_NONE: none. */
-static uint32_t resolve_ref(const synth_history *h, const model_ref *r, uint32_t at)
+static uint32_t resolve_ref(const linker *l, const model_ref *r, uint32_t at,
+                            uint32_t first)
 {
     assert(r->kind < REF_N_KINDS);
+    const synth_history *const h = &l->past;
     if (r->kind == REF_BACK)
         return r->n <= at && r->n > 0 ? at - r->n : MODEL_NONE;
+    if (r->kind == REF_UP)
+        return find_ancestor(l, r->n, at, first);
     if (r->kind == REF_STACK)
         return h->tail.at[r->op] != MODEL_NONE ? h->tail.at[r->op] : h->recent.at[r->op];
     if (r->kind == REF_QUEUE)
@@ -57,9 +75,12 @@ static uint32_t resolve_ref(const synth_history *h, const model_ref *r, uint32_t
     return to;
 }
 
+/* Adds the data or control dependencies of the node at place `at`; the data dependencies
+ * are from `first` on. */
 static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
                       uint32_t first, bool ctrl)
 {
+    const uint32_t own = (uint32_t)l->stage->deps.n;
     for (uint32_t i = 0; i < n; i++) {
         const model_ref *r = &refs[i];
         if ((r->ctrl != 0) != ctrl)
@@ -73,8 +94,8 @@ static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
                     return false;
             continue;
         }
-        const uint32_t to = resolve_ref(&l->past, r, at);
-        if (to != MODEL_NONE && !take_dep(l, first, l->core.at[to]))
+        const uint32_t to = resolve_ref(l, r, at, first);
+        if (to != MODEL_NONE && !take_dep(l, own, l->core.at[to]))
             return false;
     }
     return true;
@@ -176,6 +197,25 @@ static bool link_side(linker *l, const model_ref *refs, uint32_t n, uint32_t at)
     return array_push(&l->stage->deps, last) && array_push(&l->sides, new);
 }
 
+/* Gives a pause, and those that it follows directly, the parent of the node that waits
+ * for it, if they have room for it (link_node). */
+static void give_parent(linker *l, uint32_t pause, const sample_node *waiter)
+{
+    sample_stage *const s = l->stage;
+    if (waiter->n_deps == waiter->n_data)
+        return;
+    const uint32_t parent = s->deps.at[waiter->first_dep + waiter->n_data];
+    while (l->place.at[pause] == MODEL_NONE) {
+        sample_node *const p = &s->nodes.at[pause];
+        const uint32_t end = p->first_dep + p->n_deps;
+        if (p->n_deps != 1 || s->nodes.at[pause + 1].first_dep == end)
+            return;
+        s->deps.at[end] = parent;
+        p->n_deps++;
+        pause = s->deps.at[p->first_dep];
+    }
+}
+
 /* Adds the side nodes that this node waits for. With `pauses`, only pauses, each in
  * place of its predecessor. Otherwise all others. */
 static bool take_sides(linker *l, const sample_node *node, bool pauses)
@@ -191,7 +231,10 @@ static bool take_sides(linker *l, const sample_node *node, bool pauses)
         }
         if (!pauses && !array_push(deps, w.node))
             return false;
-        for (size_t k = node->first_dep; k < deps->n; k++)
+        const size_t n_data = node->first_dep + node->n_data;
+        if (pauses)
+            give_parent(l, w.node, node);
+        for (size_t k = node->first_dep; pauses && k < n_data; k++)
             deps->at[k] = deps->at[k] == w.after ? w.node : deps->at[k];
     }
     l->sides.n = n;
@@ -208,6 +251,8 @@ static bool go_on(linker *l, const sample_node *node, uint32_t at)
             synth_history_close(&l->past, l->place.at[dep], s->nodes.at[dep].op);
     }
     l->place.at[at] = (uint32_t)l->core.n;
+    const uint32_t k = node->first_dep + (node->n_deps > node->n_data ? node->n_data : 0);
+    l->parent.at[l->core.n] = node->n_deps > 0 ? l->place.at[s->deps.at[k]] : MODEL_NONE;
     if (!synth_history_touch(&l->past, node->op))
         return false;
     synth_history_add(&l->past, (uint32_t)l->core.n, node->op);
@@ -230,11 +275,14 @@ static bool link_node(linker *l, const sample_set *set, uint32_t at)
                       !take_sides(l, node, false))
         return false;
     node->n_data = (uint32_t)s->deps.n - node->first_dep;
-    if (!is_side && !link_refs(l, refs, n, place, node->first_dep + node->n_data, true))
+    if (!is_side && !link_refs(l, refs, n, place, node->first_dep, true))
         return false;
     if (l->in_order && !keep_order(l, at, node->first_dep))
         return false;
     node->n_deps = (uint32_t)s->deps.n - node->first_dep;
+    const bool has_room = is_side && n > 1 && refs[n - 2].kind == REF_UP;
+    if (has_room && node->n_deps == 1 && !array_push(&s->deps, 0))
+        return false;
     return is_side || (go_on(l, node, at) && take_sides(l, node, true));
 }
 
@@ -246,12 +294,13 @@ halley_status sample_deps(sample_set *s, halley_error *err)
         l.stage = &s->stages.at[k];
         l.core.n = l.sides.n = 0;
         ok = start_order(&l, s) && synth_u32s_resize(&l.place, l.stage->nodes.n) &&
+             synth_u32s_resize(&l.parent, l.stage->nodes.n) &&
              synth_history_start(&l.past, l.stage->nodes.n);
         for (uint32_t at = 0; ok && at < l.stage->nodes.n; at++)
             ok = link_node(&l, s, at);
     }
     synth_history_fini(&l.past);
-    array_fini(&l.taken);
+    array_fini(&l.parent);
     array_fini(&l.core);
     array_fini(&l.place);
     array_fini(&l.sides);
