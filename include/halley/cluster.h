@@ -20,17 +20,31 @@ extern "C" {
 
 typedef struct halley_cluster halley_cluster; /* immutable once made; opaque */
 
-/* Prices. Zero means that an item costs nothing, except for fields with a default. */
+/* Prices and power of what hw/bill.c counts. Negative = not stated: host_usd and host_w
+ * are then unknown, and the others follow the list of prices at the rate of the links. */
 typedef struct halley_cost {
-    double node_usd;             /* a node without its NPUs */
-    double network_usd_per_gbps; /* per Gb/s of each NPU's bandwidth between nodes */
-    double switch_usd, copper_usd, optical_usd; /* counted where a topology is known */
+    double host_usd; /* a host without its NPUs */
+    double host_w;   /* nameplate power of a host without NPUs and scale-up switches */
+    double up_usd_per_Bps, up_w_per_Bps; /* scale-up switches, per B/s and direction */
+    double up_link_usd_per_Bps;          /* scale-up optics, both ends, per B/s */
+    double up_radix;        /* NPUs that one tier of scale-up switches connects */
+    double up_copper_reach; /* NPUs of a domain up to which its cables are copper */
+    double rack_usd, rack_w;
+    double network_usd_per_gbps; /* replaces the counted network: per Gb/s of each NPU */
+    double switch_usd, copper_usd, optical_usd, nic_usd; /* of one; cables with ends */
+    double switch_w, optics_w, nic_w;
+    double building_usd_per_w;
     double node_factor; /* power of a node at load over that of its NPUs; default 1.47 */
     double power_idle;  /* share of full power that an idle NPU draws; default 0.3 */
     double pue;         /* power of the building over that of the machines; 1.2 */
     double energy_usd_per_J; /* default 0.1 USD/kWh */
+    double colocation_usd;   /* per kW of nameplate and month; replaces energy */
     double years;            /* over which capital is written off; default 4 */
+    double capital_rate;     /* cost of capital per year; 0 = a straight line */
+    double residual;         /* share of capital that is left after these years */
+    double support;          /* share of capital per year */
     double rent_usd_per_s;   /* of one NPU; replaces capital; 0 = bought */
+    double carbon_g_per_kWh, embodied_kg; /* of energy; of a host with its NPUs */
 } halley_cost;
 
 /* Interruptions. npu_mtbf_s = 0 means that nothing ever fails. */

@@ -6,6 +6,7 @@
 #ifndef HALLEY_EXPLORE_H
 #define HALLEY_EXPLORE_H
 
+#include "halley/bill.h"
 #include "halley/error_bar.h"
 #include "halley/estimate.h"
 #include "halley/watch.h"
@@ -28,7 +29,18 @@ typedef enum halley_metric {
     HALLEY_METRIC_COST_PER_TOKEN,   /* USD */
     HALLEY_METRIC_ENERGY_PER_TOKEN, /* J */
     HALLEY_METRIC_CAPITAL,          /* USD, the cluster */
-    HALLEY_METRIC_POWER,            /* W, the cluster at this load */
+    HALLEY_METRIC_POWER,            /* W, average: the cluster at this load */
+    HALLEY_METRIC_NAMEPLATE,        /* W, the cluster with everything at full power */
+    HALLEY_METRIC_NETWORK_POWER,    /* W of it: network cards, switches, optics */
+    HALLEY_METRIC_BILL,             /* USD, one for each halley_bill_item from here */
+    HALLEY_METRIC_RENT =
+        HALLEY_METRIC_BILL + HALLEY_N_BILL_ITEMS, /* USD per NPU and hour */
+    HALLEY_METRIC_OWN,                            /* USD per NPU and hour at full use */
+    HALLEY_METRIC_CARBON,                         /* kg, of the run */
+    HALLEY_METRIC_CARBON_PER_TOKEN,               /* kg */
+    HALLEY_METRIC_RACKS,
+    HALLEY_METRIC_HOSTS,
+    HALLEY_METRIC_UNKNOWN_PRICES, /* that the bill needs: money is a lower bound */
     HALLEY_METRIC_NPUS,
     HALLEY_METRIC_COMPUTE,       /* s: forward, backward, recomputation */
     HALLEY_METRIC_COMMUNICATION, /* s, exposed */
@@ -80,6 +92,7 @@ typedef struct halley_objective {
     const char *text; /* a metric's key, or an expression */
     uint32_t metric;  /* HALLEY_N_METRICS when it is an expression */
     bool maximize;
+    bool money;   /* it depends on a price */
     bool assumed; /* the study states no objective; this is the default */
 } halley_objective;
 
@@ -117,8 +130,10 @@ typedef struct halley_candidate {
     char model[HALLEY_NAME], cluster[HALLEY_NAME];
     bool fits;
     double capacity_bytes;
-    char limit[128];      /* what limits it, in words */
-    bool schedule_walked; /* the step time is that of `estimate`; else a closed form */
+    char limit[128]; /* what limits it, in words */
+    halley_price_state price_state;
+    char missing_prices[96]; /* "npu price"; "" = none */
+    bool schedule_walked;    /* the step time is that of `estimate`; else a closed form */
     halley_error_bar error_bar; /* of its step time */
 } halley_candidate;
 

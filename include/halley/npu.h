@@ -65,7 +65,11 @@ typedef struct halley_tier {
     char name[HALLEY_NAME];
     halley_tier_kind kind;
     double capacity_bytes, bandwidth_Bps, latency_s;
-    double price_usd_per_byte; /* 0 = part of the NPU or the node */
+    /* Prices of what exceeds the capacity and bandwidth that the price of the NPU or the
+     * host includes. Without a price, the list of prices decides by the name. */
+    double included_bytes, included_Bps;
+    double price_usd_per_byte, price_usd_per_Bps, power_w_per_byte;
+    bool price_given, rate_price_given, power_given;
 } halley_tier;
 
 /* The word that reports use for the device. */
@@ -117,7 +121,8 @@ typedef struct halley_npu {
     double head_misaligned_8, head_misaligned_2; /* the same for the attention head
                                                     size: even but no multiple of 8;
                                                     not even */
-    double power_w, price_usd;
+    double power_w, price_usd;                   /* 0 = not known */
+    bool not_sold;                               /* only rented: the price is imputed */
 } halley_npu;
 
 /* The name, or "unnamed NPU" for one that a file describes without a name; lent. */

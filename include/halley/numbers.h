@@ -5,6 +5,7 @@
 #ifndef HALLEY_NUMBERS_H
 #define HALLEY_NUMBERS_H
 
+#include "halley/bill.h"
 #include "halley/estimate.h"
 
 #ifdef __cplusplus
@@ -33,18 +34,20 @@ typedef struct halley_numbers {
     double mfu, hfu, mfu_full;
     double mfu_wide; /* mfu relative to the 16-bit peak; equal to mfu in 16 bits */
 
-    double tokens;      /* of the whole run */
-    double days;        /* of the run, without interruptions */
-    double goodput;     /* share of the wall clock that makes progress, 0 to 1 */
-    double wall_days;   /* with interruptions: days / goodput */
-    double npu_hours;   /* n_npus x wall_days */
-    double cost_usd;    /* of the run, with interruptions */
-    double energy_J;    /* of the run, with interruptions */
-    double capital_usd; /* of the cluster; 0 where it is rented */
-    double rent_usd_h;  /* of one accelerator; 0 where it is bought */
-    double nameplate_w; /* nameplate power of whole nodes, including the building */
-    double average_w;   /* average power at the load of this step, including the
-                           building */
+    double tokens;     /* of the whole run */
+    double days;       /* of the run, without interruptions */
+    double goodput;    /* share of the wall clock that makes progress, 0 to 1 */
+    double wall_days;  /* with interruptions: days / goodput */
+    double npu_hours;  /* n_npus x wall_days */
+    double cost_usd;   /* of the run, with interruptions */
+    double energy_J;   /* of the run, with interruptions */
+    double carbon_kg;  /* of the run: energy, and its share of what hosts embody */
+    halley_bill bill;  /* capital and nameplate power of the cluster */
+    char missing[128]; /* names of prices that the bill lacks; "" = none */
+    double rent_usd_h; /* of one accelerator; 0 where it is bought */
+    double own_usd_h;  /* what owning an accelerator costs per hour, at full use */
+    double average_w;  /* average power at the load of this step, including the
+                          building */
 } halley_numbers;
 
 /* `estimate` must be an estimate of this design. `tokens` is the length of the training

@@ -81,13 +81,13 @@ $ for k in per-npu per-node pool; do halley estimate -m gpt-22b -c $k.yaml --tp 
 
 ## cases 49, 50 and 52: power of whole nodes and racks
 $ halley estimate -m llama3-8b -c dgx-h100:2048 --tp 2 --json | query - /nameplate_W
-> 3133440
+> 3405158.4
 $ halley estimate -m llama3-8b -c gb200-nvl72:2048 --json > racks.json
 ! halley: note: 2048 is 28.4 racks of 72: 29 racks are paid for, 40 GPUs idle
 $ query racks.json /nameplate_W; query racks.json /paid_npus
-> 4176000
+> 4461319.2
 > 2088
-$ halley estimate -m gpt3-175b -c dgx-h100:512 --tp 4 --pp 8 --virtual 6 --global-batch 2048 --dtype fp8 --json -s nemo-25 | query - /average_W | awk '{ w = $1 / 64 / 1.2; print (w > 6850 * 0.9 && w < 6850 * 1.1) }'
+$ halley estimate -m gpt3-175b -c dgx-h100:512 --tp 4 --pp 8 --virtual 6 --global-batch 2048 --dtype fp8 --json -s nemo-25 > power.json; echo $(query power.json /average_W) $(query power.json /network_power_W) | awk '{ w = ($1 / 1.2 - $2) / 64; print (w > 6850 * 0.9 && w < 6850 * 1.1) }'
 > 1
 
 ## case 53: a chip that was never compared

@@ -41,10 +41,11 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >
 > training on 1e+12 tokens
 >   time                         77.2 d (75.0 d of steps at 97.1 % goodput), 1.898e+06 GPU-hours
->   energy                     1.11 GWh, a step 3.38 kWh
->   cost                      1.05 MUSD, a step 3.21 USD (capital of 17.8 MUSD over its life, and energy)
->   power, nameplate             998 kW of 128 nodes with the building, without the network
->   power, average               598 kW
+>   energy                     1.23 GWh, a step 3.77 kWh
+>   cost                      1.18 MUSD, a step 3.61 USD (capital over its life, and energy)
+>   capital                   20.0 MUSD: accelerators 12.3 MUSD, hosts 3.84 MUSD, scale-up 645120 USD, network 3.24 MUSD
+>   power, nameplate            1.07 MW of 128 nodes with network and building
+>   power, average               666 kW
 >
 > constants: stack default, 0 fitted, 0 given, the rest defaults
 > Expect about 15 % error (19 of 20 comparable runs within 38 %; 644 runs of 11 sources, each left out in turn): no software stack was chosen (-s), so uncalibrated constants were used.
@@ -429,7 +430,7 @@ $ halley estimate -m dlrm-1t -c comet-baseline:64 --global-batch 65536 --micro-b
 >   optimizer                    652 MB
 >   device                      58.7 GB of 80.0 GB, 73 %; fits with 4 % headroom
 > training on 1e+12 samples
->   cost                      16585 USD, a step 0.00108 USD, 0.0166 USD per million samples (capital of 1.21 MUSD over its life, and energy)
+>   cost                      19388 USD, a step 0.00126 USD, 0.0194 USD per million samples (capital over its life, and energy)
 > 1
 ! halley: table-optimizer needs embedding tables, and model "llama3-8b" has none
 ! see 'halley estimate --help'

@@ -165,7 +165,10 @@ $ halley help cluster | sed -n '/^keys of npu/,/^$/p'
 >                             handle badly (default: {n64: 1.1, n8: 1.5, head-8:
 >                             2, head-2: 4}; example: {n64: 1.2})
 >   power                     power at full load (default: 0; example: 700 W)
->   price                     price of one device (default: 0; example: 28000 USD)
+>   price                     price of one device (default: unknown: money is then
+>                             a lower bound; example: 28000 USD)
+>   sold                      no: it is only rented, and `price` is imputed from
+>                             its rent (default: yes; example: no)
 >   sources                   where the numbers come from; for readers only
 >                             (default: none; example: [https://www.nvidia.com])
 >

@@ -133,7 +133,7 @@ $ halley presets dgx-h100 --values --json | query - /presets/0/kind /presets/0/v
 > "cluster"
 > {"key": "npu", "words": "H100-SXM-80GB", "source": "DGX H100: 8 x 400G NDR"}
 > {"key": "nodes.npus", "words": "8", "value": 8, "source": "DGX H100: 8 x 400G NDR"}
-> {"key": "cost.node", "words": "60000 USD", "value": 60000, "unit": "USD", "source": "ballpark; vendors publish none"}
+> {"key": "cost.host", "words": "45000 USD", "value": 45000, "unit": "USD", "source": "server of 8 without GPUs and network cards: bill of materials of 32,010 USD and margin (epoch-research/training-cost-trends), 2023; network by the list of prices"}
 $ halley presets npus --values --json | query - /presets/30/name /presets/30/values/2 /presets/30/values/6
 > "tpu-v6e"
 > {"key": "peak.bf16", "words": "918 TFLOP/s", "value": 918000000000000, "unit": "FLOP/s", "source": "github jax-ml/scaling-book tpus.md; docs.cloud.google.com/tpu"}

@@ -330,7 +330,7 @@ $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/b
 > name: "dgx-h100"
 > npus: 16
 > npu: H100-SXM-80GB
-> nodes: {npus: 8, up: nvlink4-h100, power: 10.2 kW}
+> nodes: {npus: 8, up: nvlink4-h100}
 > network: {fabric: ib-ndr, bandwidth: 50 GB/s}
 > 50000000000
 > 450000000000
@@ -381,7 +381,7 @@ $ printf 'npu: h100-sxm-80gb\nper-node: 8\nup: {link: nvlink4-h100}\nout: {fabri
 > network: {fabric: ib-ndr, bandwidth: 50 GB/s}
 > system:
 >   network-model: queue
-> cost: {node: 5 USD}
+> cost: {host: 5 USD}
 ! halley: note: c.yaml: out is now called network
 ! halley: note: c.yaml: per-node is now called nodes.npus
 ! halley: note: c.yaml: up is now called nodes.up

@@ -36,6 +36,21 @@ static const char *get_explained_unit(const void *from)
     return e->has_value ? e->unit : NULL;
 }
 
+/* ["npu price", "cxl price-per-gb"] */
+static void print_missing(strbuf *to, const fact *f, const void *from)
+{
+    str rest = str_from(((const halley_numbers *)from)->missing), name;
+    (void)f;
+    strbuf_add_char(to, '[');
+    for (const char *before = ""; str_next(&rest, ',', &name); before = ", ") {
+        strbuf_add(to, str_from(before));
+        strbuf_json(to, str_trim(name));
+    }
+    strbuf_add_char(to, ']');
+}
+
+/* In the order of halley_price_state. */
+static const char *const price_states[] = {"known", "imputed", "lower-bound", NULL};
 static const char *const walks[] = {"form", "walk", NULL};
 /* In the order of halley_memory_fit. */
 static const char *const fits[] = {"fits",         "tight", "may-fit", "may-need-offload",
@@ -123,6 +138,20 @@ const fact_table estimate_facts = {"Step", "time and memory of one training step
     {0}}};
 #undef THIS
 
+#define THIS halley_bill
+#define ITEM(k, id, t, d) VALUE(k, usd[HALLEY_BILL_##id], USD, t, d, .word = "capital." k)
+static const fact_table capital_facts = {"Capital", "capital by what is bought", sizeof(THIS), (const fact[]){
+    ITEM("npus", NPUS, "accelerators", "NPUs, in whole hosts or domains"),
+    ITEM("hosts", HOSTS, "hosts", "hosts without their NPUs"),
+    VALUE("scale_up", usd[HALLEY_BILL_SCALE_UP], USD, "scale-up", "switches and optics inside scale-up domains", .word = "capital.scale-up"),
+    ITEM("network", NETWORK, "network", "network cards, switches and cables"),
+    ITEM("memory", MEMORY, "memory", "memory beyond that of NPUs and hosts"),
+    ITEM("racks", RACKS, "racks", "racks"),
+    ITEM("building", BUILDING, "building", "the building, if it is bought"),
+    {0}}};
+#undef ITEM
+#undef THIS
+
 #define THIS halley_numbers
 const fact_table estimate_numbers_facts = {"Run", "rates, and a training run: time, money, power", sizeof(THIS), (const fact[]){
     VALUE("parameters", params, NO_UNIT, "parameters", "parameters of the model"),
@@ -141,8 +170,18 @@ const fact_table estimate_numbers_facts = {"Run", "rates, and a training run: ti
     VALUE("train_npu_hours", npu_hours, HOURS, "NPU-hours", "time of the training run times the number of NPUs"),
     VALUE("train_cost_usd", cost_usd, USD, "cost", "cost of the training run", .word = "train-cost"),
     VALUE("train_energy_J", energy_J, JOULES, "energy", "energy of the training run"),
-    VALUE("capital_usd", capital_usd, USD, "capital", "price of the cluster", .word = "capital"),
-    VALUE("nameplate_W", nameplate_w, WATTS, "power, nameplate", "power of whole nodes or racks by their nameplates, with the building"),
+    VALUE("train_carbon_kg", carbon_kg, NO_UNIT, "carbon", "kilograms of carbon dioxide of the training run", .word = "carbon"),
+    VALUE("own_usd_per_npu_hour", own_usd_h, NO_UNIT, "owned", "USD for owning an NPU for an hour at full use", .word = "own-per-npu-hour"),
+    VALUE("capital_usd", bill.capital_usd, USD, "capital", "price of the cluster; capital_is says how far it is known", .word = "capital"),
+    CHOICE("capital_is", bill.state, price_states, "prices", "known, imputed (the device is not sold), or lower-bound (a price is not known)"),
+    OWN("capital_missing", print_missing, "missing", "prices that are needed and not known"),
+    GROUP("capital_parts_usd", bill, capital_facts, USD, "capital", "capital by what is bought", .flat = true),
+    VALUE("nameplate_W", bill.nameplate_w, WATTS, "power, nameplate", "power of whole hosts by their nameplates, with network and building", .word = "nameplate"),
+    VALUE("network_power_W", bill.watts[HALLEY_BILL_NETWORK], WATTS, "power, network", "power of network cards, switches and optics", .word = "network-power"),
+    VALUE("hosts", bill.n_hosts, NO_UNIT, "hosts", "hosts that are bought", .word = "hosts"),
+    VALUE("racks", bill.n_racks, NO_UNIT, "racks", "racks that the cluster fills", .word = "racks"),
+    VALUE("network_switches", bill.n_switches, NO_UNIT, "switches", "switches between hosts"),
+    VALUE("network_cables", bill.n_cables, NO_UNIT, "cables", "cables between hosts and switches"),
     VALUE("average_W", average_w, WATTS, "power, average", "power on average while training, with the building"),
     {0}}};
 #undef THIS

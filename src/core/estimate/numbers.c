@@ -57,6 +57,8 @@ static void fill_run(halley_numbers *out, const halley_estimate *e,
     out->npu_hours = out->n_npus * out->wall_days * 24;
     out->cost_usd = steps * e->cost_usd / share;
     out->energy_J = steps * e->energy_J / share;
+    out->carbon_kg = hw_carbon_kg(&out->bill, cluster, out->energy_J,
+                                  out->wall_days * seconds_per_day);
 }
 
 void halley_numbers_run(halley_numbers *out, const halley_estimate *estimate,
@@ -64,23 +66,23 @@ void halley_numbers_run(halley_numbers *out, const halley_estimate *estimate,
                         const halley_cluster *cluster, double tokens)
 {
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
-    const hw_nodes *nodes = &cluster->nodes;
     assert(npus > 0);
+    halley_bill bill;
+    halley_bill_make(&bill, cluster, npus);
     *out = (halley_numbers){
         .params = halley_model_params(model),
         .active_params = halley_model_active_params(model),
         .n_npus = npus,
-        .n_paid = hw_count_paid(cluster, npus),
-        .unit = nodes->host != 0   ? "host"
-                : nodes->rack == 1 ? "rack"
-                                   : "node",
+        .bill = bill,
+        .n_paid = bill.n_npus,
+        .unit = hw_count_unit(cluster),
         .counted = model->kind == HALLEY_TRANSFORMER ? "tokens" : "samples",
         .tokens = tokens,
-        .capital_usd = hw_cost_capital(cluster, npus),
         .rent_usd_h = cluster->cost.rent_usd_per_s * 3600,
-        .nameplate_w = hw_power_nameplate(cluster, npus),
+        .own_usd_h = halley_bill_own_usd_h(&bill, cluster),
         .average_w = estimate->step_s > 0 ? estimate->energy_J / estimate->step_s : 0,
     };
+    (void)halley_bill_missing(out->missing, sizeof out->missing, cluster, bill.missing);
     out->n_units = out->n_paid / hw_count_together(cluster);
     fill_rates(out, estimate, model, plan, &cluster->npu);
     fill_run(out, estimate, plan, cluster);

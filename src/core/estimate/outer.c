@@ -13,10 +13,9 @@
  * effective bandwidth, total / (local / local bandwidth + outer / outer bandwidth).
  * estimate/price.c slows its memory down accordingly.
  *
- * Energy: NPUs x (idle + utilisation (1 - idle)) x power x node factor x PUE. Cost: the
- * capital cost over its lifetime, or rent, plus energy. Utilisation is the fraction of
- * the step that computes. NPUs of the last node that the plan does not use are paid for
- * and idle.
+ * Energy: the average power of the cluster's bill (hw/bill.c). Cost: the capital cost
+ * over its lifetime, or rent, plus energy. Utilisation is the fraction of the step that
+ * computes. NPUs of the last host that the plan does not use are paid for and idle.
  */
 #include "estimate/outer.h"
 
@@ -25,8 +24,6 @@
 #include "workload/memory.h"
 
 #include <assert.h>
-
-static const double seconds_per_year = 365.25 * 86400;
 
 double estimate_outer_share(const halley_estimate *e)
 {
@@ -79,15 +76,13 @@ void estimate_money(halley_estimate *e, const halley_plan *plan,
 {
     assert(e->step_s > 0);
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
-    const double paid = hw_count_paid(cluster, npus);
-    const halley_cost *cost = &cluster->cost;
     const double busy = e->step_s > 0 ? compute_s(e) / e->step_s : 0;
-    e->energy_J = hw_power_average(cluster, npus, busy) * e->step_s;
-    const double life_s = cost->years * seconds_per_year;
-    e->cost_usd = e->energy_J * cost->energy_usd_per_J;
-    if (cost->rent_usd_per_s > 0)
-        e->cost_usd += paid * cost->rent_usd_per_s * e->step_s;
-    else if (life_s > 0)
-        e->cost_usd += hw_cost_capital(cluster, npus) * e->step_s / life_s;
+    halley_bill bill;
+    halley_bill_make(&bill, cluster, npus);
+    const double average_w = hw_power_average(&bill, cluster, npus, busy);
+    const double rent_usd_per_s = bill.n_npus * cluster->cost.rent_usd_per_s;
+    e->energy_J = average_w * e->step_s;
+    e->cost_usd = e->step_s * (rent_usd_per_s + hw_cost_usd_per_s(&bill, cluster) +
+                               hw_energy_usd_per_s(&bill, cluster, average_w));
     assert(e->energy_J >= 0 && e->cost_usd >= 0);
 }

@@ -194,11 +194,10 @@ static bool dominates_row(const halley_study *s, const explore_row *a,
     assert(s->n_goals > 0 && s->n_goals <= HALLEY_MAX_OBJECTIVES);
     bool better = false;
     for (uint32_t i = 0; i < s->n_goals; i++) {
-        const double x = a->objective[i], y = b->objective[i];
-        const bool max = s->goals[i].seen.maximize;
-        if (max ? x < y : x > y)
+        const int order = explore_goal_compare(s, i, a, b);
+        if (order > 0)
             return false;
-        better = better || x != y;
+        better = better || order < 0;
     }
     return better || a->id <= b->id; /* a design that occurs twice is listed once */
 }

@@ -1,8 +1,8 @@
 /*
  * Metrics are rows of one table: the word in files, the key in JSON, CSV and stores,
  * title, unit. The cost of a token is that of a step over its tokens. The cost of a step
- * is capital over its life and energy (estimate/outer.c). Capital includes NPUs, nodes
- * and network at the cluster's prices.
+ * is capital over its life and energy (estimate/outer.c). Capital is the sum of the
+ * cluster's bill (hw/bill.c).
  */
 #include "explore/metric.h"
 
@@ -35,7 +35,42 @@ static const metric_row rows[HALLEY_METRIC_PART] = {
     [HALLEY_METRIC_ENERGY_PER_TOKEN] = {"energy-per-token", "energy_per_token_J",
                                         "Energy/token", UNITS_ENERGY},
     [HALLEY_METRIC_CAPITAL] = {"capital", "capital_usd", "Capital", UNITS_MONEY},
-    [HALLEY_METRIC_POWER] = {"power", "power_W", "Power", UNITS_POWER},
+    [HALLEY_METRIC_POWER] = {"average-power", "power_W", "Average power", UNITS_POWER},
+    [HALLEY_METRIC_NAMEPLATE] = {"nameplate", "nameplate_W", "Nameplate power",
+                                 UNITS_POWER},
+    [HALLEY_METRIC_NETWORK_POWER] = {"network-power", "network_power_W", "Network power",
+                                     UNITS_POWER},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_NPUS] = {"capital.npus", "capital_parts_usd.npus",
+                                               "Capital: NPUs", UNITS_MONEY},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_HOSTS] = {"capital.hosts",
+                                                "capital_parts_usd.hosts",
+                                                "Capital: hosts", UNITS_MONEY},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_SCALE_UP] = {"capital.scale-up",
+                                                   "capital_parts_usd.scale_up",
+                                                   "Capital: scale-up", UNITS_MONEY},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_NETWORK] = {"capital.network",
+                                                  "capital_parts_usd.network",
+                                                  "Capital: network", UNITS_MONEY},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_MEMORY] = {"capital.memory",
+                                                 "capital_parts_usd.memory",
+                                                 "Capital: memory", UNITS_MONEY},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_RACKS] = {"capital.racks",
+                                                "capital_parts_usd.racks",
+                                                "Capital: racks", UNITS_MONEY},
+    [HALLEY_METRIC_BILL + HALLEY_BILL_BUILDING] = {"capital.building",
+                                                   "capital_parts_usd.building",
+                                                   "Capital: building", UNITS_MONEY},
+    [HALLEY_METRIC_RENT] = {"rent", "rent_usd_per_npu_hour", "Rent/NPU-hour",
+                            UNITS_MONEY},
+    [HALLEY_METRIC_OWN] = {"own-per-npu-hour", "own_usd_per_npu_hour", "Owned/NPU-hour",
+                           UNITS_MONEY},
+    [HALLEY_METRIC_CARBON] = {"carbon", "carbon_kg", "Carbon, kg", UNITS_COUNT},
+    [HALLEY_METRIC_CARBON_PER_TOKEN] = {"carbon-per-token", "carbon_per_token_kg",
+                                        "Carbon/token, kg", UNITS_COUNT},
+    [HALLEY_METRIC_RACKS] = {"racks", "racks", "Racks", UNITS_COUNT},
+    [HALLEY_METRIC_HOSTS] = {"hosts", "hosts", "Hosts", UNITS_COUNT},
+    [HALLEY_METRIC_UNKNOWN_PRICES] = {"unknown-prices", "unknown_prices",
+                                      "Unknown prices", UNITS_COUNT},
     [HALLEY_METRIC_NPUS] = {"npus", "npus", "NPUs", UNITS_COUNT},
     [HALLEY_METRIC_COMPUTE] = {"compute", "compute_s", "Compute", UNITS_TIME},
     [HALLEY_METRIC_COMMUNICATION] = {"communication", "communication_s", "Communication",
@@ -156,7 +191,8 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
         snprintf(to, size, "%s d", number_digits(value / 86400, 4).at);
     else if (metric == HALLEY_METRIC_MFU || metric == HALLEY_METRIC_GOODPUT)
         snprintf(to, size, "%s %%", number_fixed(value * 100, 1).at);
-    else if (metric == HALLEY_METRIC_NPUS)
+    else if (metric == HALLEY_METRIC_NPUS || metric == HALLEY_METRIC_RACKS ||
+             metric == HALLEY_METRIC_HOSTS)
         snprintf(to, size, "%s", number_fixed(value, 0).at);
     else if (metric >= HALLEY_N_METRICS)
         snprintf(to, size, "%s", number_digits(value, 5).at);
@@ -168,6 +204,8 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
 uint32_t explore_metric_find(str key, const char **nearest)
 {
     assert(key.n == 0 || key.at != NULL);
+    if (str_eq(key, STR("power"))) /* its name before there was a nameplate */
+        return HALLEY_METRIC_POWER;
     const char *names[2 * HALLEY_N_METRICS];
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         names[i] = halley_metric_key(i);
@@ -210,6 +248,31 @@ static void add_training(double out[HALLEY_N_METRICS], const halley_estimate *e,
     out[HALLEY_METRIC_TRAIN_COST] = steps * e->cost_usd / share;
 }
 
+/* What is bought, and its power. Training time must be known. */
+static void add_bill(double out[HALLEY_N_METRICS], const halley_cluster *c,
+                     const halley_estimate *e, double npus, double run)
+{
+    halley_bill b;
+    halley_bill_make(&b, c, npus);
+    const double seconds = out[HALLEY_METRIC_TRAIN_TIME];
+    const double run_J = e->step_s > 0 ? e->energy_J / e->step_s * seconds : 0;
+    double unknown = 0;
+    for (uint32_t bits = b.missing; bits != 0; bits &= bits - 1)
+        unknown++;
+    for (int i = 0; i < HALLEY_N_BILL_ITEMS; i++)
+        out[HALLEY_METRIC_BILL + i] = b.usd[i];
+    out[HALLEY_METRIC_CAPITAL] = b.capital_usd;
+    out[HALLEY_METRIC_NAMEPLATE] = b.nameplate_w;
+    out[HALLEY_METRIC_NETWORK_POWER] = b.watts[HALLEY_BILL_NETWORK];
+    out[HALLEY_METRIC_RENT] = c->cost.rent_usd_per_s * 3600;
+    out[HALLEY_METRIC_OWN] = halley_bill_own_usd_h(&b, c);
+    out[HALLEY_METRIC_CARBON] = hw_carbon_kg(&b, c, run_J, seconds);
+    out[HALLEY_METRIC_CARBON_PER_TOKEN] = run > 0 ? out[HALLEY_METRIC_CARBON] / run : 0;
+    out[HALLEY_METRIC_RACKS] = b.n_racks;
+    out[HALLEY_METRIC_HOSTS] = b.n_hosts;
+    out[HALLEY_METRIC_UNKNOWN_PRICES] = unknown;
+}
+
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *e, double run_tokens)
 {
@@ -229,7 +292,6 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
     out[HALLEY_METRIC_COST] = e->cost_usd;
     out[HALLEY_METRIC_COST_PER_TOKEN] = tokens > 0 ? e->cost_usd / tokens : 0;
     out[HALLEY_METRIC_ENERGY_PER_TOKEN] = tokens > 0 ? e->energy_J / tokens : 0;
-    out[HALLEY_METRIC_CAPITAL] = hw_cost_capital(c, npus);
     out[HALLEY_METRIC_POWER] = e->step_s > 0 ? e->energy_J / e->step_s : 0;
     out[HALLEY_METRIC_NPUS] = npus;
     out[HALLEY_METRIC_COMPUTE] = compute_time(e);
@@ -238,6 +300,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                                        t[HALLEY_PART_DP];
     under_failures(out, &c->failures, npus);
     add_training(out, e, run_tokens, (double)plan->global_batch * plan->seq);
+    add_bill(out, c, e, npus, run_tokens);
     for (int i = 0; i < HALLEY_N_PARTS; i++)
         out[HALLEY_METRIC_PART + i] = t[i];
     for (int i = 0; i < HALLEY_N_MEMORY; i++)

@@ -125,10 +125,10 @@ static void take_network(halley_cluster *to, const halley_cluster *from)
     to->graph_text = from->graph_text;
     to->graph_joins_nodes = from->graph_joins_nodes;
     to->graph_fabric = from->graph_fabric;
-    to->network_usd = from->network_usd;
-    to->network_w = from->network_w;
+    to->counted = from->counted;
     to->n_npus = from->n_npus;
     to->nodes.nics = from->nodes.nics;
+    to->nodes.nics_per_npu = from->nodes.nics_per_npu;
     to->narrowest = from->narrowest;
     to->n_outer = from->n_outer;
     memcpy(to->outer, from->outer, sizeof to->outer);

@@ -60,12 +60,14 @@ static void print_prices(char *to, size_t size, const halley_cluster *c)
         return;
     }
     add_price(&w, c->npu.price_usd, "accelerator ", " USD");
-    add_price(&w, cost->node_usd, "node without accelerators ", " USD");
+    add_price(&w, cost->host_usd, "host without accelerators ", " USD");
+    add_price(&w, cost->rack_usd, "rack ", " USD");
     add_price(&w, cost->network_usd_per_gbps, "network ",
               " USD per Gb/s of each accelerator");
     add_price(&w, cost->switch_usd, "switch ", " USD");
     add_price(&w, cost->copper_usd, "copper cable ", " USD");
     add_price(&w, cost->optical_usd, "optical cable ", " USD");
+    add_price(&w, cost->nic_usd, "network card ", " USD");
     add_price(&w, cost->years, "written off over ", " years");
     add_price(&w, 3.6e6 * cost->energy_usd_per_J, "energy ", " USD/kWh");
     add_price(&w, cost->pue, "PUE ", "");

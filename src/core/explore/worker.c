@@ -313,13 +313,26 @@ bool explore_worker_try(explore_worker *w, explore_row *row)
     return true;
 }
 
+int explore_goal_compare(const halley_study *s, uint32_t goal, const explore_row *a,
+                         const explore_row *b)
+{
+    const explore_goal *g = &s->goals[goal];
+    const double x = a->objective[goal], y = b->objective[goal];
+    const bool a_open = a->metrics[HALLEY_METRIC_UNKNOWN_PRICES] > 0;
+    const bool b_open = b->metrics[HALLEY_METRIC_UNKNOWN_PRICES] > 0;
+    assert(goal < s->n_goals);
+    if (g->seen.money && a_open != b_open)
+        return a_open ? 1 : -1;
+    if (x == y)
+        return 0;
+    return (g->seen.maximize ? x > y : x < y) ? -1 : 1;
+}
+
 bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b)
 {
     assert(s->n_goals > 0);
-    const double x = a->objective[0], y = b->objective[0];
-    if (x != y)
-        return s->goals[0].seen.maximize ? x > y : x < y;
-    return a->id < b->id;
+    const int order = explore_goal_compare(s, 0, a, b);
+    return order != 0 ? order < 0 : a->id < b->id;
 }
 
 /* The largest error of a schedule's closed form (workload/schedule_form.c). */
@@ -507,4 +520,9 @@ void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
     snprintf(out->cluster, sizeof out->cluster, "%s",
              halley_cluster_name(&w->design.cluster));
     explore_limit(out->limit, sizeof out->limit, &w->design, &w->estimate);
+    halley_bill bill;
+    halley_bill_make(&bill, &w->design.cluster, row->metrics[HALLEY_METRIC_NPUS]);
+    out->price_state = bill.state;
+    (void)halley_bill_missing(out->missing_prices, sizeof out->missing_prices,
+                              &w->design.cluster, bill.missing);
 }

@@ -73,6 +73,10 @@ void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
 
 /* True if the design may be the best, given the error of the closed form. */
 bool explore_is_near(const halley_study *s, double objective, double best);
+/* Negative if a is better in this objective, positive if b is. Money that is only a lower
+ * bound is worse than any that is known. */
+int explore_goal_compare(const halley_study *s, uint32_t goal, const explore_row *a,
+                         const explore_row *b);
 /* True if a is better than b, by the first objective, then by number. */
 bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b);
 

@@ -191,12 +191,25 @@ extern const char *const hw_shapes[];
 typedef struct hw_nodes {
     uint32_t npus; /* NPUs in one scale-up domain */
     hw_node_shape shape;
-    uint32_t host;  /* NPUs bought together; 0 = npus */
+    uint32_t host;  /* NPUs of a host, as given; 0 = npus */
     uint32_t nics;  /* network cards per node; 0 = not given */
     uint32_t rack;  /* nodes per rack; 0 = not given */
-    double power_w; /* nameplate power of a node; 0 = not given */
-    halley_link up; /* link inside a node, with its library constants */
+    bool by_domain; /* whole domains are sold, else whole hosts */
+    /* What does not follow when a study changes `npus`: NPUs and network cards of a host
+     * as its file describes it. 0 = npus; one card per NPU. */
+    uint32_t host_npus;
+    double nics_per_npu;
+    double stated_w; /* nameplate power of a host as stated; hw_read_cost splits it */
+    halley_link up;  /* link inside a node, with its library constants */
 } hw_nodes;
+
+/* Parts of a network. Cables are counted with both ends. */
+typedef struct hw_network_count {
+    double switches, copper, optical, nics;
+    double link_Bps;      /* rate of its links */
+    bool priced, powered; /* the network states its own prices, its own power: */
+    double own_usd, own_w;
+} hw_network_count;
 
 /* A level of the network beyond the node. */
 typedef struct hw_outer {
@@ -274,10 +287,8 @@ struct halley_cluster {
      */
     uint32_t n_grid_dims, grid_dims[HW_MAX_DIMS];
     bool grid_wraps;
-    /* Switches and cables of a network with a known topology, for n_npus; 0 = not known
-     * or without a price. */
-    double network_usd, network_w;
-    double host_factor; /* host time of a step relative to the reference host */
+    hw_network_count counted; /* of a network with a known topology, for n_npus */
+    double host_factor;       /* host time of a step relative to the reference host */
     halley_cost cost;
     halley_failures failures;
     hw_outer outer[HW_MAX_OUTER]; /* last of the members that hw_cluster_assign copies */

@@ -26,10 +26,20 @@ const char *hw_npu_word(const halley_cluster *c)
     return words[c->n_kinds > 1 ? HALLEY_NPU_OTHER : c->npu.type];
 }
 
+uint32_t hw_count_host(const halley_cluster *c)
+{
+    const uint32_t n = c->nodes.host_npus != 0 ? c->nodes.host_npus : c->nodes.npus;
+    return n > 0 ? n : 1;
+}
+
+double hw_count_nics(const halley_cluster *c)
+{
+    return c->nodes.nics_per_npu > 0 ? c->nodes.nics_per_npu : 1;
+}
+
 uint32_t hw_count_together(const halley_cluster *c)
 {
-    const uint32_t n = c->nodes.host != 0 ? c->nodes.host : c->nodes.npus;
-    return n > 0 ? n : 1;
+    return c->nodes.by_domain ? c->nodes.npus : hw_count_host(c);
 }
 
 double hw_count_paid(const halley_cluster *c, double n)
@@ -38,12 +48,19 @@ double hw_count_paid(const halley_cluster *c, double n)
     return ceil(n / each) * each;
 }
 
+const char *hw_count_unit(const halley_cluster *c)
+{
+    return c->nodes.host != 0 && !c->nodes.by_domain ? "host"
+           : c->nodes.rack == 1                      ? "rack"
+                                                     : "node";
+}
+
 /* "12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle". */
 static void note_idle(halley_cluster *c, uint32_t n)
 {
     const uint32_t each = hw_count_together(c);
     const uint32_t whole = (n - 1) / each + 1, idle = whole * each - n;
-    const char *one = c->nodes.host != 0 ? "host" : c->nodes.rack == 1 ? "rack" : "node";
+    const char *one = hw_count_unit(c);
     c->idle = NULL;
     if (idle == 0)
         return;

@@ -26,7 +26,13 @@ bool hw_nodes_may_idle(const halley_cluster *c);
  * needed. What is paid for stays as it was. */
 halley_status hw_count_fill(halley_cluster *c, uint32_t npus, halley_error *err);
 
-/* The number of NPUs bought together: those of a host, or of a node. */
+/* The number of NPUs of one host, whatever a scale-up domain holds. */
+uint32_t hw_count_host(const halley_cluster *c);
+/* Network cards per NPU. */
+double hw_count_nics(const halley_cluster *c);
+/* "host", "node" or "rack": what is bought as a whole; static. */
+const char *hw_count_unit(const halley_cluster *c);
+/* The number of NPUs bought together: those of a host, or of a domain. */
 uint32_t hw_count_together(const halley_cluster *c);
 /* The number of NPUs paid for when `n` are used: whole hosts or nodes. */
 double hw_count_paid(const halley_cluster *c, double n);

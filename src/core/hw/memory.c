@@ -7,6 +7,7 @@
 
 #include "base/number/whole.h"
 #include "hw/npu.h"
+#include "hw/price_list.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 typedef struct memory_text {
     str name;
     uint32_t kind, npus_per_node, groups;
-    double price, capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
+    double price, rate_price, power, included; /* negative: not given */
+    double capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
     bool in_switch;
 } memory_text;
 static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", "hierarchical",
@@ -65,9 +67,33 @@ static const conf_field memory_fields[] = {
      .unit = UNITS_MONEY,
      .offset = offsetof(memory_text, price),
      .max = 1e9,
-     .doc = "price of a GB of it",
-     .by_default = "0: part of the NPU or the node",
+     .doc = "price of a GB beyond `included`",
+     .by_default = "by its name (hbm, cxl, ddr, flash); else unknown",
      .example = "6 USD"},
+    {.key = "price-per-gbps",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_MONEY,
+     .offset = offsetof(memory_text, rate_price),
+     .max = 1e9,
+     .doc = "price of a GB/s beyond that of the included memory",
+     .by_default = "by its name",
+     .example = "10 USD"},
+    {.key = "power-per-gb",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_POWER,
+     .offset = offsetof(memory_text, power),
+     .max = 1e6,
+     .doc = "power of a GB beyond `included`",
+     .by_default = "by its name",
+     .example = "0.4 W"},
+    {.key = "included",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BYTES,
+     .offset = offsetof(memory_text, included),
+     .max = 1e18,
+     .doc = "capacity that the price of the NPU or of its host contains",
+     .by_default = "all of the first memory and of host memory; else 0",
+     .example = "80 GB"},
     {.key = "npus-per-node",
      .type = CONF_TYPE_U32,
      .offset = offsetof(memory_text, npus_per_node),
@@ -121,17 +147,33 @@ static const conf_field memory_fields[] = {
 
 const hw_part hw_part_memory = {"memory", "remote-memory", HW_FIELDS(memory_fields)};
 
-halley_status hw_tier_read(halley_tier *out, const conf_file *file, const conf_node *map,
-                           halley_error *err)
+/* What the price of the NPU or of its host contains, unless the file says so. */
+static void include_tier(halley_tier *t, bool first, double stated)
 {
-    memory_text t = {.name = {"", 0}};
+    const bool whole = first || (!t->price_given && hw_memory_is_of_host(t));
+    t->included_bytes = stated >= 0 ? stated : whole ? t->capacity_bytes : 0;
+    t->included_Bps = t->included_bytes > 0 || whole ? t->bandwidth_Bps : 0;
+}
+
+halley_status hw_tier_read(halley_tier *out, bool first, const conf_file *file,
+                           const conf_node *map, halley_error *err)
+{
+    memory_text t = {
+        .name = {"", 0}, .price = -1, .rate_price = -1, .power = -1, .included = -1};
     TRY(conf_read(&t, file, map, HW_FIELDS(memory_fields), true, NULL, err));
     *out = (halley_tier){.kind = (halley_tier_kind)t.kind,
                          .capacity_bytes = t.capacity,
                          .bandwidth_Bps = t.bandwidth,
                          .latency_s = t.latency,
-                         .price_usd_per_byte = t.price / 1e9};
-    return cluster_name_copy(out->name, t.name, err);
+                         .price_usd_per_byte = t.price / 1e9,
+                         .price_usd_per_Bps = t.rate_price / 1e9,
+                         .power_w_per_byte = t.power / 1e9,
+                         .price_given = t.price >= 0,
+                         .rate_price_given = t.rate_price >= 0,
+                         .power_given = t.power >= 0};
+    TRY(cluster_name_copy(out->name, t.name, err));
+    include_tier(out, first, t.included);
+    return HALLEY_OK;
 }
 
 halley_status hw_read_remote(const hw_reader *r, const conf_node *map)

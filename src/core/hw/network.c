@@ -11,6 +11,7 @@
  */
 #include "hw/network.h"
 
+#include "hw/count.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"
 #include "hw/graph/topology.h"
@@ -163,22 +164,14 @@ static halley_status build_fabric(hw_graph **out, const halley_cluster *c,
     return hw_graph_generate(out, &p, err);
 }
 
-/* Prices in the network part take precedence over those of the cluster. */
-static hw_price_params find_prices(const halley_cluster *c, const hw_price_params *own)
+static bool is_priced(const hw_price_params *p)
 {
-    const bool given = own->network_switch > 0 || own->copper > 0 || own->nic > 0 ||
-                       own->optical_end > 0 || own->node_switch > 0;
-    hw_price_params price = *own;
-    price.npu = 0; /* priced with the nodes */
-    if (given)
-        return price;
-    return (hw_price_params){.network_switch = c->cost.switch_usd,
-                             .copper = c->cost.copper_usd,
-                             .optical_end = c->cost.optical_usd / 2};
+    return p->network_switch > 0 || p->copper > 0 || p->nic > 0 || p->optical_end > 0 ||
+           p->node_switch > 0;
 }
 
-static halley_status count_network(hw_counts *counts, hw_price_params *cost,
-                                   hw_price_params *power, const halley_cluster *c)
+static halley_status count_network(hw_counts *counts, hw_generator_params *out,
+                                   const halley_cluster *c)
 {
     arena memory = {0};
     conf_file file;
@@ -190,27 +183,43 @@ static halley_status count_network(hw_counts *counts, hw_price_params *cost,
     else
         TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, &err));
     const halley_status status = hw_graph_count(counts, &p, &err);
-    *cost = p.cost;
-    *power = p.power;
+    *out = p;
     if (!tiers)
         conf_fini(&file);
     arena_fini(&memory);
     return status;
 }
 
+/* Network cards of hosts, where the graph does not count them itself. */
+static double count_host_nics(const halley_cluster *c, const hw_counts *counts)
+{
+    const bool hosts = c->network == HW_NETWORK_TIERS || c->graph_joins_nodes;
+    const double of_hosts = hosts ? c->n_npus * hw_count_nics(c) : 0;
+    return counts->nics > 0 ? (double)counts->nics : of_hosts;
+}
+
 void hw_network_price(halley_cluster *c)
 {
     hw_counts counts = {0};
-    hw_price_params cost, power;
-    c->network_usd = c->network_w = 0;
+    hw_generator_params p;
+    c->counted = (hw_network_count){0};
     if (c->n_npus == 0 || c->generator != NULL ||
         (c->network != HW_NETWORK_TIERS && c->network != HW_NETWORK_GRAPH) ||
-        count_network(&counts, &cost, &power, c) != HALLEY_OK)
+        count_network(&counts, &p, c) != HALLEY_OK)
         return;
-    cost = find_prices(c, &cost);
-    power.npu = 0;
-    c->network_usd = hw_counts_price(&counts, &cost);
-    c->network_w = hw_counts_price(&counts, &power);
+    p.cost.npu = p.power.npu = 0; /* priced with the hosts */
+    const double cables = (double)(counts.cables - counts.switch_cables);
+    c->counted = (hw_network_count){
+        .switches = (double)(counts.switches - counts.node_switches),
+        .optical = (double)counts.switch_cables,
+        .copper = cables - (double)hw_counts_node_links(&counts),
+        .nics = count_host_nics(c, &counts),
+        .link_Bps =
+            c->network == HW_NETWORK_TIERS ? c->outer[0].tier.link_Bps : p.link_Bps,
+        .priced = is_priced(&p.cost),
+        .powered = is_priced(&p.power),
+        .own_usd = hw_counts_price(&counts, &p.cost),
+        .own_w = hw_counts_price(&counts, &p.power)};
 }
 
 static halley_status generate_dims(hw_graph **out, const halley_cluster *c,

@@ -197,7 +197,7 @@ static halley_status read_tiers(halley_npu *out, const conf_file *file,
                           "memory must be a list of 1 to %d tiers, nearest first",
                           HALLEY_MAX_TIERS);
     for (uint32_t i = 0; i < list->n; i++)
-        TRY(hw_tier_read(&out->tiers[i], file, list->items[i], err));
+        TRY(hw_tier_read(&out->tiers[i], i == 0, file, list->items[i], err));
     out->n_tiers = list->n;
     return HALLEY_OK;
 }
@@ -259,7 +259,7 @@ typedef struct npu_text {
     const conf_node *peak, *memory, *gemm, *gemm_fp8, *gemm_fp8_cast, *cast, *attention,
         *misaligned, *sources;
     uint32_t type, cores, scales;
-    bool fp8_any_order;
+    bool fp8_any_order, sold;
     double on_chip, memory_share, round_to, power, price;
 } npu_text;
 #define NPU(key_, type_, member, doc_)                                                   \
@@ -323,7 +323,10 @@ static const conf_field npu_fields[] = {
     {NPU("power", CONF_TYPE_QUANTITY, power, "power at full load"), .unit = UNITS_POWER,
      .by_default = "0", .example = "700 W"},
     {NPU("price", CONF_TYPE_QUANTITY, price, "price of one device"), .unit = UNITS_MONEY,
-     .by_default = "0", .example = "28000 USD"},
+     .by_default = "unknown: money is then a lower bound", .example = "28000 USD"},
+    {NPU("sold", CONF_TYPE_BOOL, sold,
+         "no: it is only rented, and `price` is imputed from its rent"),
+     .by_default = "yes", .example = "no"},
     {NPU("sources", CONF_TYPE_NODE, sources,
          "where the numbers come from; for readers only"),
      .by_default = "none", .example = "[https://www.nvidia.com]"},
@@ -355,14 +358,17 @@ static halley_npu npu_of(const npu_text *t)
                         .round_to = t->round_to,
                         .power_w = t->power,
                         .price_usd = t->price,
+                        .not_sold = !t->sold,
                         .misaligned_64 = 1.1,
                         .misaligned_8 = 1.5,
                         .head_misaligned_8 = 2,
                         .head_misaligned_2 = 4};
 }
 
-static const npu_text usual_npu = {
-    .memory_share = 0.8, .cores = 100, .scales = HALLEY_N_SCALES /* by its peaks */};
+static const npu_text usual_npu = {.memory_share = 0.8,
+                                   .cores = 100,
+                                   .sold = true,
+                                   .scales = HALLEY_N_SCALES /* by its peaks */};
 
 halley_scales hw_npu_usual_scales(const halley_npu *npu)
 {

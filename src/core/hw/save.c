@@ -11,9 +11,12 @@
 #include "base/number/units.h"
 #include "hw/cluster.h"
 #include "hw/cost.h"
+#include "hw/count.h"
 #include "hw/levels.h"
 #include "hw/measured.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 static void save_number(strbuf *b, const char *before, double value, const char *unit)
@@ -111,7 +114,7 @@ static void save_nodes(strbuf *b, const halley_cluster *c)
     const hw_nodes *n = &c->nodes;
     const bool dims = c->network == HW_NETWORK_DIMS ||
                       (c->network == HW_NETWORK_GRAPH && !c->graph_joins_nodes);
-    if (dims && n->host == 0 && n->nics == 0 && n->rack == 0 && n->power_w == 0)
+    if (dims && n->host == 0 && n->nics == 0 && n->rack == 0)
         return;
     strbuf_printf(b, "nodes: {npus: %u", n->npus);
     if (!dims) {
@@ -120,14 +123,14 @@ static void save_nodes(strbuf *b, const halley_cluster *c)
     }
     if (n->shape != HW_SHAPE_SWITCH)
         strbuf_printf(b, ", shape: %s", hw_shapes[n->shape]);
-    if (n->host != 0)
-        strbuf_printf(b, ", host: %u", n->host);
+    if (n->host != 0 || hw_count_host(c) != n->npus)
+        strbuf_printf(b, ", host: %u", hw_count_host(c));
     if (n->nics != 0)
         strbuf_printf(b, ", nics: %u", n->nics);
     if (n->rack != 0)
         strbuf_printf(b, ", rack: %u %s", n->rack, n->rack == 1 ? "node" : "nodes");
-    if (n->power_w > 0)
-        save_quantity(b, ", power: ", n->power_w, UNITS_POWER);
+    if (n->by_domain)
+        strbuf_add(b, STR(", sold-by: domain"));
     strbuf_add(b, STR("}\n"));
 }
 
@@ -344,29 +347,84 @@ static void add_unless(strbuf *b, uint32_t *n, const char *key, double value,
     units_write(b, value, unit);
 }
 
+/* Prices per GB/s; the struct has them per B/s. */
+static void add_per_GBps(strbuf *b, uint32_t *n, const char *key, double per_Bps,
+                         double usual, units_kind unit)
+{
+    if (fabs(per_Bps - usual) > 1e-9 * usual)
+        add_unless(b, n, key, per_Bps * 1e9, -1, unit);
+}
+
+static void add_scale_up(strbuf *row, uint32_t *n, const halley_cost *k)
+{
+    const halley_cost *d = &hw_cost_default;
+    add_per_GBps(row, n, "up-per-gbps", k->up_usd_per_Bps, d->up_usd_per_Bps,
+                 UNITS_MONEY);
+    add_per_GBps(row, n, "up-w-per-gbps", k->up_w_per_Bps, d->up_w_per_Bps, UNITS_POWER);
+    add_per_GBps(row, n, "up-link", k->up_link_usd_per_Bps, d->up_link_usd_per_Bps,
+                 UNITS_MONEY);
+}
+
+static void add_cables(strbuf *row, uint32_t *n, const halley_cost *k)
+{
+    strbuf link = {0};
+    uint32_t n_link = 0;
+    add_unless(&link, &n_link, "copper", k->copper_usd, -1, UNITS_MONEY);
+    add_unless(&link, &n_link, "optical", k->optical_usd, -1, UNITS_MONEY);
+    if (n_link > 0)
+        strbuf_printf(row, "%slink: {%.*s}", (*n)++ > 0 ? ", " : "",
+                      STR_ARG(strbuf_str(&link)));
+    row->failed = row->failed || link.failed;
+    strbuf_fini(&link);
+}
+
 static void add_cost(strbuf *b, const halley_cluster *c)
 {
-    const halley_cost *k = &c->cost, *d = &hw_cost_default;
+    static const struct {
+        const char *key;
+        size_t offset;
+        units_kind unit;
+    } rows[] = {
+#define ROW(key_, member, unit_) {key_, offsetof(halley_cost, member), unit_}
+        ROW("host", host_usd, UNITS_MONEY),
+        ROW("host-power", host_w, UNITS_POWER),
+        ROW("up-radix", up_radix, UNITS_COUNT),
+        ROW("up-copper-reach", up_copper_reach, UNITS_COUNT),
+        ROW("rack", rack_usd, UNITS_MONEY),
+        ROW("rack-power", rack_w, UNITS_POWER),
+        ROW("network-per-gbps", network_usd_per_gbps, UNITS_MONEY),
+        ROW("switch", switch_usd, UNITS_MONEY),
+        ROW("nic", nic_usd, UNITS_MONEY),
+        ROW("switch-power", switch_w, UNITS_POWER),
+        ROW("optics-power", optics_w, UNITS_POWER),
+        ROW("nic-power", nic_w, UNITS_POWER),
+        ROW("building-per-w", building_usd_per_w, UNITS_MONEY),
+        ROW("node-factor", node_factor, UNITS_COUNT),
+        ROW("power-idle", power_idle, UNITS_SHARE),
+        ROW("pue", pue, UNITS_COUNT),
+        ROW("energy", energy_usd_per_J, UNITS_PRICE),
+        ROW("colocation", colocation_usd, UNITS_MONEY),
+        ROW("years", years, UNITS_COUNT),
+        ROW("capital-rate", capital_rate, UNITS_SHARE),
+        ROW("residual", residual, UNITS_SHARE),
+        ROW("support", support, UNITS_SHARE),
+        ROW("rent", rent_usd_per_s, UNITS_RENT),
+        ROW("carbon", carbon_g_per_kWh, UNITS_COUNT),
+        ROW("embodied", embodied_kg, UNITS_COUNT),
+#undef ROW
+    };
     strbuf row = {0};
     uint32_t n = 0;
-    const double link[] = {k->copper_usd, k->optical_usd};
     if (c->n_kinds == 0)
         hw_npu_print_cost(&row, &n, &c->npu);
-    add_unless(&row, &n, "node", k->node_usd, d->node_usd, UNITS_MONEY);
-    add_unless(&row, &n, "network-per-gbps", k->network_usd_per_gbps, 0, UNITS_MONEY);
-    add_unless(&row, &n, "switch", k->switch_usd, d->switch_usd, UNITS_MONEY);
-    if (link[0] > 0 || link[1] > 0) {
-        save_quantity(&row, n++ > 0 ? ", link: {copper: " : "link: {copper: ", link[0],
-                      UNITS_MONEY);
-        save_quantity(&row, ", optical: ", link[1], UNITS_MONEY);
-        strbuf_add_char(&row, '}');
+    add_scale_up(&row, &n, &c->cost);
+    add_cables(&row, &n, &c->cost);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double own, usual;
+        memcpy(&own, (const char *)&c->cost + rows[i].offset, sizeof own);
+        memcpy(&usual, (const char *)&hw_cost_default + rows[i].offset, sizeof usual);
+        add_unless(&row, &n, rows[i].key, own, usual, rows[i].unit);
     }
-    add_unless(&row, &n, "node-factor", k->node_factor, d->node_factor, UNITS_COUNT);
-    add_unless(&row, &n, "power-idle", k->power_idle, d->power_idle, UNITS_SHARE);
-    add_unless(&row, &n, "pue", k->pue, d->pue, UNITS_COUNT);
-    add_unless(&row, &n, "energy", k->energy_usd_per_J, d->energy_usd_per_J, UNITS_PRICE);
-    add_unless(&row, &n, "years", k->years, d->years, UNITS_COUNT);
-    add_unless(&row, &n, "rent", k->rent_usd_per_s, d->rent_usd_per_s, UNITS_RENT);
     if (n > 0)
         strbuf_printf(b, "cost: {%.*s}\n", STR_ARG(strbuf_str(&row)));
     b->failed = b->failed || row.failed;

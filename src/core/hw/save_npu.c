@@ -122,8 +122,14 @@ static void save_npu_tiers(strbuf *b, const halley_npu *npu)
         save_value(b, "bandwidth", t->bandwidth_Bps, UNITS_BANDWIDTH);
         if (t->latency_s > 0)
             save_value(b, "latency", t->latency_s, UNITS_TIME);
-        if (t->price_usd_per_byte > 0)
+        if (t->price_given)
             save_value(b, "price-per-gb", t->price_usd_per_byte * 1e9, UNITS_MONEY);
+        if (t->rate_price_given)
+            save_value(b, "price-per-gbps", t->price_usd_per_Bps * 1e9, UNITS_MONEY);
+        if (t->power_given)
+            save_value(b, "power-per-gb", t->power_w_per_byte * 1e9, UNITS_POWER);
+        if (t->included_bytes > 0 && t->included_bytes != t->capacity_bytes)
+            save_value(b, "included", t->included_bytes, UNITS_BYTES);
         strbuf_add_char(b, '}');
     }
     strbuf_add_char(b, ']');
@@ -204,6 +210,8 @@ static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
         save_value(b, "power", npu->power_w, UNITS_POWER);
     if (cost && npu->price_usd != 0)
         save_value(b, "price", npu->price_usd, UNITS_MONEY);
+    if (npu->not_sold)
+        add_text(b, "sold", "no");
     strbuf_add_char(b, '}');
     b->failed = b->failed || one.failed || other.failed;
     strbuf_fini(&one);

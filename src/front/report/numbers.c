@@ -61,6 +61,36 @@ static void print_amount(FILE *to, const char *what, double value, units_kind un
     fprintf(to, "  %-22s %12s", what, units_format(a, sizeof a, value, unit));
 }
 
+static const char *const bill_words[HALLEY_N_BILL_ITEMS] = {
+    [HALLEY_BILL_NPUS] = "accelerators", [HALLEY_BILL_HOSTS] = "hosts",
+    [HALLEY_BILL_SCALE_UP] = "scale-up", [HALLEY_BILL_NETWORK] = "network",
+    [HALLEY_BILL_MEMORY] = "memory",     [HALLEY_BILL_RACKS] = "racks",
+    [HALLEY_BILL_BUILDING] = "building"};
+
+/* The sum, how far it is known, and its parts. */
+static void print_capital(FILE *to, const halley_numbers *n)
+{
+    const halley_bill *b = &n->bill;
+    const bool open = b->state == HALLEY_PRICE_LOWER_BOUND;
+    char a[32], sum[48];
+    snprintf(sum, sizeof sum, "%s%s", open ? ">= " : "",
+             units_format(a, sizeof a, b->capital_usd, UNITS_MONEY));
+    fprintf(to, "  %-22s %12s", "capital", sum);
+    if (open)
+        fprintf(to, " without what is not known: %s", n->missing);
+    else if (b->state == HALLEY_PRICE_IMPUTED)
+        fprintf(to, " (imputed: the accelerators are not sold)");
+    const char *before = open ? "; " : ": ";
+    for (int i = 0; i < HALLEY_N_BILL_ITEMS; i++) {
+        if (!(b->usd[i] > 0))
+            continue;
+        fprintf(to, "%s%s %s", before, bill_words[i],
+                units_format(a, sizeof a, b->usd[i], UNITS_MONEY));
+        before = ", ";
+    }
+    fprintf(to, "\n");
+}
+
 void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate *e,
                         const halley_npu *npu)
 {
@@ -83,10 +113,11 @@ void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate
         fprintf(to, " (rent of %s USD an hour and %s, and energy)\n",
                 number_digits(n->rent_usd_h, 3).at, word);
     else
-        fprintf(to, " (capital of %s over its life, and energy)\n",
-                units_format(a, sizeof a, n->capital_usd, UNITS_MONEY));
-    print_amount(to, "power, nameplate", n->nameplate_w, UNITS_POWER);
-    fprintf(to, " of %s %s%s with the building, without the network\n",
+        fprintf(to, " (capital over its life, and energy)\n");
+    if (n->rent_usd_h <= 0)
+        print_capital(to, n);
+    print_amount(to, "power, nameplate", n->bill.nameplate_w, UNITS_POWER);
+    fprintf(to, " of %s %s%s with network and building\n",
             number_digits(n->n_units, 9).at, n->unit, n->n_units > 1 ? "s" : "");
     print_amount(to, "power, average", n->average_w, UNITS_POWER);
     fprintf(to, "\n");

@@ -24,6 +24,16 @@ static void write_metric_object(report_json *j, const char *object,
     report_json_end(j);
 }
 
+static void write_price_state(report_json *j, const halley_candidate *c)
+{
+    str rest = str_from(c->missing_prices), name;
+    report_json_text(j, "capital_is", str_from(halley_price_state_name(c->price_state)));
+    report_json_flat_array(j, "capital_missing");
+    while (str_next(&rest, ',', &name))
+        report_json_text(j, NULL, str_trim(name));
+    report_json_end(j);
+}
+
 static void write_metrics(report_json *j, const halley_candidate *c)
 {
     report_json_flat_object(j, "results");
@@ -32,6 +42,8 @@ static void write_metrics(report_json *j, const halley_candidate *c)
             report_json_double(j, halley_metric_column(i), c->metrics[i]);
     write_metric_object(j, "parts_s", c);
     write_metric_object(j, "memory_bytes", c);
+    write_metric_object(j, "capital_parts_usd", c);
+    write_price_state(j, c);
     report_json_end(j);
 }
 

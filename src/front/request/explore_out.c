@@ -79,6 +79,17 @@ static void start_sheet(sheet *t, const halley_study *s, const halley_exploratio
     t->table = report_table_new(t->columns, t->n);
 }
 
+/* A lower bound is marked where it stands. */
+static void result_cell(sheet *t, const halley_candidate *c, uint32_t metric, bool money,
+                        double value)
+{
+    char text[64], marked[72];
+    const bool open = money && c->price_state == HALLEY_PRICE_LOWER_BOUND;
+    snprintf(marked, sizeof marked, "%s%s", open ? ">= " : "",
+             halley_metric_format(text, sizeof text, metric, value));
+    add_sheet_cell(t, marked);
+}
+
 static void add_candidate(sheet *t, const halley_study *s, const halley_exploration *e,
                           const halley_candidate *c, bool is_base)
 {
@@ -92,10 +103,11 @@ static void add_candidate(sheet *t, const halley_study *s, const halley_explorat
     for (uint32_t i = 0; i < halley_study_objectives(s); i++) {
         const halley_objective *o = halley_study_objective(s, i);
         if (!is_metric_shown(o->metric))
-            metric_cell(t, o->metric, c->objective[i]);
+            result_cell(t, c, o->metric, o->money, c->objective[i]);
     }
     for (int i = 0; i < N_SHOWN; i++)
-        metric_cell(t, shown[i], c->metrics[shown[i]]);
+        result_cell(t, c, shown[i], shown[i] == HALLEY_METRIC_TRAIN_COST,
+                    c->metrics[shown[i]]);
     snprintf(text, sizeof text, "%s %%", number_fixed(100 * c->error_bar.typical, 0).at);
     add_sheet_cell(t, text);
     if (e->has_baseline) {
@@ -287,6 +299,29 @@ static halley_status write_verified(const halley_exploration *e, FILE *to,
     return finish_sheet(&t, to, err);
 }
 
+/* Which prices are not those of a market. */
+static void write_price_states(const halley_exploration *e, FILE *to)
+{
+    const halley_candidate *open = NULL, *imputed = NULL;
+    for (uint32_t i = 0; i < e->n_best; i++) {
+        const halley_candidate *c = &e->best[i];
+        open = open == NULL && c->price_state == HALLEY_PRICE_LOWER_BOUND ? c : open;
+        imputed = imputed == NULL && c->price_state == HALLEY_PRICE_IMPUTED ? c : imputed;
+    }
+    if (open != NULL)
+        fprintf(
+            to,
+            "\nMoney marked >= is a lower bound: state %s of %s. By money, such designs "
+            "are ranked after those with all prices.\n",
+            open->missing_prices, open->cluster);
+    if (imputed != NULL)
+        fprintf(
+            to,
+            "\nThe accelerators of %s are not sold: their price is imputed, and so is "
+            "all money of such designs.\n",
+            imputed->cluster);
+}
+
 halley_status explore_write_text(const halley_study *s, const halley_exploration *e,
                                  uint32_t top, FILE *to, halley_error *err)
 {
@@ -301,6 +336,7 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
                 goal->assumed ? " (objective assumed: the study states none)" : "");
         TRY(write_candidates(s, e, e->best, n, to, err));
     }
+    write_price_states(e, to);
     TRY(write_baseline(s, e, to, err));
     if (e->n_front > 1) {
         const uint32_t most = e->n_front < top ? e->n_front : top;

@@ -11,7 +11,7 @@ export interface Design {
   varied: Varied;
   plan: Plan;
   objective_values: number[];
-  results: { [key: string]: number | { [key: string]: number } };
+  results: { [key: string]: number | string | string[] | { [key: string]: number } };
   fits: boolean;
   capacity_bytes: number;
   /* the part of device_bytes in outer memory */

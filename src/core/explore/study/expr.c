@@ -534,3 +534,12 @@ bool explore_expr_eval(double *out, const explore_expr *expr,
     *out = stack[0];
     return true;
 }
+
+bool explore_expr_uses_money(const explore_expr *expr)
+{
+    for (uint32_t i = 0; i < expr->n; i++)
+        if (expr->steps[i].op == OP_RESULT &&
+            explore_metric_unit(expr->steps[i].metric) == UNITS_MONEY)
+            return true;
+    return false;
+}

@@ -30,6 +30,8 @@ typedef struct explore_expr {
 /* Errors contain no place; the caller adds the file. */
 halley_status explore_expr_compile(explore_expr *out, arena *memory, str text,
                                    halley_error *err);
+/* True if its value depends on a price. */
+bool explore_expr_uses_money(const explore_expr *expr);
 /* Returns false if there is no value: a division by zero, or a root or logarithm out of
  * range. `metrics` may be NULL if it uses no results. True is 1, false is 0. */
 bool explore_expr_eval(double *out, const explore_expr *expr,

@@ -6,6 +6,7 @@
 #include "base/number/number.h"
 #include "base/number/whole.h"
 #include "halley/plan_keys.h"
+#include "hw/cost.h"
 #include "hw/link.h"
 #include "workload/plan_facts.h"
 
@@ -88,6 +89,10 @@ static const explore_param params[] = {
          "bandwidth of the memory tier of that name"),
     TIER("cluster.npu.memory.TIER.latency", UNITS_TIME, latency_s,
          "latency of the memory tier of that name"),
+    TIER("cluster.npu.memory.TIER.price-per-gb", UNITS_MONEY, price_usd_per_byte,
+         "price of a GB beyond what the NPU or the host contains"),
+    TIER("cluster.npu.memory.TIER.price-per-gbps", UNITS_MONEY, price_usd_per_Bps,
+         "price of a GB/s beyond what the NPU or the host contains"),
     NUMBER("cluster.npu.power", UNITS_POWER, cluster.npu.power_w, 0, 1e9,
            "power of an NPU"),
     NUMBER("cluster.npu.price", UNITS_MONEY, cluster.npu.price_usd, 0, 1e12,
@@ -117,8 +122,43 @@ static const explore_param params[] = {
      .doc = "network cards of a node"},
     NUMBER("cluster.host-factor", UNITS_COUNT, cluster.host_factor, 0, 1e6,
            "host time relative to the reference host"),
-    NUMBER("cluster.cost.node", UNITS_MONEY, cluster.cost.node_usd, 0, 1e12,
-           "price of a node without its NPUs"),
+    {.path = "cluster.cost.node",
+     .kind = PARAM_NODE_PRICE,
+     .unit = UNITS_MONEY,
+     .max = 1e12,
+     .doc = "old: price of a domain of the file without its NPUs, as its hosts' price"},
+    NUMBER("cluster.cost.host", UNITS_MONEY, cluster.cost.host_usd, 0, 1e12,
+           "price of a host without its NPUs"),
+    NUMBER("cluster.cost.host-power", UNITS_POWER, cluster.cost.host_w, 0, 1e9,
+           "nameplate power of a host without its NPUs"),
+    NUMBER("cluster.cost.rack", UNITS_MONEY, cluster.cost.rack_usd, 0, 1e12,
+           "price of a rack"),
+    NUMBER("cluster.cost.rack-power", UNITS_POWER, cluster.cost.rack_w, 1, 1e9,
+           "power that a rack can supply"),
+    NUMBER("cluster.cost.switch", UNITS_MONEY, cluster.cost.switch_usd, 0, 1e12,
+           "price of a switch between hosts"),
+    NUMBER("cluster.cost.nic", UNITS_MONEY, cluster.cost.nic_usd, 0, 1e12,
+           "price of a network card"),
+    NUMBER("cluster.cost.network-per-gbps", UNITS_MONEY,
+           cluster.cost.network_usd_per_gbps, 0, 1e12,
+           "price of the whole network, per Gb/s of each NPU"),
+    NUMBER("cluster.cost.building-per-w", UNITS_MONEY, cluster.cost.building_usd_per_w, 0,
+           1e6, "price of the building per W of nameplate power"),
+    NUMBER("cluster.cost.rent", UNITS_RENT, cluster.cost.rent_usd_per_s, 0, 1e6,
+           "rent of an NPU, which replaces capital"),
+    NUMBER("cluster.cost.capital-rate", UNITS_SHARE, cluster.cost.capital_rate, 0, 1,
+           "cost of capital per year"),
+    NUMBER("cluster.cost.residual", UNITS_SHARE, cluster.cost.residual, 0, 1,
+           "share of capital that is left at the end"),
+    NUMBER("cluster.cost.support", UNITS_SHARE, cluster.cost.support, 0, 10,
+           "support per year, as a share of capital"),
+    NUMBER("cluster.cost.carbon", UNITS_COUNT, cluster.cost.carbon_g_per_kWh, 0, 1e5,
+           "grams of carbon dioxide per kWh"),
+    {.path = "cluster.nodes.power",
+     .kind = PARAM_NODE_POWER,
+     .unit = UNITS_POWER,
+     .max = 1e9,
+     .doc = "nameplate power of a host with its NPUs and scale-up switches"},
     NUMBER("cluster.cost.power-idle", UNITS_SHARE, cluster.cost.power_idle, 0, 1,
            "power of an idle NPU, as a share of full power"),
     NUMBER("cluster.cost.pue", UNITS_COUNT, cluster.cost.pue, 1, 100,
@@ -342,6 +382,11 @@ static void set_tier(explore_design *d, const explore_ref *ref, double number)
         *t = (halley_tier){.kind = HALLEY_TIER_PER_NPU};
         memcpy(t->name, ref->tier, sizeof t->name);
     }
+    const bool price = ref->param.offset == offsetof(halley_tier, price_usd_per_byte);
+    const bool rate = ref->param.offset == offsetof(halley_tier, price_usd_per_Bps);
+    t->price_given = t->price_given || price;
+    t->rate_price_given = t->rate_price_given || rate;
+    number *= price || rate ? 1e-9 : 1; /* stated per GB */
     memcpy((char *)t + ref->param.offset, &number, sizeof number);
 }
 
@@ -447,6 +492,10 @@ void explore_set(explore_design *design, const explore_ref *ref,
         set_peak(design, number);
     } else if (p->kind == PARAM_NETWORK) {
         design->cluster.outer[design->cluster.narrowest].fabric.bandwidth_Bps = number;
+    } else if (p->kind == PARAM_NODE_PRICE) {
+        hw_cost_set_node(&design->cluster, number);
+    } else if (p->kind == PARAM_NODE_POWER) {
+        hw_power_set_host(&design->cluster, number);
     } else if (p->kind == PARAM_EDIT) {
         set_edit(design, ref->edit, value->text);
     } else if (p->kind == PARAM_CONSTANT) {
@@ -493,7 +542,7 @@ double explore_get(const explore_design *design, const explore_ref *ref)
             if (strcmp(npu->tiers[i].name, ref->tier) != 0)
                 continue;
             memcpy(&number, (const char *)&npu->tiers[i] + p->offset, sizeof number);
-            return number;
+            return p->unit == UNITS_MONEY ? number * 1e9 : number;
         }
         return NAN;
     }
@@ -503,6 +552,10 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return hw_outer_fabric(&design->cluster)->bandwidth_Bps;
     if (p->kind == PARAM_CONSTANT)
         return design->stack.k[ref->constant];
+    if (p->kind == PARAM_NODE_PRICE)
+        return design->cluster.cost.host_usd;
+    if (p->kind == PARAM_NODE_POWER)
+        return design->cluster.cost.host_w;
     if (p->kind == PARAM_EDIT)
         return get_edit(design, ref->edit);
     if (p->fact != NULL)
@@ -555,7 +608,8 @@ uint64_t explore_design_key(const explore_design *design)
     key = hash_bytes(design->stack.k, sizeof design->stack.k, key);
     for (uint32_t i = 0; i < p->npu.n_tiers; i++) {
         const halley_tier *t = &p->npu.tiers[i];
-        const double tier[] = {t->capacity_bytes, t->bandwidth_Bps, t->latency_s};
+        const double tier[] = {t->capacity_bytes, t->bandwidth_Bps, t->latency_s,
+                               t->price_usd_per_byte, t->price_usd_per_Bps};
         key = hash_bytes(tier, sizeof tier, hash_name(t->name, key));
     }
     for (uint32_t i = 0; i < design->n_edits; i++)

@@ -52,10 +52,12 @@ typedef enum param_kind {
     PARAM_BITS,      /* a set of names, "optimizer+gradients" */
     PARAM_PLAN_KEYS, /* no parameter: stands for those of all keys of plans */
     PARAM_PEAK, /* scales all types and the load rate of the cores; the value is bf16's */
-    PARAM_NETWORK,  /* bandwidth between nodes */
-    PARAM_TIER,     /* of the memory tier the path names */
-    PARAM_CONSTANT, /* of the stack */
-    PARAM_EDIT,     /* any key of the cluster's network, by its path in the file */
+    PARAM_NETWORK,    /* bandwidth between nodes */
+    PARAM_NODE_PRICE, /* of a domain, and */
+    PARAM_NODE_POWER, /* of a host: kept as figures of hosts */
+    PARAM_TIER,       /* of the memory tier the path names */
+    PARAM_CONSTANT,   /* of the stack */
+    PARAM_EDIT,       /* any key of the cluster's network, by its path in the file */
     /* whole objects, by preset or file; they are set before all others */
     PARAM_MODEL,
     PARAM_CLUSTER,

@@ -149,6 +149,7 @@ static halley_status read_goal(halley_study *s, const conf_node *map, halley_err
         TRY(at_node(s, node, explore_expr_compile(&g->expr, &s->memory, node->text, err),
                     err));
         g->seen.text = g->expr.text;
+        g->seen.money = explore_expr_uses_money(&g->expr);
         s->n_goals++;
     }
     return HALLEY_OK;

@@ -148,8 +148,7 @@ halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
     return count_graph(out, &row, &copy, err);
 }
 
-/* The price of nodes includes the links inside them. */
-static uint64_t count_node_links(const hw_counts *c)
+uint64_t hw_counts_node_links(const hw_counts *c)
 {
     const uint64_t others = c->cables - c->switch_cables;
     return c->node_switches == 0 ? 0 : others < c->npus ? others : c->npus;
@@ -162,7 +161,8 @@ double hw_counts_price(const hw_counts *c, const hw_price_params *price)
            (double)c->node_switches * price->node_switch +
            (double)(c->switches - c->node_switches) * price->network_switch +
            (double)c->switch_cables * 2 * price->optical_end +
-           (double)(c->cables - c->switch_cables - count_node_links(c)) * price->copper;
+           (double)(c->cables - c->switch_cables - hw_counts_node_links(c)) *
+               price->copper;
 }
 
 static halley_status check_size(const hw_counts *counts, halley_error *err)

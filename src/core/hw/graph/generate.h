@@ -134,6 +134,8 @@ halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
 /* Cost or power of a graph of this size. Cables between switches are optical, others are
  * copper. Cables inside nodes belong to the nodes. */
 double hw_counts_price(const hw_counts *counts, const hw_price_params *price);
+/* Links inside nodes, which the price of nodes includes. */
+uint64_t hw_counts_node_links(const hw_counts *counts);
 
 /* The keys that describe a generator, for loaders, help and pages. Members for lists and
  * maps are internal: use hw_generator_read to read them. */

@@ -9,13 +9,14 @@
 #include <string.h>
 
 typedef struct nodes_text {
-    uint32_t npus, host, nics, shape;
+    uint32_t npus, host, nics, shape, sold_by;
     double power;
     str rack;
     const conf_node *up;
 } nodes_text;
 const char *const hw_shapes[] = {"switch",   "fully-connected", "ring",    "dgx-1",
                                  "torus-2d", "torus-3d",        "mesh-2d", NULL};
+static const char *const sold_by[] = {"host", "domain", NULL};
 static const conf_field nodes_fields[] = {
     {.key = "npus",
      .type = CONF_TYPE_U32,
@@ -54,9 +55,17 @@ static const conf_field nodes_fields[] = {
      .offset = offsetof(nodes_text, host),
      .min = 1,
      .max = CLUSTER_MAX_NPUS,
-     .doc = "NPUs that are bought together, where that is not the whole scale-up domain",
+     .doc = "NPUs that are bought together with one host, where that is not the whole "
+            "scale-up domain",
      .by_default = "npus",
      .example = "4"},
+    {.key = "sold-by",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(nodes_text, sold_by),
+     .names = sold_by,
+     .doc = "what is paid for as a whole: hosts, or whole scale-up domains",
+     .by_default = "host",
+     .example = "domain"},
     {.key = "rack",
      .type = CONF_TYPE_TEXT,
      .offset = offsetof(nodes_text, rack),
@@ -68,7 +77,9 @@ static const conf_field nodes_fields[] = {
      .unit = UNITS_POWER,
      .offset = offsetof(nodes_text, power),
      .max = 1e9,
-     .doc = "nameplate power of a node; of a host if host is given",
+     .doc =
+         "nameplate power of a node; of a host if host is given. Its NPUs and scale-up "
+         "switches are subtracted, and the rest is cost.host-power",
      .example = "10.2 kW",
      .by_default = "by the power of the NPUs"},
 };
@@ -159,7 +170,10 @@ halley_status hw_read_nodes(const hw_reader *r, const conf_node *map)
                              .shape = (hw_node_shape)t.shape,
                              .host = t.host,
                              .nics = t.nics,
-                             .power_w = t.power};
+                             .by_domain = t.sold_by == 1,
+                             .host_npus = t.host != 0 ? t.host : t.npus,
+                             .nics_per_npu = t.npus != 0 ? (double)t.nics / t.npus : 0,
+                             .stated_w = t.power};
     if (t.host != 0 && t.npus != 0 && t.npus % t.host != 0)
         return conf_error(r->file, map, r->err, HALLEY_EINVAL,
                           "nodes: %u NPUs do not divide into hosts of %u", t.npus,

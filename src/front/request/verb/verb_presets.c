@@ -10,6 +10,7 @@
 #include "halley/stack.h"
 #include "report/launch.h"
 #include "report/model.h"
+#include "request/preset_prices.h"
 #include "request/preset_values.h"
 #include "request/verbs.h"
 #include "request/vocabulary.h"
@@ -20,7 +21,7 @@
 typedef struct presets_options {
     request_texts sets;
     uint32_t vocab;
-    bool values;
+    bool values, check_prices;
     request_output output;
 } presets_options;
 
@@ -45,6 +46,11 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(presets_options, values),
      .doc = "with --json: write the values of presets as numbers, each with its source"},
+    {.name = "check-prices",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(presets_options, check_prices),
+     .doc = "list the prices of NPUs and hosts with year and source; exit 1 if one has "
+            "none"},
     REQUEST_OUTPUT_OPTIONS(presets_options, output),
     {0},
 };
@@ -113,6 +119,8 @@ static halley_status list_presets(request_call *call, const char *only, halley_e
     const presets_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
+    if (o->check_prices)
+        return request_check_prices(call, form, only, err);
     if (o->values && form == REPORT_JSON)
         return list_values(call, only, NULL, err);
     report_table *t = report_table_new(columns, 2);
@@ -531,6 +539,9 @@ static halley_status check_values(request_call *call, halley_error *err)
         return request_usage(call, err, "--values needs --json");
     if (o->values && call->n_args > 0 && names_file(call->args[0]))
         return request_usage(call, err, "--values is for presets, not for files");
+    if (o->check_prices && call->n_args > 0 && strcmp(call->args[0], "npus") != 0 &&
+        strcmp(call->args[0], "clusters") != 0)
+        return request_usage(call, err, "--check-prices is for npus and clusters");
     return HALLEY_OK;
 }
 
@@ -564,6 +575,7 @@ static halley_status presets_run(request_call *call, halley_error *err)
 
 static const request_example examples[] = {
     {"halley presets clusters", "the clusters"},
+    {"halley presets clusters --check-prices", "prices with their year and source"},
     {"halley presets dgx-a100", "one preset, with its sources"},
     {"halley presets config.json", "what halley reads from a Hugging Face configuration"},
     {0},

@@ -183,7 +183,8 @@ static void no_node_draws_more_than_its_plate(void **state)
                 w.plan.dtype = HALLEY_FP16;
             const halley_estimate e = estimate(&w);
             halley_numbers_run(&n, &e, &w.model, &w.plan, w.cluster, 1e9);
-            assert_true(n.average_w > 0 && n.average_w <= n.nameplate_w * (1 + 1e-9));
+            assert_true(n.average_w > 0 &&
+                        n.average_w <= n.bill.nameplate_w * (1 + 1e-9));
             close_world(&w);
             n_seen++;
         }

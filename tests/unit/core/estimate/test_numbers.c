@@ -60,10 +60,10 @@ static void nameplates_are_of_whole_nodes_and_racks(void **state)
 {
     (void)state;
     world h100 = make("llama3-8b", "dgx-h100:2048", 2048, 2048);
-    assert_true(is_near(h100.n.nameplate_w, 3.13e6, 0.002));
+    assert_true(is_near(h100.n.bill.nameplate_w, 3.406e6, 0.002));
     assert_true(h100.n.n_units == 256 && strcmp(h100.n.unit, "node") == 0);
     world gb200 = make("llama3-8b", "gb200-nvl72:2048", 2048, 2048);
-    assert_true(is_near(gb200.n.nameplate_w, 4.18e6, 0.002));
+    assert_true(is_near(gb200.n.bill.nameplate_w, 4.454e6, 0.002));
     assert_true(gb200.n.n_units == 29 && gb200.n.n_paid == 2088);
     assert_string_equal(gb200.n.unit, "rack");
     world tpu = make("llama3-8b", "tpu-v5p-pod:64", 64, 64);
@@ -97,7 +97,7 @@ static void racks_are_bought_whole(void **state)
     (void)state;
     world few = make("llama3-8b", "gb200-nvl72:2048", 2048, 2048);
     world all = make("llama3-8b", "gb200-nvl72:2088", 2088, 2088);
-    assert_true(few.n.capital_usd == all.n.capital_usd);
+    assert_true(few.n.bill.capital_usd == all.n.bill.capital_usd);
     close_world(&few);
     close_world(&all);
 }
@@ -123,7 +123,7 @@ static double capital_with_cxl(const char *size)
     w.plan.dp = 8;
     w.plan.global_batch = 8;
     compute(&w, 1e9);
-    const double usd = w.n.capital_usd;
+    const double usd = w.n.bill.capital_usd;
     close_world(&w);
     return usd;
 }
@@ -153,7 +153,7 @@ static void rent_replaces_capital(void **state)
     w.plan.dp = 8;
     w.plan.global_batch = 64;
     compute(&w, 1e9);
-    assert_true(w.n.capital_usd == 0);
+    assert_true(w.n.bill.capital_usd == 0);
     assert_true(w.n.goodput == 1);
     assert_true(is_near(w.n.rent_usd_h, 2.5, 1e-9));
     assert_true(is_near(w.n.cost_usd, w.n.npu_hours * 2.5, 1e-6));

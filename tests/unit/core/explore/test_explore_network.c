@@ -58,11 +58,12 @@ static halley_estimate estimate(const char *text)
 }
 
 /* Leaves have 16 ports down; up, of each plane, 16 over the oversubscription. */
-static double count_capital(uint32_t planes, uint32_t over)
+static double count_capital(uint32_t planes, uint32_t over, uint32_t nics)
 {
     const double leaves = 16, up = 16.0 / over, spines = up;
     const double npu_cables = 256, spine_cables = leaves * up;
-    return 256 * 28000 + 32 * 60000 +
+    const double scale_up = 256 * 0.5 * 450 * 4.2, cards = 32 * nics * 1500.0;
+    return 256 * 28000 + 32 * 60000 + scale_up + cards +
            planes * ((leaves + spines) * 25000 + npu_cables * 100 + spine_cables * 900);
 }
 
@@ -91,7 +92,7 @@ static void designs_are_the_clusters_that_files_describe(void **state)
         if (fabs(c->objective[0] - e.step_s) > 1e-12 * e.step_s)
             fail_msg("over %u planes %u nics %u: %.9g s, not %.9g", over, p, n,
                      c->objective[0], e.step_s);
-        const double want = count_capital(p, over);
+        const double want = count_capital(p, over, n);
         if (fabs(c->objective[1] - want) > 1e-6 * want)
             fail_msg("over %u planes %u: %.9g USD, not %.9g", over, p, c->objective[1],
                      want);

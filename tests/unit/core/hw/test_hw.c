@@ -408,8 +408,12 @@ static void whole_nodes_are_paid_for(void **state)
     assert_int_equal(halley_model_load(&model, "gpt-126m", &err), HALLEY_OK);
     halley_stack_default(&stack);
     assert_int_equal(halley_plan_check(&plan, &model, 0, &err), HALLEY_OK);
+    c->cost.network_usd_per_gbps = 8;
+    c->cost.switch_w = c->cost.optics_w = c->cost.nic_w = 0;
     halley_estimate_run(&half, &model, &plan, c, &stack);
-    c->nodes.host = 4; /* three hosts of four: nothing idles */
+    c->nodes.host_npus = 4; /* three hosts of four: nothing idles */
+    c->cost.host_usd /= 2;
+    c->cost.host_w /= 2;
     halley_estimate_run(&full, &model, &plan, c, &stack);
     const double idle_J = 4 * 700 * 0.3 * 1.47 * 1.2 * half.step_s;
     assert_true(half.step_s == full.step_s);

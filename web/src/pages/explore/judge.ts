@@ -48,6 +48,11 @@ function numberOf(d: Design, key: string): number {
   return typeof value === "number" ? value : NaN;
 }
 
+/* Money of a design that lacks a price is a lower bound. */
+function lacksPrice(d: Design): boolean {
+  return d.results["capital_is"] === "lower-bound";
+}
+
 function overBy(d: Design, limits: Limits): Over[] {
   const out: Over[] = [];
   const check = (what: keyof Limits, value: number, words: (by: number) => string, share: number): void => {
@@ -57,7 +62,7 @@ function overBy(d: Design, limits: Limits): Over[] {
   };
   check("days", numberOf(d, "train_s"), (by) => time(by, 2), d.error_bar?.typical ?? 0);
   check("capital", numberOf(d, "capital_usd"), (by) => dollars(by, 2), 0);
-  check("power", numberOf(d, "power_W"), (by) => si(by, "W", 2), 0);
+  check("power", numberOf(d, "nameplate_W"), (by) => si(by, "W", 2), 0);
   return out;
 }
 
@@ -91,7 +96,9 @@ export function judge(e: Exploration, limits: Limits, has_tokens: boolean): Judg
     .filter((r) => Number.isFinite(r.x) && Number.isFinite(r.y));
   const allowed = rows.filter((r) => r.over.length === 0);
   const beats = (a: Judged, b: Judged): boolean => {
-    const [dx, dy] = [(a.x - b.x) * signs[0]!, (a.y - b.y) * signs[1]!];
+    const open = Number(lacksPrice(a.design)) - Number(lacksPrice(b.design));
+    const difference = (m: Measure, by: number): number => (m.money && open !== 0 ? open : by);
+    const [dx, dy] = [difference(x, (a.x - b.x) * signs[0]!), difference(y, (a.y - b.y) * signs[1]!)];
     return dx <= 0 && dy <= 0 && (dx < 0 || dy < 0);
   };
   rows.sort((a, b) => (a.x - b.x) * signs[0]!);
@@ -124,6 +131,9 @@ export function verdictSentence(j: Judgement): string {
   const best = (m: Measure): string => (m.best === undefined ? `the best in ${m.name}` : `the ${m.best}`);
   let words = `${first.name} is ${best(j.x)}: ${j.x.words(first.x)}${timed}`;
   words += last === first ? `, and ${best(j.y)}.` : `; ${last.name} is ${best(j.y)}: ${j.y.words(last.y)}, in ${j.x.words(last.x)}.`;
+  const priced = last.design.results["capital_is"];
+  if (j.y.money && priced === "imputed") words += ` Its price is imputed: ${last.name} is not sold.`;
+  if (j.y.money && priced === "lower-bound") words += ` Its price is a lower bound.`;
   if (refused > 0) words += ` ${refused} of ${plural(total, j.noun)} refused.`;
   const unknown = front.filter((r) => r.design.error_bar?.measured === false).map((r) => r.name);
   if (unknown.length > 0) words += ` No published run exists for ${j.noun === "system" ? unknown.join(", ") : "this hardware"}: treat as unverified.`;

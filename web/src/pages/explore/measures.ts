@@ -14,6 +14,8 @@ export interface Measure {
   with_time: boolean;
   /* the word for the best: "fastest" */
   best?: string;
+  /* it depends on prices */
+  money?: boolean;
 }
 
 function result(key: string): (d: Design) => number {
@@ -31,15 +33,16 @@ const MEASURES: { [expression: string]: Measure } = {
   "step-time": { name: "step time, s", scale: 1, get: result("step_s"), words: (v) => time(v), with_time: true, best: "fastest" },
   "effective-step-time": { name: "step time with failures, s", scale: 1, get: result("effective_step_s"), words: (v) => time(v), with_time: true, best: "fastest" },
   "train-time": { name: "days to train", scale: 86400, get: result("train_s"), words: (v) => time(v), with_time: true, best: "fastest" },
-  "cost-per-token": { name: "$ per million tokens", scale: 1e-6, prefix: "$", get: result("cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true, best: "cheapest" },
-  "effective-cost-per-token": { name: "$ per million tokens, with failures", scale: 1e-6, prefix: "$", get: result("effective_cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true, best: "cheapest" },
-  "train-cost": { name: "cost of the run, M$", scale: 1e6, prefix: "$", get: result("train_cost_usd"), words: (v) => dollars(v), with_time: true, best: "cheapest" },
-  cost: { name: "cost of a step, $", scale: 1, prefix: "$", get: result("cost_usd"), words: (v) => dollars(v), with_time: true, best: "cheapest" },
+  "cost-per-token": { name: "$ per million tokens", scale: 1e-6, prefix: "$", get: result("cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true, best: "cheapest", money: true },
+  "effective-cost-per-token": { name: "$ per million tokens, with failures", scale: 1e-6, prefix: "$", get: result("effective_cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true, best: "cheapest", money: true },
+  "train-cost": { name: "cost of the run, M$", scale: 1e6, prefix: "$", get: result("train_cost_usd"), words: (v) => dollars(v), with_time: true, best: "cheapest", money: true },
+  cost: { name: "cost of a step, $", scale: 1, prefix: "$", get: result("cost_usd"), words: (v) => dollars(v), with_time: true, best: "cheapest", money: true },
   energy: { name: "energy of a step, MJ", scale: 1e6, get: result("energy_J"), words: (v) => si(v, "J"), with_time: true },
   "energy-per-token": { name: "energy per token, J", scale: 1, get: result("energy_per_token_J"), words: (v) => si(v, "J"), with_time: true },
   memory: { name: "memory, GB", scale: 1e9, get: result("device_bytes"), words: (v) => bytes(v), with_time: false },
-  capital: { name: "capital, M$", scale: 1e6, prefix: "$", get: result("capital_usd"), words: (v) => dollars(v), with_time: false },
-  power: { name: "power, MW", scale: 1e6, get: result("power_W"), words: (v) => si(v, "W"), with_time: false },
+  capital: { name: "capital, M$", scale: 1e6, prefix: "$", get: result("capital_usd"), words: (v) => dollars(v), with_time: false, money: true },
+  nameplate: { name: "nameplate power, MW", scale: 1e6, get: result("nameplate_W"), words: (v) => si(v, "W"), with_time: false },
+  "average-power": { name: "average power, MW", scale: 1e6, get: result("power_W"), words: (v) => si(v, "W"), with_time: false },
   mfu: { name: "MFU, %", scale: 0.01, get: result("mfu"), words: (v) => percent(v, 1), with_time: false },
   "tokens/s": { name: "tokens/s, k", scale: 1e3, get: result("tokens_per_s"), words: (v) => `${big(v)} tokens/s`, with_time: false },
 };

@@ -54,7 +54,7 @@ function memoryChip(d: Design): HTMLElement {
 function pointTip(r: Judged, j: Judgement): string {
   const bar = r.design.error_bar;
   const error = !j.x.with_time || bar === undefined ? "" : bar.measured === false ? " (no published run)" : ` ± ${errorShare(bar.typical)}`;
-  const lines = [`${r.name}: ${j.x.words(r.x)}${error}, ${j.y.words(r.y)}`, `capital ${dollars(Number(r.design.results["capital_usd"]))}, ${si(Number(r.design.results["power_W"]), "W")}`];
+  const lines = [`${r.name}: ${j.x.words(r.x)}${error}, ${j.y.words(r.y)}`, `capital ${dollars(Number(r.design.results["capital_usd"]))}, nameplate ${si(Number(r.design.results["nameplate_W"]), "W")}`];
   if (r.design.limit !== undefined) lines.push(r.design.limit);
   if (r.over.length > 0) lines.push(`refused: ${r.over.map((o) => `${o.what} ${o.words}`).join(", ")}`);
   return lines.join("\n");
@@ -120,7 +120,8 @@ function compareColumns(j: Judgement, timed: boolean, most: number, link: (d: De
     { name: "$ per M tokens", right: true, cell: number("cost_per_token_usd", (v) => significant(v * 1e6)), by: by("cost_per_token_usd") },
     { name: "Whole run", right: true, cell: number("train_cost_usd", (v) => dollars(v)), by: by("train_cost_usd") },
     { name: "Capital", right: true, cell: number("capital_usd", (v) => dollars(v), "capital"), by: by("capital_usd") },
-    { name: "Avg. power", right: true, cell: number("power_W", (v) => si(v, "W"), "power"), by: by("power_W") },
+    { name: "Nameplate", right: true, cell: number("nameplate_W", (v) => si(v, "W"), "power"), by: by("nameplate_W") },
+    { name: "Avg. power", right: true, cell: number("power_W", (v) => si(v, "W")), by: by("power_W") },
     { name: "Memory", kind: "nowrap", cell: (r) => (r.judged === null ? "–" : memoryChip(r.judged.design)) },
     { name: "Best plan", kind: "plan-words", cell: (r) => (r.judged === null ? "–" : planWords(r.judged.design)) },
   ];
@@ -133,7 +134,7 @@ function compareNote(e: Exploration, j: Judgement): string {
   const other = wanted.filter((w) => w.npus !== common);
   const sizes = other.length > 0 ? `${other.map((o) => `${o.name}: ${count(o.npus)}`).join(", ")}; all others ${count(common ?? 0)} accelerators. ` : "";
   const goodput = j.rows[0]?.design.results["goodput"];
-  return `${sizes}Whole nodes and racks are paid for. Prices are those of the presets, all ballpark: vendors publish none. Power is the average while training, with the building. ` + (typeof goodput === "number" ? `Times of a whole run include failures: goodput is ${percent(goodput, 1)} for ${j.rows[0]!.name}.` : "") + ` Memory leaves ${percent(e.headroom)} free.`;
+  return `${sizes}Whole hosts and racks are paid for, with network, switches and added memory. Prices are those of the presets, of the years that they state. The limit on power is for nameplate power, with network and building. ` + (typeof goodput === "number" ? `Times of a whole run include failures: goodput is ${percent(goodput, 1)} for ${j.rows[0]!.name}.` : "") + ` Memory leaves ${percent(e.headroom)} free.`;
 }
 
 function heatData(e: Exploration, index: number): Heat | null {

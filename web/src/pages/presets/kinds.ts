@@ -62,9 +62,8 @@ export const KINDS: readonly PresetKind[] = [
       label("Link inside", /^nodes\.up(\.link)?$/),
       label("Network", /^network\.(fabric|topology)$/),
       value("Network per accelerator", "network, GB/s", "network.bandwidth", (v) => si(v, "B/s"), giga),
-      value("Node power", "node, kW", "nodes.power", (v) => si(v, "W"), (v) => short(v / 1e3)),
-      value("Node without accelerators", "node, $", "cost.node", DOLLARS, count),
-      value("Network price", "network, $ per Gb/s", "cost.network-per-gbps", (v) => `$${short(v)} per Gb/s`, short),
+      value("Host power", "host, kW", "nodes.power", (v) => si(v, "W"), (v) => short(v / 1e3)),
+      value("Host without accelerators", "host, $", "cost.host", DOLLARS, count),
     ],
   },
   {
