@@ -79,7 +79,7 @@ static void start_sheet(sheet *t, const halley_study *s, const halley_exploratio
     t->table = report_table_new(t->columns, t->n);
 }
 
-/* A lower bound is marked where it stands. */
+/* A lower bound is marked. */
 static void result_cell(sheet *t, const halley_candidate *c, uint32_t metric, bool money,
                         double value)
 {
