@@ -66,6 +66,7 @@ typedef struct halley_score_row {
     halley_dtype dtype;                        /* of the matmuls */
     double measured_s, predicted_s;
     double held_out_s; /* prediction of a fit that did not see its layout; 0 = not run */
+    double error_typical, error_bound;      /* its error bar, as fractions */
     double measured_bytes, predicted_bytes; /* peak memory; 0 = not measured */
     double full;                            /* predicted device memory over capacity */
     halley_memory_fit fit;                  /* whether halley would have accepted it */

@@ -57,7 +57,7 @@ $ halley score simumax-moe --csv | cut -d, -f1,2,9
 > simumax-moe,step time,{*}
 > simumax-moe,peak memory,
 $ halley score simumax-moe --rows --csv | head -1
-> id,set,layout,npu,stack,dtype,measured_s,predicted_s,step_error,held_out_s,measured_bytes,predicted_bytes,memory_error,full,fit
+> id,set,layout,npu,stack,dtype,measured_s,predicted_s,step_error,error_typical,error_bound,held_out_s,measured_bytes,predicted_bytes,memory_error,full,fit
 
 ## the error of step times per stack and accelerator is that of its rows
 $ halley score bloom --by-device --csv | head -1

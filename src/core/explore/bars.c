@@ -1,8 +1,7 @@
-/* Error bars depend only on the class of a design, the accelerator and the software. */
+/* Error bars depend only on the kind of a design, the system and the software. */
 #include "explore/bars.h"
 
 #include "base/hash.h"
-#include "score/bar_class.h"
 #include "score/error_bars.h"
 
 #include <string.h>
@@ -14,8 +13,13 @@ static uint64_t hash_text(const char *text, uint64_t seed)
 
 static uint64_t hash_class(const explore_design *d)
 {
-    const bar_class class = bar_class_of(&d->model, &d->plan, &d->cluster);
-    uint64_t h = hash_bytes(&class, sizeof class, 3);
+    const bar_kind kind = bar_kind_of(&d->model, &d->plan, &d->cluster);
+    uint64_t h = hash_bytes(&kind, sizeof kind, 3);
+    for (int i = 0; i < BAR_N_RANGES; i++) {
+        const double value = bar_range_value(&d->cluster, (bar_range)i);
+        h = hash_bytes(&value, sizeof value, h);
+    }
+    h = hash_bytes(&d->model.recurrent.layers, sizeof d->model.recurrent.layers, h);
     h = hash_text(bar_family_name(&d->model, &d->plan), h);
     h = hash_text(d->cluster.npu.name, h);
     return hash_text(d->stack.name, h);
@@ -32,7 +36,8 @@ halley_status explore_bars_find(halley_error_bar *out, explore_bars *bars,
             return HALLEY_OK;
         }
     }
-    TRY(halley_error_bar_find(out, &d->model, &d->plan, &d->cluster, &d->stack, err));
+    TRY(halley_error_bar_find(out, &d->model, &d->plan, &d->cluster, &d->stack, NULL,
+                              err));
     if (bars->n < EXPLORE_MAX_BARS) {
         bars->at[bars->n].key = key;
         bars->at[bars->n++].bar = *out;

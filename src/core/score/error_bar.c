@@ -1,117 +1,65 @@
 /*
- * The error bar of a design, looked up in data/error-bars.yaml. It is the bar of the
- * narrowest class of comparable runs that has three sources. If no run of a chip or of a
- * kind of model was ever compared, the bar is 1.5 times that of its class. The result
- * reports this.
+ * The error bar of a design. ln(predicted / measured) has the variance
+ *
+ *     within^2 + source^2 + sum of terms^2
+ *
+ * of runs within a source, of sources among each other, and of what is special about the
+ * design. Users are always a new source, so the second term is never zero. The terms and
+ * what was compared are in data/error-bars.yaml. A term only ever widens the bar.
  */
 #include "halley/error_bar.h"
 
 #include "base/conf/conf.h"
 #include "base/number/number.h"
+#include "halley/recipe.h"
 #include "hw/embedded.h"
-#include "score/bar_class.h"
 #include "score/error_bars.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-static const double never_measured = 1.5;
-
-typedef struct class_text {
-    uint32_t kind, stack, device, parallel;
-    double typical, bound;
-    uint32_t runs, sources;
-} class_text;
-/* The words of a class's members; "any" = the member does not matter. */
-static const char *const kinds[] = {"any", "dense", "moe", "tpu", "other", NULL};
-static const char *const stacks[] = {"any", "known", "family", "unknown", NULL};
-static const char *const devices[] = {"any", "fitted", "unfitted", NULL};
-static const char *const parallels[] = {"any", "fsdp", "pipeline", "neither", NULL};
-#define WORD(key_, member, words, doc_)                                                  \
-    {                                                                                    \
-        .key = key_, .type = CONF_TYPE_ENUM, .offset = offsetof(class_text, member),     \
-        .names = words, .required = true, .doc = doc_                                    \
-    }
-#define CLASS(key, type, unit, member, doc)                                              \
-    CONF_FIELD(class_text, key, type, unit, member, true, doc)
-static const conf_field class_fields[] = {
-    WORD("kind", kind, kinds, "of the model"),
-    WORD("stack", stack, stacks, "what is known of the software"),
-    WORD("device", device, devices, "was it among the runs fitted to"),
-    WORD("parallel", parallel, parallels, "kind of parallelism"),
-    CLASS("typical", CONF_TYPE_QUANTITY, UNITS_SHARE, typical, "70 % are within"),
-    CLASS("bound", CONF_TYPE_QUANTITY, UNITS_SHARE, bound, "95 % are within"),
-    CLASS("runs", CONF_TYPE_U32, UNITS_COUNT, runs, "left-out predictions"),
-    CLASS("sources", CONF_TYPE_U32, UNITS_COUNT, sources, "sets of runs"),
+typedef struct bar_terms {
+    double within, source_known, source_unknown, experts, other_kind, few_vendors, month,
+        month_experts, month_most, knobs, small_step, small_from, hypothetical,
+        never_compared, typical, bound;
+    uint32_t vendor_sources; /* a vendor with fewer is a term */
+} bar_terms;
+#define TERM(key, member, doc)                                                           \
+    CONF_FIELD(bar_terms, key, CONF_TYPE_QUANTITY, UNITS_SHARE, member, true, doc)
+static const conf_field term_fields[] = {
+    TERM("within", within, "runs of one source"),
+    TERM("source-known", source_known, "sources whose software and chip were fitted"),
+    TERM("source-unknown", source_unknown, "other sources"),
+    TERM("experts", experts, "models with experts"),
+    TERM("other-kind", other_kind, "kinds of which only one source was compared"),
+    TERM("few-vendors", few_vendors, "vendors with too few sources"),
+    TERM("month", month, "of releases, by the root of months"),
+    TERM("month-experts", month_experts, "the same, with experts"),
+    TERM("month-most", month_most, "most for releases"),
+    TERM("knobs", knobs, "of ln(high / low) of settings that nobody states"),
+    TERM("small-step", small_step, "of the share of host, launch and other"),
+    TERM("small-from", small_from, "from this share on"),
+    TERM("hypothetical", hypothetical, "by doubling beyond what was measured"),
+    TERM("never-compared", never_compared, "chips that were never compared"),
+    TERM("typical", typical, "deviations that 70 % stay within"),
+    TERM("bound", bound, "deviations that 95 % stay within"),
+    CONF_FIELD(bar_terms, "vendor-sources", CONF_TYPE_U32, UNITS_COUNT, vendor_sources,
+               true, "sources that a vendor needs"),
 };
 
-/* True if a text is among the items of map.key. */
-static bool has_item(const conf_node *map, const char *key, const char *text)
-{
-    const conf_node *list = conf_find(map, key);
-    for (uint32_t i = 0; list != NULL && list->kind == CONF_LIST && i < list->n; i++)
-        if (str_eq(list->items[i]->text, str_from(text)))
-            return true;
-    return false;
-}
+const char *const bar_kind_names[] = {"dense", "moe", "tpu", "other", NULL};
+const char *const bar_range_names[] = {"domain", "nic", "bandwidth", "flops", NULL};
 
-static const conf_node *find_bar_stack(const conf_node *root, const char *name)
+bar_kind bar_kind_of(const halley_model *model, const halley_plan *plan,
+                     const halley_cluster *cluster)
 {
-    const conf_node *list = conf_find(root, "stacks");
-    for (uint32_t i = 0; list != NULL && list->kind == CONF_LIST && i < list->n; i++) {
-        const conf_node *of = conf_find(list->items[i], "name");
-        if (of != NULL && str_eq(of->text, str_from(name)))
-            return list->items[i];
-    }
-    return NULL;
-}
-
-static uint8_t member_of(uint32_t word)
-{
-    return word == 0 ? BAR_ANY : (uint8_t)(word - 1);
-}
-
-static bool is_class(const class_text *t, bar_class c)
-{
-    return member_of(t->kind) == c.kind && member_of(t->stack) == c.stack &&
-           member_of(t->device) == c.device && member_of(t->parallel) == c.parallel;
-}
-
-void bar_class_print(char *to, size_t size, bar_class c)
-{
-    static const char *const kind_words[] = {"dense", "mixture of experts", "TPU",
-                                             "other kinds of model"};
-    static const char *const stack_words[] = {
-        "stack known", "another release of the stack known", "stack unknown"};
-    static const char *const parallel_words[] = {", FSDP", ", pipeline",
-                                                 ", neither FSDP nor pipeline"};
-    snprintf(to, size, "%s, %s%s%s", c.kind == BAR_ANY ? "all kinds" : kind_words[c.kind],
-             stack_words[c.stack], c.device == BAR_UNFITTED ? ", device not fitted" : "",
-             c.parallel == BAR_ANY ? "" : parallel_words[c.parallel]);
-}
-
-static halley_status read_bar(halley_error_bar *out, const conf_file *file,
-                              bar_class class, halley_error *err)
-{
-    const conf_node *list = conf_find(file->root, "classes");
-    bar_class wide;
-    for (uint32_t i = 0; list != NULL && bar_class_widen(&wide, class, i); i++) {
-        for (uint32_t k = 0; list->kind == CONF_LIST && k < list->n; k++) {
-            class_text t = {0};
-            TRY(conf_read(&t, file, list->items[k], class_fields,
-                          sizeof class_fields / sizeof *class_fields, true, NULL, err));
-            if (!is_class(&t, wide))
-                continue;
-            out->typical = t.typical;
-            out->bound = t.bound;
-            out->n_runs = t.runs;
-            out->n_sources = t.sources;
-            bar_class_print(out->class_name, sizeof out->class_name, wide);
-            return HALLEY_OK;
-        }
-    }
-    return error_set(err, HALLEY_EFORMAT, "%s has no class for this design", file->path);
+    if (model->family != HALLEY_FAMILY_LLM || plan->lora > 0)
+        return BAR_OTHER;
+    if (model->experts > 0)
+        return BAR_MOE;
+    return cluster->npu.type == HALLEY_NPU_TPU ? BAR_TPU : BAR_DENSE;
 }
 
 const char *bar_family_name(const halley_model *model, const halley_plan *plan)
@@ -127,55 +75,182 @@ const char *bar_family_name(const halley_model *model, const halley_plan *plan)
     return plan->lora > 0 ? "adapters" : names[model->family];
 }
 
-/* The bars of devices that were not fitted come from other runs. They are never narrower
- * than those of fitted devices. */
-static halley_status widen_unfitted(halley_error_bar *out, const conf_file *file,
-                                    bar_class class, halley_error *err)
+double bar_range_value(const halley_cluster *cluster, bar_range which)
 {
-    halley_error_bar fitted = {0};
-    class.device = BAR_FITTED;
-    TRY(read_bar(&fitted, file, class, err));
-    out->typical = fitted.typical > out->typical ? fitted.typical : out->typical;
-    out->bound = fitted.bound > out->bound ? fitted.bound : out->bound;
+    const bool tpu = cluster->npu.type == HALLEY_NPU_TPU; /* its pods have no domains */
+    switch (which) {
+    case BAR_DOMAIN:
+        return tpu ? 0 : cluster->nodes.npus;
+    case BAR_NIC:
+        return tpu || cluster->n_outer == 0 ? 0 : hw_outer_fabric(cluster)->bandwidth_Bps;
+    case BAR_BANDWIDTH:
+        return cluster->npu.n_tiers > 0 ? cluster->npu.tiers[0].bandwidth_Bps : 0;
+    case BAR_FLOPS:
+        return halley_npu_wide_peak(&cluster->npu);
+    case BAR_N_RANGES:
+        break;
+    }
+    return 0;
+}
+
+/* True if a text is among the items of map.key. */
+static bool has_item(const conf_node *map, const char *key, const char *text)
+{
+    const conf_node *list = map != NULL ? conf_find(map, key) : NULL;
+    for (uint32_t i = 0; list != NULL && list->kind == CONF_LIST && i < list->n; i++)
+        if (str_eq(list->items[i]->text, str_from(text)))
+            return true;
+    return false;
+}
+
+/* A number under two keys; 0 if it is absent. */
+static double find_number(const conf_node *root, const char *map, const char *key)
+{
+    const conf_node *in = conf_find(root, map);
+    const conf_node *at = in != NULL && in->kind == CONF_MAP ? conf_find(in, key) : NULL;
+    double value;
+    return at != NULL && number_read(at->text, &value) ? value : 0;
+}
+
+static const conf_node *find_bar_stack(const conf_node *root, const char *name)
+{
+    const conf_node *list = conf_find(root, "stacks");
+    for (uint32_t i = 0; list != NULL && list->kind == CONF_LIST && i < list->n; i++) {
+        const conf_node *of = conf_find(list->items[i], "name");
+        if (of != NULL && str_eq(of->text, str_from(name)))
+            return list->items[i];
+    }
+    return NULL;
+}
+
+/* Doublings beyond the measured range; 0 inside it. */
+static double find_doublings(const conf_node *root, const halley_cluster *cluster,
+                             bar_range which)
+{
+    const conf_node *ranges = conf_find(root, "measured");
+    const conf_node *range =
+        ranges != NULL ? conf_find(ranges, bar_range_names[which]) : NULL;
+    const double value = bar_range_value(cluster, which);
+    double low, high;
+    if (range == NULL || range->kind != CONF_LIST || range->n != 2 || !(value > 0) ||
+        !number_read(range->items[0]->text, &low) ||
+        !number_read(range->items[1]->text, &high))
+        return 0;
+    return value < low ? log2(low / value) : value > high ? log2(value / high) : 0;
+}
+
+/* The sum of squares, and what the result says about it. */
+typedef struct sum {
+    double squares;
+    const conf_node *root;
+    bar_terms t;
+    halley_error_bar *out;
+} sum;
+
+static void add_term(sum *s, double term)
+{
+    s->squares += term * term;
+}
+
+static halley_status add_chip(sum *s, const halley_cluster *cluster, halley_error *err)
+{
+    char vendor[HALLEY_NAME], generation[HALLEY_NAME];
+    TRY(halley_device_kind(vendor, generation, cluster->npu.name, err));
+    s->out->measured_npu = has_item(s->root, "npus", cluster->npu.name);
+    if (!s->out->measured_npu)
+        add_term(s, s->t.never_compared);
+    if (find_number(s->root, "vendors", vendor) < s->t.vendor_sources)
+        add_term(s, s->t.few_vendors);
+    double doublings = 0;
+    for (int i = 0; i < BAR_N_RANGES; i++) {
+        const double one = find_doublings(s->root, cluster, (bar_range)i);
+        add_term(s, s->t.hypothetical * one);
+        doublings += one;
+    }
+    s->out->hypothetical = doublings > 1e-9;
     return HALLEY_OK;
+}
+
+static void add_source(sum *s, const halley_model *model, const halley_plan *plan,
+                       const halley_cluster *cluster, const halley_stack *stack,
+                       const halley_bar_facts *facts)
+{
+    const bar_kind kind = bar_kind_of(model, plan, cluster);
+    const conf_node *known = find_bar_stack(s->root, stack->name);
+    const bool stated = facts == NULL || !facts->open || facts->recipe_distance <= 1;
+    const bool is_known = known != NULL && kind != BAR_OTHER && stated &&
+                          has_item(known, "npus", cluster->npu.name);
+    s->out->chosen_stack = stack->known;
+    s->out->known_stack = known != NULL || kind == BAR_OTHER;
+    add_term(s, s->t.within);
+    add_term(s, is_known ? s->t.source_known : s->t.source_unknown);
+    if (model->experts > 0)
+        add_term(s, s->t.experts);
+    if (kind == BAR_OTHER || model->recurrent.layers > 0)
+        add_term(s, s->t.other_kind);
+    static const char *const words[] = {"dense", "mixture of experts", "TPU",
+                                        "other kinds of model"};
+    snprintf(s->out->class_name, sizeof s->out->class_name, "%s, %s", words[kind],
+             is_known        ? "software and chip compared"
+             : known != NULL ? "software compared, not with these settings or this chip"
+                             : "software unknown");
+    const conf_node *kinds = conf_find(s->root, "kinds");
+    const conf_node *of = kinds != NULL ? conf_find(kinds, bar_kind_names[kind]) : NULL;
+    double runs = 0, sources = 0;
+    if (of != NULL && of->kind == CONF_LIST && of->n == 2) {
+        (void)number_read(of->items[0]->text, &runs);
+        (void)number_read(of->items[1]->text, &sources);
+    }
+    s->out->n_runs = (uint32_t)runs;
+    s->out->n_sources = (uint32_t)sources;
+    if (model->recurrent.layers > 0)
+        s->out->unmeasured = halley_mixer_name(model->recurrent.mixer);
+    s->out->measured = s->out->measured_npu && s->out->unmeasured == NULL &&
+                       !s->out->hypothetical &&
+                       has_item(s->root, "families", bar_family_name(model, plan));
+    if (!has_item(s->root, "families", bar_family_name(model, plan)))
+        add_term(s, s->t.never_compared);
+}
+
+static void add_facts(sum *s, const halley_model *model, const halley_bar_facts *facts)
+{
+    if (facts == NULL)
+        return;
+    const double month = model->experts > 0 ? s->t.month_experts : s->t.month;
+    add_term(s, fmin(s->t.month_most, month * sqrt(fmax(0, facts->months))));
+    if (facts->high_s > facts->low_s && facts->low_s > 0)
+        add_term(s, s->t.knobs * log(facts->high_s / facts->low_s));
+    const halley_estimate *e = facts->estimate;
+    if (e == NULL || !(e->step_s > 0))
+        return;
+    const double share =
+        (e->part_s[HALLEY_PART_HOST] + e->part_s[HALLEY_PART_OTHER]) / e->step_s;
+    if (share > s->t.small_from)
+        add_term(s, s->t.small_step * share);
 }
 
 static halley_status find_bar_in_file(halley_error_bar *out, const conf_file *file,
                                       const halley_model *model, const halley_plan *plan,
                                       const halley_cluster *cluster,
-                                      const halley_stack *stack, halley_error *err)
+                                      const halley_stack *stack,
+                                      const halley_bar_facts *facts, halley_error *err)
 {
-    bar_class class = bar_class_of(model, plan, cluster);
-    const conf_node *known = find_bar_stack(file->root, stack->name);
-    const char *npu = cluster->npu.name;
-    if (known != NULL)
-        class.stack = BAR_KNOWN;
-    else if (stack->framework[0] != '\0')
-        class.stack = BAR_FAMILY;
-    if (class.kind == BAR_OTHER)
-        class.stack = BAR_UNKNOWN; /* families have their own constants */
-    class.device =
-        known == NULL || has_item(known, "npus", npu) ? BAR_FITTED : BAR_UNFITTED;
-    TRY(read_bar(out, file, class, err));
-    if (class.device == BAR_UNFITTED)
-        TRY(widen_unfitted(out, file, class, err));
-    out->known_stack = class.stack == BAR_KNOWN || class.kind == BAR_OTHER;
-    out->measured_npu = has_item(file->root, "npus", npu);
-    if (model->recurrent.layers > 0)
-        out->unmeasured = halley_mixer_name(model->recurrent.mixer);
-    out->measured = out->measured_npu && out->unmeasured == NULL &&
-                    has_item(file->root, "families", bar_family_name(model, plan));
-    if (!out->measured) {
-        out->typical *= never_measured;
-        out->bound *= never_measured;
-    }
+    sum s = {.root = file->root, .out = out};
+    TRY(conf_read(&s.t, file, conf_find(file->root, "terms"), term_fields,
+                  sizeof term_fields / sizeof *term_fields, true, NULL, err));
+    TRY(add_chip(&s, cluster, err));
+    add_source(&s, model, plan, cluster, stack, facts);
+    add_facts(&s, model, facts);
+    out->typical = s.t.typical * sqrt(s.squares);
+    out->bound = s.t.bound * sqrt(s.squares);
     return HALLEY_OK;
 }
 
 halley_status halley_error_bar_find(halley_error_bar *out, const halley_model *model,
                                     const halley_plan *plan,
                                     const halley_cluster *cluster,
-                                    const halley_stack *stack, halley_error *err)
+                                    const halley_stack *stack,
+                                    const halley_bar_facts *facts, halley_error *err)
 {
     conf_file file;
     halley_error_bar bar = {0};
@@ -184,7 +259,7 @@ halley_status halley_error_bar_find(halley_error_bar *out, const halley_model *m
         return error_set(err, HALLEY_ENOTFOUND, "data/error-bars.yaml is not built in");
     TRY(conf_parse(&file, (str){text->text, text->n}, text->path, err));
     const halley_status status =
-        find_bar_in_file(&bar, &file, model, plan, cluster, stack, err);
+        find_bar_in_file(&bar, &file, model, plan, cluster, stack, facts, err);
     conf_fini(&file);
     TRY(status);
     bar.size = sizeof bar;
@@ -201,16 +276,18 @@ void halley_error_bar_print(char to[HALLEY_ERROR_BAR_TEXT], const halley_error_b
                  bar->unmeasured);
     else if (!bar->measured_npu)
         snprintf(why, sizeof why, " No run of this chip was ever compared.");
+    else if (bar->hypothetical)
+        snprintf(why, sizeof why, " No system like this was ever measured.");
     else if (!bar->measured)
         snprintf(why, sizeof why, " No run of this kind of model was ever compared.");
-    snprintf(
-        to, HALLEY_ERROR_BAR_TEXT,
-        "Expect about %s %% error (19 of 20 comparable runs within %s %%; %u runs of "
-        "%u sources, each left out in turn)%s.%s",
-        number_fixed(100 * bar->typical, 0).at, number_fixed(100 * bar->bound, 0).at,
-        bar->n_runs, bar->n_sources,
-        bar->known_stack ? ""
-                         : ": no software stack was chosen (-s), so uncalibrated "
-                           "constants were used",
-        why);
+    snprintf(to, HALLEY_ERROR_BAR_TEXT,
+             "Expect about %s %% error (19 of 20 runs of a new source within %s %%; from "
+             "%u runs of %u sources, each left out in turn)%s.%s",
+             number_fixed(100 * bar->typical, 0).at, number_fixed(100 * bar->bound, 0).at,
+             bar->n_runs, bar->n_sources,
+             bar->known_stack    ? ""
+             : bar->chosen_stack ? "; no run of this software was compared"
+                                 : ": no software stack was chosen (-s), so uncalibrated "
+                                   "constants were used",
+             why);
 }

@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* The distance of a recipe that does not exist. */
+static const double no_recipe = 100;
+
 #define BIT(key) (1ull << HALLEY_KEY_##key)
 
 /* The recipes of the last framework; rows of one framework mostly follow each other. */
@@ -90,6 +93,9 @@ static halley_status ask_row(score_rows *rows, score_row *row, loaded *l,
     if (halley_plan_check(&q, &row->model, n, &why) != HALLEY_OK)
         score_row_skip(row, "%.120s", why.text);
     row->plan = q;
+    row->open = true;
+    row->recipe_distance = recipe.name[0] != '\0' ? recipe.distance : no_recipe;
+    row->months = recipe.months;
     return HALLEY_OK;
 }
 

@@ -15,11 +15,13 @@ typedef struct score_row {
     char skip[HALLEY_SCORE_TEXT]; /* why it cannot be expressed; "" = it can */
     halley_model model;
     halley_plan plan;
-    uint32_t cluster, stack; /* indexes */
-    uint64_t choice;         /* equal for runs that one would choose between */
-    double step_s;           /* measured; 0 = not measured */
-    double peak_bytes;       /* measured; 0 = not measured */
-    bool out_of_memory;      /* the run did not fit */
+    uint32_t cluster, stack;        /* indexes */
+    uint64_t choice;                /* equal for runs that one would choose between */
+    double step_s;                  /* measured; 0 = not measured */
+    double peak_bytes;              /* measured; 0 = not measured */
+    bool out_of_memory;             /* the run did not fit */
+    bool open;                      /* settings come from recipes, not from the row */
+    double recipe_distance, months; /* of that recipe */
 } score_row;
 
 typedef struct score_cluster {

@@ -6,6 +6,7 @@
  */
 #include "halley/score.h"
 
+#include "halley/error_bar.h"
 #include "hw/embedded.h"
 #include "score/csv_sets.h"
 #include "score/fit.h"
@@ -340,6 +341,16 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
         halley_estimate_run(&e, &row->model, &row->plan,
                             s->rows.clusters.at[row->cluster].cluster,
                             &s->rows.stacks.at[row->stack]);
+        halley_error_bar bar;
+        const halley_bar_facts facts = {.estimate = &e,
+                                        .open = row->open,
+                                        .recipe_distance = row->recipe_distance,
+                                        .months = row->months};
+        TRY(halley_error_bar_find(&bar, &row->model, &row->plan,
+                                  s->rows.clusters.at[row->cluster].cluster,
+                                  &s->rows.stacks.at[row->stack], &facts, err));
+        to->error_typical = bar.typical;
+        to->error_bound = bar.bound;
         to->full = e.peak_bytes / e.capacity_bytes;
         to->fit = e.fit;
         to->measured_bytes = row->peak_bytes;

@@ -296,14 +296,15 @@ halley_status design_complete(halley_plan *p, const halley_model *model,
     return halley_plan_check_npu(p, halley_cluster_npu(cluster, 0), err);
 }
 
-halley_status design_plan(halley_plan *out, const halley_model *model,
-                          const halley_cluster *cluster, const halley_stack *stack,
-                          request_call *call, const design_options *o, halley_error *err)
+halley_status design_plan(halley_plan *out, halley_recipe *recipe,
+                          const halley_model *model, const halley_cluster *cluster,
+                          const halley_stack *stack, request_call *call,
+                          const design_options *o, halley_error *err)
 {
     TRY(design_check_count(cluster, call, o, err));
     halley_plan p = {0};
     TRY(design_read(&p, NULL, halley_cluster_npus(cluster), call, o, err));
-    TRY(design_take_recipe(&p, NULL, model, cluster, stack, call, o, err));
+    TRY(design_take_recipe(&p, recipe, model, cluster, stack, call, o, err));
     const halley_status status = design_complete(&p, model, cluster, err);
     if (status != HALLEY_OK)
         return request_fail_as(call, REQUEST_CODE_INFEASIBLE,

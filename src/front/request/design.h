@@ -4,6 +4,7 @@
 
 #include "halley/estimate.h"
 #include "halley/plan_keys.h"
+#include "halley/recipe.h"
 #include "request/verbs.h"
 
 /* The options as given on the command line. The plan's keys are texts, by
@@ -125,9 +126,10 @@ halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
                           request_call *call, const design_options *o, halley_error *err);
 /* The same, with what a recipe of the stack states, dp filled to the cluster's NPUs, and
  * checked. */
-halley_status design_plan(halley_plan *out, const halley_model *model,
-                          const halley_cluster *cluster, const halley_stack *stack,
-                          request_call *call, const design_options *o, halley_error *err);
+halley_status design_plan(halley_plan *out, halley_recipe *recipe,
+                          const halley_model *model, const halley_cluster *cluster,
+                          const halley_stack *stack, request_call *call,
+                          const design_options *o, halley_error *err);
 /* Fill dp to the cluster's NPUs and check the plan against model and device. */
 halley_status design_complete(halley_plan *plan, const halley_model *model,
                               const halley_cluster *cluster, halley_error *err);

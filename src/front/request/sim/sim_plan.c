@@ -364,7 +364,8 @@ halley_status sim_plan_check_expand(request_call *call, const char *expand,
 
 static halley_status run_design(request_call *call, plan_run *p, halley_error *err)
 {
-    TRY(design_plan(&p->plan, &p->model, p->cluster, &p->stack, call, p->o->design, err));
+    TRY(design_plan(&p->plan, NULL, &p->model, p->cluster, &p->stack, call, p->o->design,
+                    err));
     TRY(sim_plan_check_expand(call, p->o->expand, p->o->timeline,
                               halley_cluster_npus(p->cluster), err));
     halley_estimate_run(&p->e, &p->model, &p->plan, p->cluster, &p->stack);

@@ -3,6 +3,7 @@
 #include "base/number/number.h"
 #include "halley/error_bar.h"
 #include "halley/score.h"
+#include "request/coverage.h"
 #include "request/files.h"
 #include "request/verbs.h"
 
@@ -169,29 +170,6 @@ static halley_status calibrate_device(request_call *call, report_form form,
     return write_calibration(call, form, &f, make_device_moves(&fit), fit.n_moves, err);
 }
 
-/* Write how many runs of each class are within the bars that were made without their
- * source. */
-static halley_status write_coverage(request_call *call, const halley_error_coverage *c,
-                                    report_form form, halley_error *err)
-{
-    static const report_column covered[] = {
-        {"Class", "class", REPORT_WORDS, UNITS_COUNT, 0},
-        {"Predictions", "runs", REPORT_COUNT, UNITS_COUNT, 0},
-        {"Within typical", "within_typical", REPORT_NUMBER, UNITS_COUNT, 0},
-        {"Within bound", "within_bound", REPORT_NUMBER, UNITS_COUNT, 0},
-    };
-    report_table *t = report_table_new(covered, 4);
-    if (t == NULL)
-        return error_nomem(err);
-    for (uint32_t i = 0; i < c->n_covered; i++) {
-        report_table_words(t, str_from(c->covered[i].class_name));
-        report_table_count(t, c->covered[i].n_runs);
-        report_table_number(t, round(1000 * c->covered[i].typical) / 1000);
-        report_table_number(t, round(1000 * c->covered[i].bound) / 1000);
-    }
-    return request_table_write(call, t, "classes", form, err);
-}
-
 static halley_status run_error_bars(request_call *call, halley_error *err)
 {
     const calibrate_options *o = call->options;
@@ -202,15 +180,7 @@ static halley_status run_error_bars(request_call *call, halley_error *err)
         return request_usage(call, err,
                              "--error-bars takes neither --stack nor --device");
     TRY(halley_error_bars_make(&c, o->out, call->args, call->n_args, err));
-    if (form == REPORT_TEXT)
-        fprintf(
-            call->out,
-            "%u classes from %u predictions of runs that the constants had not seen\n"
-            "%s %% of them lie within the typical error and %s %% within the bound of "
-            "the bars made without their own source\n\n",
-            c.n_classes, c.n_runs, number_fixed(100 * c.typical, 1).at,
-            number_fixed(100 * c.bound, 1).at);
-    return write_coverage(call, &c, form, err);
+    return request_write_coverage(call, &c, form, err);
 }
 
 static halley_status calibrate_run(request_call *call, halley_error *err)

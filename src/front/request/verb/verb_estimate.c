@@ -67,6 +67,8 @@ typedef struct design {
     halley_cluster *cluster;
     halley_stack stack;
     double tokens;
+    halley_recipe recipe;
+    halley_bar_facts facts;
     estimate_result r;
     estimate_stage stages[HALLEY_MAX_STAGES];
     halley_change changes[ESTIMATE_MAX_CHANGES];
@@ -308,9 +310,11 @@ static halley_status refuse_unfit(request_call *call, const design *d, halley_er
 static halley_status compute_result(design *d, halley_error *err)
 {
     estimate_result *r = &d->r;
-    TRY(halley_error_bar_find(&r->bar, &d->model, &r->plan, d->cluster, &d->stack, err));
     halley_estimate_run(&r->e, &d->model, &r->plan, d->cluster, &d->stack);
     TRY(halley_estimate_check(&r->e, err));
+    d->facts.estimate = &r->e;
+    TRY(halley_error_bar_find(&r->bar, &d->model, &r->plan, d->cluster, &d->stack,
+                              &d->facts, err));
     halley_numbers_run(&r->n, &r->e, &d->model, &r->plan, d->cluster, d->tokens);
     r->model = d->model.name;
     r->cluster = halley_cluster_name(d->cluster);
@@ -330,7 +334,9 @@ static halley_status compute_result(design *d, halley_error *err)
 static halley_status estimate_design(request_call *call, design *d, halley_error *err)
 {
     const estimate_options *o = call->options;
-    TRY(design_plan(&d->r.plan, &d->model, d->cluster, &d->stack, call, &o->design, err));
+    TRY(design_plan(&d->r.plan, &d->recipe, &d->model, d->cluster, &d->stack, call,
+                    &o->design, err));
+    d->facts.months = d->recipe.months;
     TRY(compute_result(d, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));

@@ -410,7 +410,7 @@ static halley_status describe_plans(request_call *call, const halley_search *s,
     snprintf(title, sizeof title, "Plans for %s on %s", model->name,
              halley_cluster_name(cluster));
     halley_numbers_run(&of.n, &best->estimate, model, &best->plan, cluster, o->tokens);
-    TRY(halley_error_bar_find(&of.bar, model, &best->plan, cluster, stack, err));
+    TRY(halley_error_bar_find(&of.bar, model, &best->plan, cluster, stack, NULL, err));
     TRY(request_page_save(
         call, o->report, &(request_page){"plan", title, write_plan_json, &of, {0}}, err));
     return write_plans(call, s, &of, err);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/number/number.h"
 #include "halley/score.h"
+#include "request/coverage.h"
 #include "request/verbs.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 typedef struct score_options {
     bool defaults, unknown, worst, cross_validate, rows, by_device;
-    bool without_chip;
+    bool without_chip, coverage;
     uint32_t folds, natural;
     const char *stack;
     request_output output;
@@ -80,6 +81,11 @@ static const request_option options[] = {
             "software supply the rest",
      .by_default = "off",
      .example = "degrees"},
+    {.name = "coverage",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, coverage),
+     .doc = "show how many runs lie within their error bars; each source is predicted "
+            "without its own runs"},
     {.name = "without-chip",
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, without_chip),
@@ -410,6 +416,8 @@ static const report_column row_columns[] = {
     {"Measured", "measured_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Error", "step_error", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Typical", "error_typical", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Bound", "error_bound", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"Held out", "held_out_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Memory measured", "measured_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"predicted", "predicted_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
@@ -448,6 +456,8 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
         report_table_number(t, r->measured_s);
         report_table_number(t, r->predicted_s);
         report_table_number(t, round_share(r->predicted_s / r->measured_s - 1));
+        report_table_number(t, round_share(r->error_typical));
+        report_table_number(t, round_share(r->error_bound));
         report_table_number_or_empty(t, r->held_out_s);
         add_memory(t, r);
         report_table_number(t, r->full);
@@ -498,9 +508,21 @@ static halley_status refuse_unscored(request_call *call, const halley_score *sco
                                      reason != NULL ? reason : "there are no rows"));
 }
 
+static halley_status score_coverage(request_call *call, halley_error *err)
+{
+    const score_options *o = call->options;
+    halley_error_coverage c;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(halley_error_bars_make(&c, NULL, call->args, call->n_args, err));
+    return request_write_coverage(call, &c, form, err);
+}
+
 static halley_status score_run(request_call *call, halley_error *err)
 {
     const score_options *o = call->options;
+    if (o->coverage)
+        return score_coverage(call, err);
     const halley_score_opts opts = {
         .defaults = o->defaults,
         .unknown = o->unknown,

@@ -234,7 +234,8 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     halley_plan plan;
     halley_gen_summary sum;
     TRY(design_load(&model, &cluster, &stack, call, o, err));
-    halley_status status = design_plan(&plan, &model, cluster, &stack, call, o, err);
+    halley_status status =
+        design_plan(&plan, NULL, &model, cluster, &stack, call, o, err);
     if (status == HALLEY_OK)
         note_full_nodes(call, &plan, cluster);
     if (status == HALLEY_OK && g->roles)

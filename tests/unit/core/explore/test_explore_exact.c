@@ -80,7 +80,7 @@ static void check_candidate(const halley_candidate *c, const world *w, double to
     assert_true(fabs(days / n.wall_days - 1) < 1e-12);
     assert_true(fabs(c->metrics[HALLEY_METRIC_TRAIN_COST] / n.cost_usd - 1) < 1e-12);
     assert_int_equal(
-        halley_error_bar_find(&bar, &w->model, &again, w->cluster, &w->stack, &err),
+        halley_error_bar_find(&bar, &w->model, &again, w->cluster, &w->stack, NULL, &err),
         HALLEY_OK);
     assert_true(c->error_bar.typical == bar.typical && c->error_bar.bound == bar.bound);
 }

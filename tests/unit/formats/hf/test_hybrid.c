@@ -281,7 +281,8 @@ static void a_step_with_unmeasured_layers_says_so(void **state)
     assert_true(isfinite(e.step_s) && e.step_s > 0);
     halley_error_bar bar;
     char text[HALLEY_ERROR_BAR_TEXT];
-    assert_int_equal(halley_error_bar_find(&bar, &m, &p, c, &stack, &err), HALLEY_OK);
+    assert_int_equal(halley_error_bar_find(&bar, &m, &p, c, &stack, NULL, &err),
+                     HALLEY_OK);
     halley_error_bar_print(text, &bar);
     assert_non_null(strstr(text, "No measured run of this layer kind: Mamba layers"));
     assert_false(bar.measured);

@@ -65,8 +65,9 @@ static void estimates_fill_their_size(void **state)
     halley_estimate_stage(&stage, &model, &plan, cluster, &stack, 0);
     halley_roofline_run(&roofline, &model, &plan, cluster, &stack);
     halley_goodput_run(&goodput, &(halley_failures){0}, 8);
-    assert_int_equal(halley_error_bar_find(&bar, &model, &plan, cluster, &stack, NULL),
-                     HALLEY_OK);
+    assert_int_equal(
+        halley_error_bar_find(&bar, &model, &plan, cluster, &stack, NULL, NULL),
+        HALLEY_OK);
     assert_int_equal(e.size, sizeof e);
     assert_int_equal(stage.size, sizeof stage);
     assert_int_equal(roofline.size, sizeof roofline);
