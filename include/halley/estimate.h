@@ -110,7 +110,8 @@ typedef struct halley_estimate {
     double outer_need_bytes;   /* outer memory per NPU, of the stage that offloads most;
                                   the average if all NPUs share the memory */
     uint64_t outer_stage;      /* that stage */
-    uint64_t room[HALLEY_ROOM - 2]; /* reserved for new members; 0 */
+    double weight_gradient_s;  /* the part of backward compute for gradients of weights */
+    uint64_t room[HALLEY_ROOM - 3]; /* reserved for new members; 0 */
 } halley_estimate;
 
 /* Estimate one design. Inputs are only read and nothing stays allocated. The function may

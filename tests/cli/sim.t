@@ -567,7 +567,7 @@ $ halley sim -m gpt-3.6b -c dgx-h100:2 --tp 2 --global-batch 1 --per-rank | wc -
 ## traces, roles and the plan itself take the same time
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 --template -o t; cat t.roles.yaml
 > Traces  Ranks  Different  Nodes    Size  Groups
-> t           2          2   3953  386 kB       0
+> t           2          2   3953  419 kB       0
 > format: halley-roles 1
 > ranks: 8
 > axes: [{tp: 2}, {cp: 1}, {dp: 2}, {pp: 2}]  # innermost first

@@ -58,6 +58,13 @@ static const char *const fits[] = {"fits",         "tight", "may-fit", "may-need
 _Static_assert(sizeof fits / sizeof *fits == HALLEY_N_FITS + 1,
                "every degree has a word");
 
+/* Backward compute is for gradients of inputs and of weights. */
+static double get_input_gradient_s(const void *from)
+{
+    const halley_estimate *e = from;
+    return e->part_s[HALLEY_PART_BACKWARD] - e->weight_gradient_s;
+}
+
 /* clang-format off */
 #define THIS halley_estimate
 #define PART(k, id, t, ...) VALUE(k, part_s[HALLEY_PART_##id], SECONDS, t, __VA_ARGS__)
@@ -121,6 +128,8 @@ const fact_table estimate_facts = {"Step", "time and memory of one training step
     VALUE("hfu", hfu, SHARE, "HFU", "the same with recomputed operations"),
     PART("forward_s", FORWARD, "forward", "forward compute of the slowest stage", .word = "time.forward"),
     PART("backward_s", BACKWARD, "backward", "backward compute of the slowest stage", .word = "time.backward"),
+    DERIVED("input_gradient_s", get_input_gradient_s, SECONDS, "input gradients", "the part of backward_s for gradients of inputs"),
+    VALUE("weight_gradient_s", weight_gradient_s, SECONDS, "weight gradients", "the part of backward_s for gradients of weights"),
     SELF("parts_s", estimate_parts_facts, SECONDS, "where the time goes", "where the time of a step goes; the parts add up to step_s"),
     GROUP("memory_bytes", memory_bytes, estimate_memory_facts, BYTES, "memory", "memory of the fullest stage by class; adds up to device_bytes"),
     VALUE("allocated_bytes", allocated_bytes, BYTES, "allocated", "memory that the framework's allocator holds: device_bytes without the context"),

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *plan_group_name(workload_group group)
@@ -30,6 +31,15 @@ static halley_bytes as_bytes(const char *text)
 
 static uint64_t open_plan_node(plan_nodes *w, uint32_t type, const char *name)
 {
+    char label[128];
+    if (w->is_labelled && w->pass != NULL) {
+        const bool in_layer = w->layer != PLAN_NO_LAYER;
+        char layer[16] = "";
+        if (in_layer)
+            snprintf(layer, sizeof layer, "L%u.", w->layer);
+        snprintf(label, sizeof label, "%s%s.%s", layer, name, w->pass);
+        name = label;
+    }
     (void)halley_builder_node(w->b, w->next_id, type, as_bytes(name));
     (void)halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     return w->next_id++;

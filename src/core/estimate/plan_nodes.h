@@ -52,7 +52,13 @@ typedef struct plan_nodes {
     plan_found found[PLAN_N_FOUND];
     uint32_t next_found;
     bool failed; /* memory ran out: the trace is incomplete */
+    /* Names tell layer and pass: "L12.query-key-value.FP". FP forward, IG and WG
+     * gradients of inputs and of weights, IG+WG both, RC recomputed. */
+    bool is_labelled;
+    uint32_t layer;   /* of the model; PLAN_NO_LAYER: embedding, head and the update */
+    const char *pass; /* "FP"; NULL: none */
 } plan_nodes;
+#define PLAN_NO_LAYER UINT32_MAX
 void plan_nodes_fini(plan_nodes *w); /* frees everything but the builder */
 
 /* The name of a group's rule: "tp", "fsdp", ... Static. */

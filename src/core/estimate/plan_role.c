@@ -41,6 +41,7 @@ typedef struct chunk {
     stage_cost cost;
     uint32_t n_again;                   /* the first n_again layers are recomputed */
     uint32_t n_wide_first, n_wide_last; /* layers at its ends that stay in bf16 */
+    uint32_t n_before;                  /* layers of the model before it, for names */
 } chunk;
 
 static chunk make_chunk(const writer *w, uint32_t c)
@@ -187,12 +188,43 @@ static void repeat_layers(writer *w, const chunk *c, uint32_t i)
     const uint32_t every = w->plan->recompute_every > 1 ? w->plan->recompute_every : 1;
     if (i % every != every - 1 && i + 1 != c->n_again)
         return;
-    for (uint32_t j = i / every * every; j <= i; j++)
+    const char *pass = w->n.pass;
+    w->n.pass = "RC";
+    for (uint32_t j = i / every * every; j <= i; j++) {
+        w->n.layer = c->n_before + j;
         plan_script_run(&w->n, &w->s->scripts.of[find_kind(c, j)][PLAN_AGAIN]);
+    }
+    w->n.layer = c->n_before + i;
+    w->n.pass = pass;
+}
+
+static const char *const pass_words[PLAN_N_PASSES] = {[PLAN_FORWARD] = "FP",
+                                                      [PLAN_AGAIN] = "RC",
+                                                      [PLAN_BACKWARD] = "IG+WG",
+                                                      [PLAN_INPUT] = "IG",
+                                                      [PLAN_WEIGHT] = "WG"};
+
+/* Layers of the model before a chunk of this stage. */
+static uint32_t count_layers_before(const writer *w, uint32_t chunk_id)
+{
+    const workload_schedule *s = &w->s->schedule;
+    const uint32_t place =
+        workload_schedule_place(s, (workload_seat){w->stage, chunk_id});
+    uint32_t n = 0;
+    for (uint32_t stage = 0; stage < s->stages; stage++)
+        for (uint32_t c = 0; c < s->chunks; c++) {
+            const workload_stage st =
+                workload_chunk_make(w->s->step.c.model, w->plan, stage, c);
+            if (workload_schedule_place(s, (workload_seat){stage, c}) < place)
+                n += st.n_dense + st.n_moe;
+        }
+    return n;
 }
 
 static void write_layer(writer *w, const chunk *c, uint32_t i, const pass_work *p)
 {
+    w->n.layer = c->n_before + i;
+    w->n.pass = pass_words[p->kind];
     const estimate_kind kind = find_kind(c, i);
     const workload_layer *layer = get_layer(w, kind);
     const plan_script *script = &w->s->scripts.of[kind][p->kind];
@@ -207,11 +239,15 @@ static void write_layer(writer *w, const chunk *c, uint32_t i, const pass_work *
     w->n.more_s += i < c->n_again ? script->host_s : script->host_plain_s;
     plan_flush(&w->n, "host");
     share_layer(w, layer, p);
+    w->n.pass = NULL;
 }
 
 static void write_end(writer *w, estimate_kind kind, const pass_work *p)
 {
+    w->n.layer = PLAN_NO_LAYER;
+    w->n.pass = pass_words[p->kind];
     plan_script_run(&w->n, &w->s->scripts.of[kind][p->kind]);
+    w->n.pass = NULL;
 }
 
 static void write_layers(writer *w, const chunk *c, const pass_work *p)
@@ -438,7 +474,9 @@ static void note_pass(writer *w, const workload_pass *p, uint64_t first)
 static void run_pass(writer *w, const workload_pass *p)
 {
     const uint64_t first_id = w->n.next_id; /* ids are indexes: nodes come in order */
-    const chunk c = make_chunk(w, p->chunk);
+    chunk c = make_chunk(w, p->chunk);
+    if (w->n.is_labelled)
+        c.n_before = count_layers_before(w, p->chunk);
     const pass_work work = make_work(w, p);
     const bool forward = work.kind == PLAN_FORWARD;
     begin_messages(w, &c, &work);
@@ -542,7 +580,9 @@ static void set_reduction(writer *w)
 halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint32_t stage,
                               plan_passes *passes, halley_error *err)
 {
-    writer w = {.n = {.c = &scene->step.c, .last = PLAN_NO_NODE},
+    writer w = {.n = {.c = &scene->step.c,
+                      .last = PLAN_NO_NODE,
+                      .is_labelled = scene->is_labelled},
                 .s = scene,
                 .plan = &scene->plan,
                 .stage = stage,

@@ -146,17 +146,20 @@ static halley_status fill_template(trace_template *t, const plan_scene *s,
     return trace_template_end(t, err);
 }
 
-halley_status halley_plan_template(halley_template **out, const halley_model *model,
+static halley_status make_template(halley_template **out, const halley_model *model,
                                    const halley_plan *plan, const halley_cluster *cluster,
-                                   const halley_stack *stack, halley_error *err)
+                                   const halley_stack *stack, bool is_labelled,
+                                   halley_error *err)
 {
     plan_scene *s = calloc(1, sizeof *s);
     trace_template *t = calloc(1, sizeof *t);
     halley_status status = s != NULL && t != NULL
                                ? make_scene(s, model, plan, cluster, stack, err)
                                : error_nomem(err);
-    if (status == HALLEY_OK)
+    if (status == HALLEY_OK) {
+        s->is_labelled = is_labelled;
         status = fill_template(t, s, err);
+    }
     if (s != NULL)
         plan_scripts_fini(&s->scripts);
     free(s);
@@ -165,6 +168,22 @@ halley_status halley_plan_template(halley_template **out, const halley_model *mo
     else
         halley_template_free(t);
     return status;
+}
+
+halley_status halley_plan_template(halley_template **out, const halley_model *model,
+                                   const halley_plan *plan, const halley_cluster *cluster,
+                                   const halley_stack *stack, halley_error *err)
+{
+    return make_template(out, model, plan, cluster, stack, false, err);
+}
+
+halley_status halley_plan_template_labelled(halley_template **out,
+                                            const halley_model *model,
+                                            const halley_plan *plan,
+                                            const halley_cluster *cluster,
+                                            const halley_stack *stack, halley_error *err)
+{
+    return make_template(out, model, plan, cluster, stack, true, err);
 }
 
 halley_status halley_plan_passes(halley_plan_pass **out, size_t *n,

@@ -118,7 +118,7 @@ halley_status halley_plan_trace_save(const char *prefix, const halley_model *mod
 {
     saving to = {.prefix = prefix, .sum = {.size = sizeof to.sum}};
     halley_template *t = NULL;
-    TRY(halley_plan_template(&t, model, plan, cluster, stack, err));
+    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, err));
     const halley_status status = save_template(&to, t, err);
     halley_template_free(t);
     if (status == HALLEY_OK && summary)

@@ -278,6 +278,10 @@ static void add_parts(step *s, const kind_count *of, const kind_cost *k, double 
         part[HALLEY_PART_RECOMPUTE] += again * p->r[c];
         s->out->class_s[c] += n * (p->f[c] + p->b[c]);
     }
+    double backward_s = 0;
+    for (int c = 0; c < WORKLOAD_MESSAGES; c++)
+        backward_s += n * p->b[c];
+    s->out->weight_gradient_s += fmin(n * (p->weight_s - p->host_w_s), backward_s);
     for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++) {
         part[messages[g]] += n * (p->comm_f[g] + p->comm_b[g]);
         part[HALLEY_PART_RECOMPUTE] += again * p->comm_r[g];

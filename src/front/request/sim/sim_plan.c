@@ -75,7 +75,9 @@ static halley_status simulate_plan_roles(plan_run *p, halley_error *err)
     halley_sim_opts opts = p->o->run;
     opts.record = true;
     TRY(halley_estimate_fill_nodes(p->cluster, &p->plan, err));
-    TRY(halley_plan_template(&p->roles, &p->model, &p->plan, p->cluster, &p->stack, err));
+    /* Timelines show the names. */
+    TRY((p->o->timeline != NULL ? halley_plan_template_labelled : halley_plan_template)(
+        &p->roles, &p->model, &p->plan, p->cluster, &p->stack, err));
     if (p->o->columns != NULL && halley_template_ranks(p->roles) <= MOST_HEAT_RANKS)
         opts.heat = true;
     TRY(halley_sim_run_template(&p->result, p->roles, p->cluster, &opts, err));

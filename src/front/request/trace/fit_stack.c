@@ -91,6 +91,18 @@ typedef struct part_times {
 } part_times;
 enum { FIT_HOST = FIT_N_PARTS, FIT_NOTHING };
 
+/* "L12.attention.FP" is "attention" (halley_plan_template_labelled). */
+static str strip_label(str name)
+{
+    size_t from = 0, to = name.n;
+    if (name.n > 2 && name.at[0] == 'L' && name.at[1] >= '0' && name.at[1] <= '9')
+        while (from < name.n && name.at[from++] != '.')
+            ;
+    for (size_t i = from; i < name.n; i++)
+        to = name.at[i] == '.' ? i : to;
+    return (str){name.at + from, to - from};
+}
+
 static uint32_t classify_node(const halley_trace *t, uint32_t node, str name)
 {
     static const struct {
@@ -129,10 +141,11 @@ static void sum_nodes(part_times *to, const fit_design *d, const halley_trace *t
     assert(first + n <= halley_trace_count(t));
     for (uint32_t i = first; i < first + n; i++) {
         const halley_bytes name = halley_node_name(t, i);
-        const uint32_t part = classify_node(t, i, (str){name.at, name.n});
+        const str op = strip_label((str){name.at, name.n});
+        const uint32_t part = classify_node(t, i, op);
         halley_attr a;
         uint64_t ns;
-        if (part != FIT_NOTHING && !is_left_out(d, (str){name.at, name.n}) &&
+        if (part != FIT_NOTHING && !is_left_out(d, op) &&
             halley_node_find_attr(&a, t, i, HALLEY_ATTR_NAME_DURATION_NS) &&
             halley_attr_to_u64(&a, &ns))
             to->s[part] += (double)ns / 1e9;

@@ -199,7 +199,7 @@ static halley_status save_roles(const char *prefix, const halley_model *model,
 {
     halley_template *t = NULL;
     halley_template_summary made;
-    TRY(halley_plan_template(&t, model, plan, cluster, stack, err));
+    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, err));
     const halley_status status = halley_template_save(t, prefix, &made, err);
     *sum = (halley_gen_summary){.n_files = halley_template_roles(t),
                                 .n_distinct = halley_template_roles(t),

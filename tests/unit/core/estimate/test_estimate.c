@@ -531,6 +531,21 @@ static void a_search_reports_running_out_of_memory(void **state)
     assert_true(alloc_fail_everywhere(search_small, &w) > 2);
 }
 
+/* Of matmuls, gradients of weights take about as long as those of inputs. */
+static void backward_compute_is_for_inputs_and_for_weights(void **state)
+{
+    static const char *const models[] = {"llama3-8b", "dlrm-1t", "gpt-7.5b"};
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const world w = load(models[i], "dgx-h100");
+        halley_plan plan = {.dp = 8, .global_batch = 64, .micro_batch = 8};
+        const halley_estimate e = estimate(&w, plan);
+        const double backward_s = e.part_s[HALLEY_PART_BACKWARD];
+        assert_true(e.weight_gradient_s > 0.02 * backward_s);
+        assert_true(e.weight_gradient_s <= 0.5 * backward_s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +569,7 @@ int main(void)
         cmocka_unit_test(extensions_take_the_place_of_costs),
         cmocka_unit_test(an_explanation_names_operators_and_constants),
         cmocka_unit_test(a_search_reports_running_out_of_memory),
+        cmocka_unit_test(backward_compute_is_for_inputs_and_for_weights),
     };
     return cmocka_run_group_tests(tests, NULL, free_clusters);
 }
