@@ -87,6 +87,17 @@ typedef struct halley_idle {
     double s, host, communication, synchronisation, launch_latency, nothing;
 } halley_idle;
 
+/* The evidence for causes of lost time. */
+typedef struct halley_causes {
+    double mean_queue; /* launches that wait for the device */
+    double median_kernel_s, median_call_s;
+    double
+        shorter_than_call; /* share of kernels that are shorter than their launch call */
+    double loading_share;  /* of the span: the host waits for its data loader */
+    double loading_idle;   /* share of that time in which the device is idle */
+    double layout_share;   /* of device time: kernels that only change a layout */
+} halley_causes;
+
 /* Analysis of a linked recording. Texts are lent until it is freed. */
 typedef struct halley_kernels {
     size_t size;                        /* filled by the library, see error.h */
@@ -113,6 +124,7 @@ typedef struct halley_kernels {
     const char *verdict;
     const char *facts; /* JSON of the recording: collectives_host, groups, hta; "{}" */
     uint32_t n_ranks;
+    halley_causes causes;
 } halley_kernels;
 
 /* Count the device work of a linked recording, over all ranks; the steps are those of

@@ -58,7 +58,7 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
                              const halley_cluster *cluster, const halley_sim_opts *opts,
                              halley_error *err);
 /* Replay recordings on the machine on which they were made: every duration is as
- * recorded. With `record`, *out tells when every node began and ended. */
+ * recorded. With `record`, *out has when every node began and ended. */
 halley_status halley_sim_replay(halley_result **out, const halley_trace_set *traces,
                                 bool record, halley_error *err);
 /* halley_sim_run for a set written as roles. The groups of `cluster` are not used,

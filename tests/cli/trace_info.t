@@ -253,7 +253,7 @@ $ for f in nsys_2024.sqlite nsys_2020.sqlite tiny_gpu.xplane.pb tiny_tpu.xplane.
 > null
 > {"matmul": {"n": 1, "s": 0.0001, "share": 0.625, "flops_per_s": null, "bytes_per_s": null}, "copy_h2d": {"n": 1, "s": 5e-05, "share": 0.3125, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 1, "s": 1e-05, "share": 0.0625, "flops_per_s": null, "bytes_per_s": null}}
 > 5.5e-05
-> "copy-bound: 23 % is copies with nothing else running. Also idle: the device has nothing to do 23 % of the time"
+> "copy-bound: 23 % is copies between host and device with nothing else running. Also idle: the device has nothing to do 23 % of the time"
 > window_edge.json
 > "kineto"
 > 2
@@ -264,7 +264,7 @@ $ for f in nsys_2024.sqlite nsys_2020.sqlite tiny_gpu.xplane.pb tiny_tpu.xplane.
 > null
 > {"matmul": {"n": 2, "s": 0.000195, "share": 1, "flops_per_s": 5242880000, "bytes_per_s": 491520000}}
 > 3.5e-05
-> "host-bound: the device is idle 15 % of the time waiting for launches"
+> "host-bound: the device is idle 15 % of the time waiting for launches: kernels are long (median 100 us), but only 1.0 launches are queued on average"
 > ns_decimal.json
 > "kineto"
 > 2

@@ -262,3 +262,9 @@ $ halley trace convert --for astra-sim r.et v.et && cmp v.et w.0.et
 $ cp r.et o.0.et; cp r.et o.1.et; halley sim --workload-configuration=o --system-configuration=system.json --network-configuration=ring2.yml --json | query - /time_s
 > 0.000745
 ! halley: warning: this takes 1.242 times as long as the recording, whose threads, streams and lags ASTRA-sim does not have; write it with 'halley trace convert --for astra-sim'
+
+## an execution trace of the host alone is not timed by the model of a device
+$ sed 's/cuda:0/cpu/g' $DATA/recording/host.0.json > cpu.json; halley trace link -q cpu.json -o h.0.et; cp h.0.et h.1.et
+$ halley sim h -c dgx-h100:2 --compute cost
+! halley: the execution trace has no times, and none of its operators ran on a device, so no model of an NPU can time its compute; link it together with the Kineto trace of the same run
+? 1

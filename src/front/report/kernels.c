@@ -178,6 +178,19 @@ static void write_idle(report_json *j, const halley_kernels *k)
     report_json_end(j);
 }
 
+static void write_causes(report_json *j, const halley_causes *c)
+{
+    report_json_flat_object(j, "causes");
+    report_json_double(j, "mean_queue", c->mean_queue);
+    report_json_double(j, "median_kernel_s", c->median_kernel_s);
+    report_json_double(j, "median_call_s", c->median_call_s);
+    report_json_double(j, "shorter_than_call", c->shorter_than_call);
+    report_json_double(j, "loading_share", c->loading_share);
+    report_json_double(j, "loading_idle", c->loading_idle);
+    report_json_double(j, "layout_share", c->layout_share);
+    report_json_end(j);
+}
+
 void report_kernels_json(report_json *j, const halley_kernels *k,
                          const report_kernels_opts *opts)
 {
@@ -203,6 +216,7 @@ void report_kernels_json(report_json *j, const halley_kernels *k,
     report_json_double(j, "recorded_s", k->recorded_s);
     report_json_double(j, "replayed_s", k->replayed_s);
     report_json_double(j, "late_share", k->late_share);
+    write_causes(j, &k->causes);
     report_json_text(j, "verdict", str_from(k->verdict));
     if (opts->as_hta)
         copy_fact(j, k->facts, "hta");

@@ -15,6 +15,12 @@ halley_status sim_time_untimed(request_call *call, halley_cluster *cluster,
                          "the execution trace has no times to replay; link it together "
                          "with the Kineto trace of the same run, or name a cluster (-c) "
                          "on which its operators on devices can be timed");
+    if (request_given(call, "compute") && !has_work)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "the execution trace has no times, and none of its operators ran "
+            "on a device, so no model of an NPU can time its compute; link it "
+            "together with the Kineto trace of the same run");
     if (request_given(call, "compute"))
         return HALLEY_OK;
     if (has_work &&

@@ -480,6 +480,70 @@ static void fit_stages(fitter *f, str layers_group)
     }
 }
 
+/* Collectives of one group and type. */
+typedef struct coll_count {
+    str group;
+    uint64_t n, n_equal, bytes; /* n_equal: with the size of the first */
+} coll_count;
+enum { MOST_GROUPS = 16 };
+
+static void count_call(coll_count *counts, size_t *n_counts, str group, uint64_t bytes)
+{
+    size_t i = 0;
+    while (i < *n_counts && !str_eq(counts[i].group, group))
+        i++;
+    if (i == MOST_GROUPS)
+        return;
+    if (i == *n_counts)
+        counts[(*n_counts)++] = (coll_count){.group = group, .bytes = bytes};
+    counts[i].n++;
+    counts[i].n_equal += counts[i].bytes == bytes;
+}
+
+/* How many collectives of the type a group has, if they move equal amounts, as
+ * activations do; buckets of gradients differ. */
+static uint64_t count_equal(const coll_count *counts, size_t n, str group)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(counts[i].group, group))
+            return 5 * counts[i].n_equal >= 4 * counts[i].n ? counts[i].n_equal : 0;
+    return 0;
+}
+
+/* On any stream: a group with two all-reduces, or two pairs of all-gather and
+ * reduce-scatter, per layer and direction. Sharded weights have one pair per layer, or
+ * two gathers per scatter. Returns the ranks of the group; 1 = none. */
+static uint32_t find_tensor_group(const fitter *f, uint64_t world)
+{
+    coll_count counts[3][MOST_GROUPS];
+    size_t n[3] = {0};
+    static const char *const types[3] = {"comm.all_reduce", "comm.all_gather",
+                                         "comm.reduce_scatter"};
+    const uint64_t wanted = 2 * (uint64_t)f->out->layers * (f->out->has_backward ? 2 : 1);
+    for (uint32_t i = 0; i < halley_trace_count(f->trace); i++) {
+        const str type = trace_find_text(f->trace, i, HALLEY_ATTR_NAME_KERNEL_CLASS);
+        for (size_t k = 0; k < 3; k++)
+            if (str_eq(type, str_from(types[k])))
+                count_call(
+                    counts[k], &n[k],
+                    trace_find_text(f->trace, i, HALLEY_ATTR_NAME_PG_NAME),
+                    (uint64_t)trace_find_i64(f->trace, i, HALLEY_ATTR_NAME_COMM_SIZE, 0));
+    }
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < n[k]; i++) {
+            const str group = counts[k][i].group;
+            const uint64_t gathers = count_equal(counts[1], n[1], group),
+                           scatters = count_equal(counts[2], n[2], group);
+            const bool is_sharding = 2 * gathers > 3 * scatters;
+            const uint64_t pairs = is_sharding || k == 0 ? 0 : scatters;
+            if (wanted == 0 || count_equal(counts[0], n[0], group) + pairs < wanted)
+                continue;
+            const uint32_t size = find_group_size(f, group, NULL);
+            return size > 0 && world % size == 0 ? size : (uint32_t)(world / f->out->pp);
+        }
+    return 1;
+}
+
 /* Two collectives per layer and direction mean tensor parallelism over their group. The
  * rest of a training job is data parallel. */
 static void fit_parallelism(fitter *f)
@@ -505,6 +569,8 @@ static void fit_parallelism(fitter *f)
     if (world > 1 && in_period >= 2 * o->layers_per_period)
         o->tp = group_size > 0 && world % group_size == 0 ? group_size
                                                           : (uint32_t)(world / o->pp);
+    else if (world > 1)
+        o->tp = find_tensor_group(f, world);
     if (world > 1 && any && o->has_backward && world % ((uint64_t)o->tp * o->pp) == 0)
         o->dp = (uint32_t)(world / o->tp / o->pp);
 }

@@ -22,9 +22,10 @@ enum { LATENCY_NS = 30000 };
 /* The busy intervals of one device, and the state at the current event. */
 typedef struct device_time {
     int64_t device;
-    rec_spans all, comm, copies, compute, comm_or_compute;
-    int64_t end_ns;     /* latest end of the events so far */
-    bool last_was_comm; /* the event that ended then is a collective */
+    rec_spans all, comm, compute;
+    rec_spans host_copies, others; /* copies between host and device, and all else */
+    int64_t end_ns;                /* latest end of the events so far */
+    bool last_was_comm;            /* the event that ended then is a collective */
     bool any;
 } device_time;
 
@@ -86,18 +87,18 @@ static bool add_device_event(idle_counter *x, const kernel_event *e)
         d->last_was_comm = e->is_comm;
     }
     d->any = true;
-    rec_spans *const own = e->is_comm ? &d->comm : e->is_copy ? &d->copies : &d->compute;
-    return array_push(&d->all, span) && array_push(own, span) &&
-           (e->is_copy || array_push(&d->comm_or_compute, span));
+    return array_push(&d->all, span) &&
+           (e->is_copy || array_push(e->is_comm ? &d->comm : &d->compute, span)) &&
+           array_push(e->is_host_copy ? &d->host_copies : &d->others, span);
 }
 
 static void sum_device(idle_counter *x, device_time *d)
 {
     rec_spans_merge(&d->all);
     rec_spans_merge(&d->comm);
-    rec_spans_merge(&d->copies);
     rec_spans_merge(&d->compute);
-    rec_spans_merge(&d->comm_or_compute);
+    rec_spans_merge(&d->host_copies);
+    rec_spans_merge(&d->others);
     const int64_t comm = rec_spans_length(&d->comm);
     const int64_t both = rec_spans_common(&d->comm, &d->compute);
     x->span_ns += d->all.at[d->all.n - 1].end_ns - d->all.at[0].begin_ns;
@@ -106,7 +107,7 @@ static void sum_device(idle_counter *x, device_time *d)
     x->overlap_ns += both;
     x->exposed_ns += comm - both;
     x->copies_ns +=
-        rec_spans_length(&d->copies) - rec_spans_common(&d->copies, &d->comm_or_compute);
+        rec_spans_length(&d->host_copies) - rec_spans_common(&d->host_copies, &d->others);
 }
 
 static void keep_idle(const idle_counter *x, halley_kernels *k)
@@ -142,9 +143,9 @@ halley_status kernels_count_idle(kernel_counter *c, halley_error *err)
         device_time *const d = &x.devices.at[i];
         array_fini(&d->all);
         array_fini(&d->comm);
-        array_fini(&d->copies);
         array_fini(&d->compute);
-        array_fini(&d->comm_or_compute);
+        array_fini(&d->host_copies);
+        array_fini(&d->others);
     }
     array_fini(&x.devices);
     return ok ? HALLEY_OK : error_nomem(err);

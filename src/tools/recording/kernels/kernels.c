@@ -110,18 +110,26 @@ static bool add_kernel_event(kernel_counter *c, const trace_slots *s, uint32_t r
         .from_graph = read_slot(s, node, SLOT_GRAPH, 0) != 0,
         .is_comm = str_starts(class_name, STR("comm.")),
         .is_copy = is_copy,
+        .is_host_copy =
+            str_eq(class_name, STR("copy_h2d")) || str_eq(class_name, STR("copy_d2h")),
         .is_sync = str_eq(class_name, STR("sync")),
     };
     return event.class_id != HASH_NONE && array_push(&c->events, event);
 }
 
+/* Note host events that wait: for the device, or for data. */
 static bool add_blocking_call(kernel_counter *c, const trace_slots *s,
                               const halley_trace *trace, uint32_t node)
 {
     const halley_bytes name = halley_node_name(trace, node);
     const int64_t begin_ns = read_slot(s, node, SLOT_BEGIN, -1);
     const int64_t length_ns = read_slot(s, node, SLOT_INCLUSIVE, -1);
-    if (begin_ns < 0 || length_ns <= 0 || !rec_call_blocks((str){name.at, name.n}))
+    if (begin_ns < 0 || length_ns <= 0)
+        return true;
+    if (str_contains((str){name.at, name.n}, STR("DataLoader")) &&
+        !array_push(&c->loading, (rec_span){begin_ns, begin_ns + length_ns}))
+        return false;
+    if (!rec_call_blocks((str){name.at, name.n}))
         return true;
     return array_push(&c->blocking, (rec_span){begin_ns, begin_ns + length_ns});
 }
@@ -285,6 +293,7 @@ static halley_status count_recording(kernel_counter *c, halley_error *err)
     TRY(count_events(c, err));
     count_steps(c);
     TRY(kernels_count_idle(c, err));
+    TRY(kernels_find_causes(c, err));
     TRY(kernels_list_top(c, err));
     return kernels_judge(c, err);
 }
@@ -316,6 +325,7 @@ void halley_kernels_free(halley_kernels *kernels)
     intern_fini(&c->classes);
     array_fini(&c->events);
     array_fini(&c->blocking);
+    array_fini(&c->loading);
     halley_result_free(c->replayed);
     free(c);
 }

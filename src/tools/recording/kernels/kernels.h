@@ -20,7 +20,10 @@ typedef struct kernel_event {
     int64_t device, stream;
     uint32_t rank, node, class_id;
     double flops, bytes; /* -1 = not known */
-    bool from_graph, is_comm, is_copy, is_sync;
+    bool from_graph, is_comm, is_sync;
+    bool
+        is_copy; /* between memories, or by a kernel that only moves data on the device */
+    bool is_host_copy;
 } kernel_event;
 
 typedef struct kernel_counter {
@@ -31,6 +34,7 @@ typedef struct kernel_counter {
     intern classes;
     ARRAY(kernel_event) events; /* by begin */
     rec_spans blocking;         /* blocking calls of the host */
+    rec_spans loading;          /* the host waits for its data loader */
     halley_result *replayed;    /* when nodes began, if no start was recorded; or NULL */
 } kernel_counter;
 
@@ -42,6 +46,7 @@ halley_status kernels_read_facts(kernel_counter *c, halley_error *err);
  */
 halley_status kernels_check_rates(kernel_counter *c, halley_error *err);
 halley_status kernels_count_idle(kernel_counter *c, halley_error *err);
+halley_status kernels_find_causes(kernel_counter *c, halley_error *err);
 halley_status kernels_list_top(kernel_counter *c, halley_error *err);
 halley_status kernels_judge(kernel_counter *c, halley_error *err);
 

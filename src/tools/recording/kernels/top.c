@@ -1,6 +1,7 @@
 /* The kernels that took longest, by name, and the verdict. */
 #include "base/error.h"
 #include "base/number/number.h"
+#include "base/number/units.h"
 #include "halley/recording_job.h"
 #include "recording/kernels/kernels.h"
 
@@ -105,23 +106,71 @@ static int compare_losses(const void *a, const void *b)
 static const char *write_verdict(kernel_counter *c, const loss *losses)
 {
     const halley_kernels *const k = &c->k;
-    char first[256], second[256] = "";
+    char first[400], second[400] = "";
     if (losses[0].share >= FIRST_LOSS) {
         snprintf(first, sizeof first, losses[0].sentence,
                  number_fixed(100 * losses[0].share, 0).at, losses[0].what);
     } else {
         const halley_kernel_class *const top = &k->classes[0];
-        snprintf(first, sizeof first, "compute-bound: %s %% %s",
-                 number_fixed(100 * top->share, 0).at, top->name);
+        const bool moves = strcmp(top->name, "copy_d2d") == 0;
+        snprintf(first, sizeof first,
+                 moves
+                     ? "memory-bound: %s %% of device time copies tensors on the device%s"
+                     : "compute-bound: %s %% %s",
+                 number_fixed(100 * top->share, 0).at, moves ? "" : top->name);
     }
     const loss *const next = losses[0].share >= FIRST_LOSS ? &losses[1] : &losses[0];
     if (next->share >= SECOND_LOSS) {
-        char text[200];
+        char text[340];
         snprintf(text, sizeof text, next->sentence, number_fixed(100 * next->share, 0).at,
                  next->what);
         snprintf(second, sizeof second, ". Also %s", text);
     }
-    return arena_printf(&c->memory, "%s%s", first, second);
+    static const double LAYOUT_SHARE = 0.03;
+    if (k->causes.layout_share < LAYOUT_SHARE)
+        return arena_printf(&c->memory, "%s%s", first, second);
+    return arena_printf(&c->memory,
+                        "%s%s. Also %s %% of device time only changes the layout of "
+                        "tensors; channels_last may avoid it",
+                        first, second, number_fixed(100 * k->causes.layout_share, 1).at);
+}
+
+/* Why the host launches late, as far as there is evidence for a cause. */
+static const char *judge_host(const char **evidence, kernel_counter *c)
+{
+    enum { SHORT_QUEUE = 2 };
+    static const double LOADING_SHARE = 0.1, LOADING_IDLE = 0.5, SHORT_KERNEL_S = 10e-6;
+    const halley_causes *const k = &c->k.causes;
+    char kernel[32], call[32];
+    units_format(kernel, sizeof kernel, k->median_kernel_s, UNITS_TIME);
+    units_format(call, sizeof call, k->median_call_s, UNITS_TIME);
+    *evidence = "";
+    if (k->loading_share >= LOADING_SHARE && k->loading_idle >= LOADING_IDLE) {
+        *evidence = arena_printf(
+            &c->memory,
+            ": the host waits %s %% of the time for its data loader, and the device is "
+            "idle in %s %% of that; use more workers and pinned memory",
+            number_fixed(100 * k->loading_share, 0).at,
+            number_fixed(100 * k->loading_idle, 0).at);
+        return "data loading: the device is idle %s %% of the time waiting for the "
+               "host%s";
+    }
+    if (k->mean_queue > SHORT_QUEUE)
+        return "host-bound: the device is idle %s %% of the time waiting for launches%s";
+    if (k->median_kernel_s <= k->median_call_s || k->median_kernel_s <= SHORT_KERNEL_S) {
+        *evidence = arena_printf(&c->memory,
+                                 ": the median kernel takes %s, its launch call %s, and "
+                                 "%s launches are queued "
+                                 "on average; CUDA graphs or torch.compile launch less",
+                                 kernel, call, number_fixed(k->mean_queue, 1).at);
+        return "launch-bound: the device is idle %s %% of the time waiting for "
+               "launches%s";
+    }
+    *evidence = arena_printf(&c->memory,
+                             ": kernels are long (median %s), but only %s launches are "
+                             "queued on average",
+                             kernel, number_fixed(k->mean_queue, 1).at);
+    return "host-bound: the device is idle %s %% of the time waiting for launches%s";
 }
 
 /* Of several ranks, see the job: only transfer that compute does not hide is
@@ -164,13 +213,18 @@ halley_status kernels_judge(kernel_counter *c, halley_error *err)
     TRY(judge_job(&k->verdict, &transfer, c, err));
     if (k->verdict != NULL)
         return HALLEY_OK;
+    const char *evidence;
+    const char *const host = judge_host(&evidence, c);
+    if (evidence == NULL)
+        return error_nomem(err);
     loss losses[] = {
-        {(k->idle.host + k->idle.launch_latency) / k->span_s,
-         "host-bound: the device is idle %s %% of the time waiting for launches%s", ""},
+        {(k->idle.host + k->idle.launch_latency) / k->span_s, host, evidence},
         {transfer * k->exposed_comm_s / k->span_s,
          "communication-bound: %s %% is %s that compute does not hide", type},
         {k->copies_alone_s / k->span_s,
-         "copy-bound: %s %% is copies with nothing else running%s", ""},
+         "copy-bound: %s %% is copies between host and device with nothing else "
+         "running%s",
+         ""},
         {k->idle.synchronisation / k->span_s,
          "synchronisation-bound: the device is idle %s %% of the time after the host "
          "waited for it%s",
