@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "base/arena.h"
+#include "cli/chakra.h"
 #include "halley/version.h"
 #include "request/verbs.h"
 
@@ -50,6 +51,9 @@ const cli_program cli_halley = {
 int cli_start(int argc, char **argv)
 {
     arena memory = {0};
+    int chakra_code;
+    if (cli_chakra_run(&chakra_code, argc, argv))
+        return chakra_code;
     char **const words = cli_astra_words(&memory, &argc, argv);
     const int code = cli_main(&cli_halley, argc, words);
     arena_fini(&memory);

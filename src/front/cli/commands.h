@@ -9,7 +9,8 @@ extern const cli_program cli_halley;
 /* The words to use instead of argv. They differ if the program was called by a name of
  * ASTRA-sim's programs or with HTSim's options. Memory comes from `memory`. */
 char **cli_astra_words(arena *memory, int *argc, char **argv);
-/* Run the program: translate ASTRA-sim's words if it is called so, then cli_main. */
+/* Run the program. If it is called by a name of Chakra's or ASTRA-sim's programs, it
+ * behaves as that; else cli_main. */
 int cli_start(int argc, char **argv);
 
 /* Kinds of files, each in its format_<name>.c. */
