@@ -19,8 +19,8 @@ typedef struct halley_feeder halley_feeder; /* for one thread at a time */
 
 /* Which dependencies hold a node back. */
 typedef enum halley_feed_deps {
-    HALLEY_FEED_BOTH = 0, /* data and control */
-    HALLEY_FEED_DATA,     /* data only, as Chakra's first feeder */
+    HALLEY_FEED_DATA = 0, /* data only, as Chakra's feeder */
+    HALLEY_FEED_BOTH,     /* data and control */
     HALLEY_FEED_CTRL
 } halley_feed_deps;
 
