@@ -306,7 +306,8 @@ halley_status halley_device_kind(char vendor[HALLEY_NAME], char generation[HALLE
     conf_file file;
     TRY(parse_embedded(&file, matching_path, err));
     const conf_node *devices = conf_find(file.root, "devices");
-    const conf_node *device = devices != NULL ? conf_find(devices, npu) : NULL;
+    const conf_node *device =
+        devices != NULL && npu[0] != '\0' ? conf_find(devices, npu) : NULL;
     snprintf(vendor, HALLEY_NAME, "%.*s",
              STR_ARG(device != NULL ? text_of(device, "vendor") : STR("")));
     snprintf(generation, HALLEY_NAME, "%.*s",
