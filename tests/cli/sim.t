@@ -522,8 +522,8 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16
 >   compute-bound: 76 % of the step is compute. Also 13 % is exposed tensor-parallel communication
 >
 > Hottest links       Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
-> npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 3 and 1 like it  46.7 %
-> npu0 -> nvswitch0   npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 1 like it  46.7 %
+> npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 3 like it  51.9 %
+> npu0 -> nvswitch0   npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 3 like it  51.9 %
 > npu0 -> rail0       node-rail     50.0 GB/s   134 MB       150 MB  0.278 %  messages between two ranks            100 %
 >
 > 2 classes of 16 ranks; 15380 events for 75744 of all ranks

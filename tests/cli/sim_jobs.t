@@ -13,9 +13,9 @@ $ halley sim -c c.yaml --job a --job b --placement spread
 >         0  npu-leaf      16  50.0 GB/s         2  1.71 GB  49.7 %
 >         1  leaf-spine     8  50.0 GB/s         2  1.71 GB  99.4 %
 >
-> Hottest links    Kind        Bandwidth  Payload  On the wire     Use  Mostly by               Share
-> leaf0 -> spine0  leaf-spine  50.0 GB/s   192 MB       213 MB  99.4 %  ALL_REDUCE of group 1  50.0 %
-> leaf0 -> npu0    npu-leaf    50.0 GB/s  96.0 MB       107 MB  49.7 %  ALL_REDUCE of group 1   100 %
+> Hottest links    Kind        Bandwidth  Payload  On the wire     Use  Mostly by                            Share
+> leaf0 -> spine0  leaf-spine  50.0 GB/s   192 MB       213 MB  99.4 %  ALL_REDUCE of group 1 and 1 like it  100 %
+> leaf0 -> npu0    npu-leaf    50.0 GB/s  96.0 MB       107 MB  49.7 %  ALL_REDUCE of group 1 and 1 like it  100 %
 
 ## packed under their leaves they do not
 $ printf 'npus: 8\nnetwork: {topology: leaf-spine, npus: 4, leaves: 2, spines: 2, link: 50 GB/s, latency: 1 us}\n' > c.yaml
@@ -76,8 +76,8 @@ $ halley sim -c dgx-h100:8 --job a --job a
 > Dimension  Topology      NPUs      Link  Messages     Data     Use
 >         0  npu-nvswitch    16  450 GB/s         2  54.3 MB  38.2 %
 >
-> Hottest links      Kind          Bandwidth  Payload  On the wire     Use  Mostly by              Share
-> npu0 -> nvswitch0  npu-nvswitch   450 GB/s  1.57 MB      3.40 MB  38.2 %  ALL_REDUCE of group 1  100 %
+> Hottest links      Kind          Bandwidth  Payload  On the wire     Use  Mostly by                            Share
+> npu0 -> nvswitch0  npu-nvswitch   450 GB/s  1.57 MB      3.40 MB  38.2 %  ALL_REDUCE of group 1 and 1 like it  100 %
 $ halley sim -c dgx-h100:8 --job nothing
 ! halley: nothing: no such trace: there is no file, no folder and no nothing.0.et of that name
 ? 1

@@ -201,7 +201,7 @@ static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
 {
     assert(class_id != NET_FLOW_NONE);
     while (f->owners.n <= class_id)
-        if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 0, 1, 1, 1, NET_NONE}))
+        if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 0, 1, 1, 1, NET_NONE, 2}))
             return false;
     f->owners.at[class_id] = *owner;
     return true;
@@ -212,6 +212,7 @@ static flow_owner describe_owner(const net_bundle *b, const double shares[3])
     return (flow_owner){.kind = b->kind,
                         .group = b->kind == COLL_SEND ? 0 : (uint32_t)b->group,
                         .id = b->id,
+                        .size = b->n,
                         .payload = shares[HW_LEVEL_NODE],
                         .payload_out = shares[HW_LEVEL_PORT],
                         .n_alike = 1,

@@ -110,6 +110,7 @@ typedef struct flow_owner {
     double payload_out;   /* the same outside */
     uint32_t n_alike;     /* collectives or pairs that the class represents */
     uint32_t first_count; /* in `counts`; NET_NONE = one flow on each of its links */
+    uint32_t size;        /* members of the group */
 } flow_owner;
 
 typedef struct flow_net {

@@ -45,7 +45,7 @@ static double round_exact(const exact_sum *x)
 static const flow_owner *get_owner(const flow_net *f, uint32_t class_id)
 {
     assert(class_id < net_flow_count_classes(f->flow));
-    static const flow_owner none = {COLL_SEND, 0, 0, 1, 1, 1, NET_NONE};
+    static const flow_owner none = {COLL_SEND, 0, 0, 1, 1, 1, NET_NONE, 2};
     return class_id < f->owners.n ? &f->owners.at[class_id] : &none;
 }
 
@@ -114,20 +114,28 @@ static const char *const kind_names[] = {[COLL_ALL_REDUCE] = "ALL_REDUCE",
                                          [COLL_GATHER] = "GATHER",
                                          [COLL_SCATTER] = "SCATTER"};
 
-static const char *name_owner(arena *memory, const flow_net *f, uint32_t class_id)
+/* Who uses links: collectives of one kind in groups of one size. This does not depend on
+ * which groups were simulated once for many. */
+typedef struct link_user {
+    coll_kind kind;
+    bool is_world; /* of all ranks */
+    uint32_t size, n_groups;
+    int64_t id; /* the least of their ids */
+} link_user;
+
+static const char *name_user(arena *memory, const flow_net *f, const link_user *u)
 {
     if (f->has_dims && !net_can(&f->head, NET_CAN_BUNDLES))
         return "steps of collectives and messages";
-    const flow_owner *o = get_owner(f, class_id);
-    if (o->kind == COLL_SEND)
+    if (u->kind == COLL_SEND)
         return kind_names[COLL_SEND];
-    if (o->group == 0)
-        return arena_printf(memory, "%s of all ranks", kind_names[o->kind]);
-    if (o->n_alike == 1)
-        return arena_printf(memory, "%s of group %lld", kind_names[o->kind],
-                            (long long)o->id);
-    return arena_printf(memory, "%s of group %lld and %u like it", kind_names[o->kind],
-                        (long long)o->id, o->n_alike - 1);
+    if (u->is_world)
+        return arena_printf(memory, "%s of all ranks", kind_names[u->kind]);
+    if (u->n_groups == 1)
+        return arena_printf(memory, "%s of group %lld", kind_names[u->kind],
+                            (long long)u->id);
+    return arena_printf(memory, "%s of group %lld and %u like it", kind_names[u->kind],
+                        (long long)u->id, u->n_groups - 1);
 }
 
 /* The load on a link by flows with one fraction of payload. */
@@ -137,30 +145,96 @@ typedef struct link_load {
     exact_sum wire;
 } link_load;
 
+/* What one user puts on a link. */
+typedef struct link_part {
+    uint32_t link, user;
+    exact_sum wire;
+} link_part;
+
 /* Sums over classes, by link. */
 typedef struct link_tally {
     double payload, wire, most[2];
     uint64_t n_messages;
-    uint32_t users[2]; /* classes; NET_NONE */
+    uint32_t users[2]; /* NET_NONE: none */
 } link_tally;
 
 typedef struct link_tallies {
     link_tally *at;
     map64 loads_by_key; /* link and payload -> load */
     ARRAY(link_load) loads;
+    map64 users_by_key; /* kind and size -> user */
+    ARRAY(link_user) users;
+    map64 seen_groups;  /* user and group */
+    map64 parts_by_key; /* link and user -> part */
+    ARRAY(link_part) parts;
 } link_tallies;
 
-static void tally_user(link_tally *t, uint32_t class_id, double wire)
+/* Find or add the user that a class belongs to, and count its groups. */
+static bool find_user(uint32_t *out, link_tallies *t, const flow_owner *o)
 {
-    assert(wire >= 0 && t->most[0] >= t->most[1]);
-    if (wire > t->most[0]) {
-        t->most[1] = t->most[0];
-        t->users[1] = t->users[0];
-        t->most[0] = wire;
-        t->users[0] = class_id;
-    } else if (wire > t->most[1]) {
-        t->most[1] = wire;
-        t->users[1] = class_id;
+    const bool is_world = o->group == 0 && o->kind != COLL_SEND;
+    const uint32_t size = o->kind == COLL_SEND ? 2 : o->size;
+    uint32_t seen = 1;
+    bool fresh;
+    *out = (uint32_t)t->users.n;
+    if (!map64_put(&t->users_by_key,
+                   (uint64_t)size << 32 | (uint64_t)o->kind << 1 | is_world, out, &fresh))
+        return false;
+    if (fresh && !array_push(&t->users, (link_user){.kind = o->kind,
+                                                    .is_world = is_world,
+                                                    .size = size,
+                                                    .id = o->id}))
+        return false;
+    link_user *u = &t->users.at[*out];
+    if (!map64_put(&t->seen_groups, (uint64_t)*out << 32 | o->group, &seen, &fresh))
+        return false;
+    u->n_groups += fresh ? o->n_alike : 0;
+    u->id = o->id < u->id ? o->id : u->id;
+    return true;
+}
+
+static bool add_part(link_tallies *t, uint32_t link, uint32_t user, const exact_sum *wire)
+{
+    uint32_t id = (uint32_t)t->parts.n;
+    bool fresh;
+    if (!map64_put(&t->parts_by_key, (uint64_t)link << 32 | user, &id, &fresh))
+        return false;
+    if (fresh)
+        return array_push(&t->parts, (link_part){link, user, *wire});
+    add_exact(&t->parts.at[id].wire, wire);
+    return true;
+}
+
+/* Users in an order that does not depend on what was simulated. */
+static bool is_user_before(const link_user *a, const link_user *b)
+{
+    return a->kind != b->kind ? a->kind < b->kind : a->size < b->size;
+}
+
+/* The two users that put the most on each link. */
+static void rank_parts(link_tallies *t)
+{
+    for (size_t i = 0; i < t->parts.n; i++) {
+        const link_part *p = &t->parts.at[i];
+        link_tally *to = &t->at[p->link];
+        double wire = round_exact(&p->wire);
+        uint32_t user = p->user;
+        for (int k = 0; k < 2; k++) {
+            const bool wins =
+                to->users[k] == NET_NONE || wire > to->most[k] ||
+                (wire == to->most[k] &&
+                 is_user_before(&t->users.at[user], &t->users.at[to->users[k]]));
+            const double most = to->most[k];
+            const uint32_t other = to->users[k];
+            if (!wins)
+                continue;
+            to->most[k] = wire;
+            to->users[k] = user;
+            if (other == NET_NONE)
+                break;
+            wire = most;
+            user = other;
+        }
     }
 }
 
@@ -189,6 +263,9 @@ static bool tally_class(link_tallies *t, const flow_net *f, uint32_t id)
 {
     const net_flow_class_use use = net_flow_get_class_use(f->flow, id);
     const flow_owner *o = get_owner(f, id);
+    uint32_t user = 0;
+    if (use.volume > 0 && use.n_links > 0 && !find_user(&user, t, o))
+        return false;
     for (uint32_t i = 0; use.volume > 0 && i < use.n_links; i++) {
         const uint32_t link = use.links[i];
         assert(use.coefficients[i] > 0);
@@ -198,7 +275,8 @@ static bool tally_class(link_tallies *t, const flow_net *f, uint32_t id)
         t->at[link].n_messages +=
             use.n_flows *
             (o->first_count == NET_NONE ? 1 : f->counts.at[o->first_count + i]);
-        tally_user(&t->at[link], id, round_exact(&wire));
+        if (!add_part(t, link, user, &wire))
+            return false;
         if (!add_load(t, link, inside ? o->payload : o->payload_out, &wire))
             return false;
     }
@@ -241,7 +319,7 @@ static double find_link_Bps(const flow_net *f, uint32_t link)
 
 /* Parallel links that are simulated as one share its load evenly. */
 static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
-                      uint32_t n_alike, const link_tally *t)
+                      uint32_t n_alike, const link_tally *t, const link_user *users)
 {
     const hw_graph *g = f->network->graph;
     const uint32_t n_parallel = hw_network_count_parallel(
@@ -258,7 +336,7 @@ static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
                             hw_graph_name(g, g->link_from[first], from, sizeof from),
                             hw_graph_name(g, g->link_to[first], back, sizeof back));
     for (int i = 0; i < 2 && t->users[i] != NET_NONE; i++) {
-        use.users[i] = name_owner(&to->memory, f, t->users[i]);
+        use.users[i] = name_user(&to->memory, f, &users[t->users[i]]);
         use.user_shares[i] = t->most[i] / t->wire;
     }
     return use.name != NULL && use.kind != NULL && array_push(&to->links, use);
@@ -269,7 +347,7 @@ static uint32_t count_links(const flow_net *f)
     return f->first_links == NULL ? f->network->graph->n_links : f->n_link_classes;
 }
 
-static bool list_every_link(net_link_list *to, const flow_net *f, const link_tally *at)
+static bool list_every_link(net_link_list *to, const flow_net *f, const link_tallies *t)
 {
     bool room = true;
     for (uint32_t i = 0; room && i < f->network->graph->n_links; i++) {
@@ -277,8 +355,8 @@ static bool list_every_link(net_link_list *to, const flow_net *f, const link_tal
         const uint32_t class_id = f->first_links == NULL ? first
                                   : to->class_of == NULL ? NET_NONE
                                                          : to->class_of[first];
-        room = class_id == NET_NONE || at[class_id].wire == 0 ||
-               list_link(to, f, i, 1, &at[class_id]);
+        room = class_id == NET_NONE || t->at[class_id].wire == 0 ||
+               list_link(to, f, i, 1, &t->at[class_id], t->users.at);
     }
     return room;
 }
@@ -293,18 +371,26 @@ bool flow_net_list_links(net_link_list *to, const net *n)
         t.at[i].users[0] = t.at[i].users[1] = NET_NONE;
     for (uint32_t id = 0; room && id < net_flow_count_classes(f->flow); id++)
         room = tally_class(&t, f, id);
-    if (room)
+    if (room) {
         sum_loads(&t);
+        rank_parts(&t);
+    }
     if (to->every) {
-        room = room && list_every_link(to, f, t.at);
+        room = room && list_every_link(to, f, &t);
     } else {
         for (uint32_t i = 0; room && i < n_links; i++)
-            room = t.at[i].wire == 0 || list_link(to, f, flow_net_first_link(f, i),
-                                                  flow_net_count_alike(f, i), &t.at[i]);
+            room = t.at[i].wire == 0 ||
+                   list_link(to, f, flow_net_first_link(f, i), flow_net_count_alike(f, i),
+                             &t.at[i], t.users.at);
     }
     free(t.at);
     map64_fini(&t.loads_by_key);
     array_fini(&t.loads);
+    map64_fini(&t.users_by_key);
+    map64_fini(&t.seen_groups);
+    map64_fini(&t.parts_by_key);
+    array_fini(&t.users);
+    array_fini(&t.parts);
     return room;
 }
 

@@ -90,25 +90,81 @@ static void meshes_are_permutations(void **state)
     }
 }
 
-static double simulate_plan(world *w)
+static halley_result *run_plan(world *w, bool no_fold)
 {
     halley_error err = {0};
     halley_template *t = NULL;
     halley_result *result = NULL;
-    uint64_t last = 0;
+    const halley_sim_opts opts = {.no_fold = no_fold};
     check(halley_estimate_fill_nodes(w->cluster, &w->plan, &err), &err);
     check(halley_plan_template(&t, &w->model, &w->plan, w->cluster, &w->stack, &err),
           &err);
-    check(halley_sim_run_template(&result, t, w->cluster, &(halley_sim_opts){0}, &err),
-          &err);
+    check(halley_sim_run_template(&result, t, w->cluster, &opts, &err), &err);
+    halley_template_free(t);
+    return result;
+}
+
+static double simulate_plan(world *w)
+{
+    halley_result *result = run_plan(w, false);
+    uint64_t last = 0;
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
         const uint64_t finish = halley_result_rank(result, i).finish;
         last = finish > last ? finish : last;
     }
     const double seconds = (double)last / halley_result_ticks_per_s(result);
     halley_result_free(result);
-    halley_template_free(t);
     return seconds;
+}
+
+/* Names of users may be NULL. */
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static void expect_same_links(const halley_result *a, const halley_result *b)
+{
+    assert_int_equal(halley_result_links(a), halley_result_links(b));
+    for (uint32_t i = 0; i < halley_result_links(a); i++) {
+        const halley_link_result x = halley_result_link(a, i),
+                                 y = halley_result_link(b, i);
+        assert_string_equal(x.name, y.name);
+        assert_true(x.bytes == y.bytes && x.wire_bytes == y.wire_bytes);
+        assert_true(x.bytes <= x.wire_bytes * (1 + 1e-9));
+        for (int k = 0; k < 2; k++) {
+            assert_true(x.user_shares[k] == y.user_shares[k]);
+            assert_true(is_same_text(x.users[k], y.users[k]));
+        }
+    }
+}
+
+static void folded_runs_list_the_links_of_unfolded_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *cluster;
+        halley_plan plan;
+    } cases[] = {
+        {"gpt3-175b", "tpu-v4-pod:96", {.tp = 8, .pp = 2, .global_batch = 96}},
+        {"llama3-8b",
+         "tpu-v5e-pod:64",
+         {.tp = 4, .pp = 4, .global_batch = 96, .zero = 1}},
+        {"gpt3-175b", "dgx-h100:32", {.tp = 4, .pp = 2, .global_batch = 96, .zero = 1}},
+        {"mixtral-8x7b",
+         "dgx-h100:16",
+         {.tp = 2, .ep = 4, .global_batch = 32, .zero = 1}},
+        {"llama3-8b", "dgx-a100:24", {.tp = 1, .pp = 1, .global_batch = 96, .zero = 3}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        world w;
+        assert_true(open_world(&w, cases[i].model, cases[i].cluster, &cases[i].plan));
+        halley_result *folded = run_plan(&w, false), *all = run_plan(&w, true);
+        expect_same_links(folded, all);
+        halley_result_free(folded);
+        halley_result_free(all);
+        close_world(&w);
+    }
 }
 
 /* At least 19 of 20 random plans within 5 %, and all within 15 %. */
@@ -156,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensor_parallel_ranks_form_a_cube),
         cmocka_unit_test(meshes_are_permutations),
+        cmocka_unit_test(folded_runs_list_the_links_of_unfolded_ones),
         cmocka_unit_test(estimates_of_tpu_plans_are_what_simulations_take),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
