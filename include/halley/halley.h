@@ -39,6 +39,7 @@
 #include "halley/report.h"
 #include "halley/request.h"
 #include "halley/scale.h"
+#include "halley/schedule.h"
 #include "halley/score.h"
 #include "halley/search.h"
 #include "halley/sim.h"

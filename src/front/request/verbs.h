@@ -36,6 +36,7 @@
     ROW(topology_convert)                                                                \
     ROW(topology_compare)                                                                \
     ROW(topology_flows)                                                                  \
+    ROW(collective)                                                                      \
     ROW(score)                                                                           \
     ROW(calibrate)                                                                       \
     ROW(presets)

@@ -128,6 +128,8 @@ halley_status synth_gather_find(synth_gather *out, const synth_graph *g, double 
         return error_set(err, HALLEY_ELIMIT, "a schedule of %u NPUs has too many moves",
                          g->n);
     for (uint32_t pieces = 1; pieces <= most; pieces *= 2) {
+        if (o->pieces > 0 && pieces != o->pieces)
+            continue;
         if (pieces > 1 && bytes / g->n / pieces < 1)
             break;
         const halley_status status = try_pieces(out, g, bytes, pieces, o, err);
@@ -193,6 +195,9 @@ static bool bound_latency(double *most, const synth_graph *g)
     return at != NULL;
 }
 
+const char synth_bound_npu[] = "bytes into an NPU";
+const char synth_bound_domain[] = "bytes into a group of NPUs that faster links connect";
+
 double synth_gather_bound(const char **reason, const synth_graph *g, double bytes)
 {
     double entering = 0, domain = 0, path = 0;
@@ -202,8 +207,8 @@ double synth_gather_bound(const char **reason, const synth_graph *g, double byte
     if (g->n <= MOST_DETOUR_MEMBERS)
         (void)bound_latency(&path, g);
     const double most = fmax(entering, fmax(domain, path));
-    *reason = most == entering ? "bytes into an NPU"
-              : most == domain ? "bytes into a group of NPUs that faster links connect"
+    *reason = most == entering ? synth_bound_npu
+              : most == domain ? synth_bound_domain
                                : "latency of the longest path";
     return most;
 }

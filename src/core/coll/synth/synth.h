@@ -61,6 +61,7 @@ typedef struct synth_gather {
 typedef struct synth_options {
     uint32_t effort; /* 1 ... 9: number of schedules that are tried; 0 = 1 */
     uint64_t seed;
+    uint32_t pieces; /* chunks per member; 0 = the best number */
 } synth_options;
 
 /* An all-gather of `bytes` in total: the best of several schedules, each verified. */
@@ -68,6 +69,7 @@ halley_status synth_gather_find(synth_gather *out, const synth_graph *g, double 
                                 const synth_options *o, halley_error *err);
 void synth_gather_fini(synth_gather *s);
 /* The least time that any all-gather needs, in s. *reason says what binds; static. */
+extern const char synth_bound_npu[], synth_bound_domain[]; /* two of the reasons */
 double synth_gather_bound(const char **reason, const synth_graph *g, double bytes);
 /* The time of the same moves, in the same order on every link, with other bytes in total.
  * With `moves` not NULL, their times are written there. */

@@ -1,5 +1,6 @@
 /* Synthesised all-gathers: near the bound on whole and damaged networks. */
 #include "coll/synth/synth.h"
+#include "halley/schedule.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/topology.h"
 #include "unit.h"
@@ -148,12 +149,50 @@ static void the_verifier_finds_changed_moves(void **state)
     hw_graph_free(g);
 }
 
+/* Play the moves of an all-reduce: every sum has every contribution once, and reaches
+ * every NPU. */
+static void an_all_reduce_adds_every_contribution_once(void **state)
+{
+    (void)state;
+    hw_graph *g = make_grid(4, 4, true, (const double[2]){50e9, 20e9}, 5);
+    const halley_topology t = {.graph = g};
+    halley_schedule *s = NULL;
+    halley_schedule_summary sum;
+    halley_schedule_move m;
+    uint32_t has[16][128];
+    double last_s = 0;
+    assert_int_equal(
+        halley_schedule_find(&s, &t, HALLEY_COLLECTIVE_ALL_REDUCE, 1e6, NULL, NULL),
+        HALLEY_OK);
+    halley_schedule_summarise(&sum, s);
+    assert_true(sum.time_s >= sum.bound_s && 16 * sum.pieces <= 128);
+    for (uint32_t i = 0; i < 16; i++)
+        for (uint32_t c = 0; c < 16 * sum.pieces; c++)
+            has[i][c] = UINT32_C(1) << i;
+    for (uint64_t i = 0; halley_schedule_get_move(&m, s, i); i++) {
+        const uint32_t sent = has[m.from][m.chunk];
+        assert_true(m.start_s >= last_s);
+        last_s = m.start_s;
+        if (m.sums)
+            assert_int_equal(has[m.to][m.chunk] & sent, 0);
+        else
+            assert_int_equal(sent, 0xffff);
+        has[m.to][m.chunk] |= sent;
+    }
+    for (uint32_t i = 0; i < 16; i++)
+        for (uint32_t c = 0; c < 16 * sum.pieces; c++)
+            assert_int_equal(has[i][c], 0xffff);
+    halley_schedule_free(s);
+    hw_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_are_near_the_bound),
         cmocka_unit_test(equal_seeds_give_equal_schedules),
         cmocka_unit_test(a_group_sends_through_npus_outside_it),
+        cmocka_unit_test(an_all_reduce_adds_every_contribution_once),
         cmocka_unit_test(the_verifier_finds_changed_moves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
