@@ -178,7 +178,7 @@ static void estimates_of_tpu_plans_are_what_simulations_take(void **state)
                                        "tpu-v5p-pod:256", "tpu-7x-pod:128"};
     rng random = rng_seed(26);
     uint32_t n = 0, near = 0;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 30; i++) {
         world w;
         halley_plan plan = {.tp = UINT32_C(1) << rng_below(&random, 4),
                             .pp = UINT32_C(1) << rng_below(&random, 3),
@@ -202,7 +202,7 @@ static void estimates_of_tpu_plans_are_what_simulations_take(void **state)
         }
         close_world(&w);
     }
-    assert_true(n >= 20);
+    assert_true(n >= 15);
     if (20 * near < 19 * n)
         fail_msg("%u of %u plans within 5 %%", near, n);
 }
