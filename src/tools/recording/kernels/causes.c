@@ -1,7 +1,7 @@
 /*
- * The evidence for causes of lost time. How many launches wait for the device? Are kernels
- * shorter than their launch calls? How long does the training thread wait for data while
- * the device is idle? How much device time only changes the layout of tensors?
+ * The evidence for causes of lost time. How many launches wait for the device? Are
+ * kernels shorter than their launch calls? How long does the training thread wait for
+ * data while the device is idle? How much device time only changes the layout of tensors?
  */
 #include "base/error.h"
 #include "recording/kernels/kernels.h"

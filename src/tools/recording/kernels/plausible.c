@@ -68,9 +68,9 @@ halley_status kernels_check_rates(kernel_counter *c, halley_error *err)
         return HALLEY_OK;
     const char *const text = arena_printf(
         &c->memory,
-        "%llu kernels (%s %% of device time) would exceed the peak rates of the device: "
-        "their data is in a cache, or only part of it is read; they are left out of "
-        "rates",
+        "%llu kernels (%s %% of device time) would exceed the peak rates of the "
+        "device, because their data is in a cache or only partly read; rates leave "
+        "them out",
         (unsigned long long)n,
         number_fixed(all_ns > 0 ? 100 * (double)dropped_ns / (double)all_ns : 0, 1).at);
     if (text == NULL)
