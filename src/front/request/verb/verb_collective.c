@@ -75,7 +75,7 @@ static const request_example examples[] = {
 
 static const struct {
     const char *name;
-    halley_collective_kind kind;
+    halley_collective_kind kind = (halley_collective_kind)0;
 } kinds[] = {
     {"all-gather", HALLEY_COLLECTIVE_ALL_GATHER},
     {"reduce-scatter", HALLEY_COLLECTIVE_REDUCE_SCATTER},
@@ -180,11 +180,11 @@ static halley_status write_found_json(const request_call *call, const found *f,
     return request_json_end(&j, call, err);
 }
 
-static halley_status search(found *f, request_call *call, halley_error *err)
+static halley_status find_schedule(found *f, request_call *call, halley_error *err)
 {
     const collective_options *o = call->options;
     const request_topology_source source = {0};
-    halley_collective_kind kind;
+    halley_collective_kind kind = (halley_collective_kind)0;
     halley_topology *t = NULL;
     f->kind = call->args[0];
     TRY(find_kind(&kind, call, err));
@@ -208,7 +208,7 @@ static halley_status collective_run(request_call *call, halley_error *err)
     report_form form;
     found f = {0};
     TRY(request_output_form(&form, call, &o->output, err));
-    TRY(search(&f, call, err));
+    TRY(find_schedule(&f, call, err));
     halley_schedule_summarise(&f.summary, f.schedule);
     halley_status status =
         o->out != NULL ? write_moves(o->out, f.schedule, err) : HALLEY_OK;
