@@ -75,7 +75,7 @@ static const request_example examples[] = {
 
 static const struct {
     const char *name;
-    halley_collective_kind kind = (halley_collective_kind)0;
+    halley_collective_kind kind;
 } kinds[] = {
     {"all-gather", HALLEY_COLLECTIVE_ALL_GATHER},
     {"reduce-scatter", HALLEY_COLLECTIVE_REDUCE_SCATTER},
