@@ -81,6 +81,40 @@ halley_status halley_recipe_apply(halley_plan *plan, halley_recipe *recipe,
 /* "tp 1, pp 2, virtual 8, ep 32": the keys of the layout that the recipe states. */
 void halley_recipe_layout(char *to, size_t size, const halley_recipe *recipe);
 
+/* What a framework can do (presets/frameworks). Bits are 1 << value of a plan's key. */
+typedef struct halley_framework {
+    bool known;
+    char name[HALLEY_NAME];
+    uint32_t zero, zero_with_stages, schedules, dispatchers;
+    bool fsdp, fsdp_with_stages, stages, graphs, overlap_ep;
+} halley_framework;
+/* By the name that stacks have for it; not known: nothing is left out. */
+halley_status halley_framework_find(halley_framework *out, const char *framework,
+                                    halley_error *err);
+/* What a checked plan needs that the framework has not: "FSDP with stages"; NULL:
+ * nothing. Lent, static. */
+const char *halley_framework_lacks(const halley_framework *framework,
+                                   const halley_plan *plan);
+
+/* Step times between which settings decide that nobody states. */
+enum { HALLEY_MAX_UNKNOWN = 8 };
+typedef struct halley_unknown {
+    uint32_t key;  /* a halley_plan_key */
+    double effect; /* its slow side alone, as a share of low_s */
+} halley_unknown;
+typedef struct halley_interval {
+    size_t size;          /* filled by the library, see error.h */
+    double low_s, high_s; /* 0: everything that matters is stated */
+    uint32_t n_unknown;   /* the largest effect first */
+    halley_unknown unknown[HALLEY_MAX_UNKNOWN];
+    uint64_t room[HALLEY_ROOM]; /* reserved for new members; 0 */
+} halley_interval;
+/* The interval of a checked plan. `recipe` (may be NULL) supplied some of its keys. */
+halley_status halley_interval_find(halley_interval *out, const halley_model *model,
+                                   const halley_plan *plan, const halley_cluster *cluster,
+                                   const halley_stack *stack, const halley_recipe *recipe,
+                                   halley_error *err);
+
 /* Vendor ("nvidia") and generation ("hopper") of a device; "" = unknown. Lent, static. */
 halley_status halley_device_kind(char vendor[HALLEY_NAME], char generation[HALLEY_NAME],
                                  const char *npu, halley_error *err);

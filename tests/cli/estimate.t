@@ -76,7 +76,7 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --fsdp all --global-batch 16 --json
 $ halley estimate -m gpt-22b -c dgx-a100:8 --tp 8 --global-batch 4 -s megatron-2022 | tail -1
 > Comparable runs: dense, software and chip compared. They are benchmarks; production runs can be 10 to 30 % slower.
 $ halley estimate -m mixtral-8x7b -c dgx-a100:8 --tp 8 --global-batch 8 -s megatron-2022 | tail -1
-> Comparable runs: mixture of experts, software and chip compared. They are benchmarks; production runs can be 10 to 30 % slower.
+> Comparable runs: mixture of experts, software compared, not with these settings or this chip. They are benchmarks; production runs can be 10 to 30 % slower.
 
 ## degrees that do not divide are refused
 $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 7

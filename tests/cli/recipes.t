@@ -149,3 +149,11 @@ $ halley presets llama3-8b llama3-70b
 ! halley: presets takes one name, "llama3-70b" is one more
 ! see 'halley presets --help'
 ? 2
+
+## what nobody states leaves an interval, with the setting that matters most
+$ halley estimate -m qwen3-30b-a3b -c gb300-nvl72:8 -s megatron-bridge --no-recipe --dtype fp8 --ep 8 --micro-batch 8 --global-batch 512 --seq 4096 2> /dev/null | grep -A 1 '^step'
+> step          10.6 s
+>   5.51 s to 10.6 s by what is not stated; largest unknown: overlap-ep (+26 %)
+$ halley estimate -m qwen3-30b-a3b -c gb300-nvl72:8 -s megatron-bridge --global-batch 512 --seq 4096 --dtype mxfp8 2> /dev/null | grep -c 'not stated'
+> 0
+? 1

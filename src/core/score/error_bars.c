@@ -12,6 +12,7 @@
 #include "halley/score.h"
 #include "hw/embedded.h"
 #include "score/fit.h"
+#include "score/natural.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,9 +91,7 @@ static halley_status count_run(source_count *c, const maker *m, const score_row 
     halley_estimate e;
     const halley_cluster *cluster = m->rows.clusters.at[row->cluster].cluster;
     halley_estimate_run(&e, &row->model, &row->plan, cluster, stack);
-    const halley_bar_facts facts = {.estimate = &e};
-    TRY(halley_error_bar_find(&bar, &row->model, &row->plan, cluster, stack, &facts,
-                              err));
+    TRY(score_row_bar(&bar, &e, row, cluster, stack, err));
     const double error = score_predict(&m->rows, row, stack) / row->step_s - 1;
     c->n++;
     c->typical += fabs(error) <= bar.typical;

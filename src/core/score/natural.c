@@ -112,3 +112,22 @@ halley_status score_rows_ask(score_rows *rows, const score_natural *how,
     halley_recipes_free(l.set);
     return status;
 }
+
+halley_status score_row_bar(halley_error_bar *out, const halley_estimate *e,
+                            const score_row *row, const halley_cluster *cluster,
+                            const halley_stack *stack, halley_error *err)
+{
+    static const double notable = 1.05;
+    halley_interval i;
+    TRY(halley_interval_find(&i, &row->model, &row->plan, cluster, stack, NULL, err));
+    halley_bar_facts facts = {.estimate = e,
+                              .recipe_distance = row->recipe_distance,
+                              .months = row->months,
+                              .open = row->open};
+    if (i.high_s > notable * i.low_s) {
+        facts.low_s = i.low_s;
+        facts.high_s = i.high_s;
+    }
+    return halley_error_bar_find(out, &row->model, &row->plan, cluster, stack, &facts,
+                                 err);
+}

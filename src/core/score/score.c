@@ -342,13 +342,8 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
                             s->rows.clusters.at[row->cluster].cluster,
                             &s->rows.stacks.at[row->stack]);
         halley_error_bar bar;
-        const halley_bar_facts facts = {.estimate = &e,
-                                        .open = row->open,
-                                        .recipe_distance = row->recipe_distance,
-                                        .months = row->months};
-        TRY(halley_error_bar_find(&bar, &row->model, &row->plan,
-                                  s->rows.clusters.at[row->cluster].cluster,
-                                  &s->rows.stacks.at[row->stack], &facts, err));
+        TRY(score_row_bar(&bar, &e, row, s->rows.clusters.at[row->cluster].cluster,
+                          &s->rows.stacks.at[row->stack], err));
         to->error_typical = bar.typical;
         to->error_bound = bar.bound;
         to->full = e.peak_bytes / e.capacity_bytes;

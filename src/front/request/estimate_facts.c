@@ -25,6 +25,26 @@ const fact_table request_error_bar_facts = {"ErrorBar", "error to expect of step
     {0}}};
 #undef THIS
 
+static const char *get_unknown_key(const void *from)
+{
+    return halley_plan_key_name((halley_plan_key)((const halley_unknown *)from)->key);
+}
+
+#define THIS halley_unknown
+static const fact_table unknown_facts = {"Unknown", "a setting that nobody states", sizeof(THIS), (const fact[]){
+    DERIVED_TEXT("key", get_unknown_key, "key", "key of the plan"),
+    VALUE("effect", effect, SHARE, "effect", "how much longer the step is with its slow side, as a share of the fastest"),
+    {0}}};
+#undef THIS
+
+#define THIS request_interval
+static const fact_table interval_facts = {"Interval", "step times between which settings decide that nobody states", sizeof(THIS), (const fact[]){
+    VALUE("low_s", low_s, SECONDS, "low", "all of them on their fast side"),
+    VALUE("high_s", high_s, SECONDS, "high", "all of them on their slow side"),
+    LIST("unknown", unknown, &unknown_facts, "unknown", "these settings, the largest effect first"),
+    {0}}};
+#undef THIS
+
 #define THIS estimate_stage
 static const fact_table stage_facts = {"StageMemory", "memory of a pipeline stage", sizeof(THIS), (const fact[]){
     VALUE("stage", stage, NO_UNIT, "stage", "pipeline stage, from 0"),
@@ -58,6 +78,7 @@ const fact_table request_estimate_facts = {"Estimate", "one design: time, memory
     VALUE("loss", loss, NO_UNIT, "loss", "where the step loses time, in a sentence"),
     INLINE(n, estimate_numbers_facts),
     GROUP("error_bar", bar, request_error_bar_facts, NO_UNIT, "error bar", "error to expect of step_s, from leaving out whole sources", .flat = true),
+    OBJECT("interval", interval, interval_facts, "interval", "step times between which settings decide that nobody states", .rare = true, .flat = true),
     LIST("stages", stages, &stage_facts, "stages", "memory of every pipeline stage"),
     LIST("changes", changes, &change_facts, "changes", "single changes of the plan that would fit", .rare = true),
     OBJECT("explain", explain, estimate_explanation_facts, "explanation", "how the numbers come about, as a tree", .rare = true),

@@ -8,6 +8,7 @@
 #include "base/fact.h"
 #include "halley/error_bar.h"
 #include "halley/numbers.h"
+#include "halley/recipe.h"
 #include "halley/search.h"
 
 enum { ESTIMATE_MAX_CHANGES = 3 };
@@ -16,6 +17,11 @@ typedef struct estimate_stage {
     uint32_t stage;
     halley_stage_memory m;
 } estimate_stage;
+
+typedef struct request_interval {
+    double low_s, high_s;
+    fact_list unknown; /* halley_unknown */
+} request_interval;
 
 typedef struct estimate_result {
     const char *model, *cluster, *stack;
@@ -27,8 +33,9 @@ typedef struct estimate_result {
     char verdict[256], loss[320];
     halley_numbers n;
     halley_error_bar bar;
-    fact_list stages, changes;   /* estimate_stage; halley_change */
-    halley_explanation *explain; /* NULL: not asked for */
+    const request_interval *interval; /* NULL: nothing that matters is open */
+    fact_list stages, changes;        /* estimate_stage; halley_change */
+    halley_explanation *explain;      /* NULL: not asked for */
 } estimate_result;
 
 extern const fact_table request_estimate_facts;  /* of estimate_result */

@@ -9,24 +9,30 @@
 #include <string.h>
 #include <strings.h>
 
-/* True if the options forbid recipes, or a launch file states the settings. */
+halley_status design_leaves_open(bool *open, const design_options *o, halley_error *err)
+{
+    const char *const files[] = {o->model, o->plan};
+    *open = true;
+    for (size_t i = 0; *open && i < sizeof files / sizeof *files; i++) {
+        bool is_launch = false;
+        if (files[i] != NULL && !request_is_document(files[i]))
+            TRY(halley_launch_detect(&is_launch, files[i], err));
+        *open = !is_launch;
+    }
+    return HALLEY_OK;
+}
+
+/* Find out whether a recipe may be used. */
 static halley_status decide_recipe(bool *use, request_call *call, const design_options *o,
                                    halley_error *err)
 {
-    const char *const files[] = {o->model, o->plan};
     const bool none = o->recipe != NULL && strcasecmp(o->recipe, "none") == 0;
     const bool automatic = o->recipe == NULL || strcasecmp(o->recipe, "auto") == 0;
     if (o->no_recipe && o->recipe != NULL && !none)
         return request_usage(call, err, "--recipe %s and --no-recipe exclude each other",
                              o->recipe);
     *use = !o->no_recipe && !none;
-    for (size_t i = 0; *use && automatic && i < sizeof files / sizeof *files; i++) {
-        bool is_launch = false;
-        if (files[i] != NULL && !request_is_document(files[i]))
-            TRY(halley_launch_detect(&is_launch, files[i], err));
-        *use = !is_launch;
-    }
-    return HALLEY_OK;
+    return *use && automatic ? design_leaves_open(use, o, err) : HALLEY_OK;
 }
 
 /* A named recipe may be of any framework; those of the stack's come first. */

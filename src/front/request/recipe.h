@@ -14,6 +14,8 @@ halley_status design_take_recipe(halley_plan *plan, halley_recipe *out,
                                  const halley_model *model, const halley_cluster *cluster,
                                  const halley_stack *stack, request_call *call,
                                  const design_options *o, halley_error *err);
+/* False if a launch file states the settings, because its program has defaults. */
+halley_status design_leaves_open(bool *open, const design_options *o, halley_error *err);
 /* Report the keys that a plan took from a recipe. */
 void design_assume_recipe(const request_call *call, const halley_recipe *recipe);
 /* Find the recipe that the options choose; without a name if there is none. */

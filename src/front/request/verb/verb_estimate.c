@@ -14,8 +14,10 @@
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
 #include "request/page.h"
+#include "request/recipe.h"
 #include "request/verbs.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct estimate_options {
@@ -69,6 +71,8 @@ typedef struct design {
     double tokens;
     halley_recipe recipe;
     halley_bar_facts facts;
+    halley_interval interval;
+    request_interval shown;
     estimate_result r;
     estimate_stage stages[HALLEY_MAX_STAGES];
     halley_change changes[ESTIMATE_MAX_CHANGES];
@@ -191,6 +195,18 @@ static void write_advice(FILE *to, const design *d)
         write_search(to, d);
 }
 
+static void write_interval(FILE *to, const halley_interval *i)
+{
+    char a[32], b[32];
+    fprintf(to, "  %s to %s by what is not stated", amount(a, i->low_s, UNITS_TIME),
+            amount(b, i->high_s, UNITS_TIME));
+    if (i->n_unknown > 0)
+        fprintf(to, "; largest unknown: %s (+%s %%)",
+                halley_plan_key_name((halley_plan_key)i->unknown[0].key),
+                number_fixed(100 * i->unknown[0].effect, 0).at);
+    fprintf(to, "\n");
+}
+
 static void write_estimate_text(const request_call *call, const design *d)
 {
     FILE *to = call->out;
@@ -205,6 +221,8 @@ static void write_estimate_text(const request_call *call, const design *d)
     design_print_batch(to, p, &d->model);
     request_write_assumed(call);
     fprintf(to, "\nstep          %s\n", amount(a, r->e.step_s, UNITS_TIME));
+    if (r->interval != NULL)
+        write_interval(to, &d->interval);
     report_numbers_rates(to, &r->n, &r->e, p, npu);
     write_estimate_parts(to, r, &d->model);
     write_memory_classes(to, &r->e);
@@ -307,12 +325,34 @@ static halley_status refuse_unfit(request_call *call, const design *d, halley_er
 }
 
 /* The numbers of the design. */
+/* Settings that nobody states matter from 5 % on. */
+static const double notable_interval = 1.05;
+
+static halley_status find_interval(design *d, halley_error *err)
+{
+    estimate_result *r = &d->r;
+    const halley_interval *i = &d->interval;
+    TRY(halley_interval_find(&d->interval, &d->model, &r->plan, d->cluster, &d->stack,
+                             &d->recipe, err));
+    d->facts.open = i->low_s > 0 && i->high_s > notable_interval * i->low_s;
+    if (!d->facts.open)
+        return HALLEY_OK;
+    d->facts.low_s = i->low_s;
+    d->facts.high_s = i->high_s;
+    d->facts.recipe_distance = d->recipe.name[0] != '\0' ? d->recipe.distance : HUGE_VAL;
+    d->shown = (request_interval){i->low_s, i->high_s, {i->unknown, i->n_unknown}};
+    r->interval = &d->shown;
+    return HALLEY_OK;
+}
+
 static halley_status compute_result(design *d, halley_error *err)
 {
     estimate_result *r = &d->r;
     halley_estimate_run(&r->e, &d->model, &r->plan, d->cluster, &d->stack);
     TRY(halley_estimate_check(&r->e, err));
     d->facts.estimate = &r->e;
+    if (d->facts.open)
+        TRY(find_interval(d, err));
     TRY(halley_error_bar_find(&r->bar, &d->model, &r->plan, d->cluster, &d->stack,
                               &d->facts, err));
     halley_numbers_run(&r->n, &r->e, &d->model, &r->plan, d->cluster, d->tokens);
@@ -337,6 +377,7 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     TRY(design_plan(&d->r.plan, &d->recipe, &d->model, d->cluster, &d->stack, call,
                     &o->design, err));
     d->facts.months = d->recipe.months;
+    TRY(design_leaves_open(&d->facts.open, &o->design, err));
     TRY(compute_result(d, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
