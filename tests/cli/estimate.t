@@ -435,3 +435,9 @@ $ halley estimate -m dlrm-1t -c comet-baseline:64 --global-batch 65536 --micro-b
 ! halley: table-optimizer needs embedding tables, and model "llama3-8b" has none
 ! see 'halley estimate --help'
 ? 2
+
+## on a torus, an explanation says where groups are and how many of its links they get
+$ halley estimate -m llama3-70b -c tpu-v4-pod:4096 --tp 8 --global-batch 512 --explain | grep -A 2 'groups on the grid'
+>   groups on the grid    
+>     tp                   = 8 ranks, x2 y2 z2: 3 of 6 links, 1.018 of the lower bound
+>     dp                   = 512 ranks, x8 y8 z8: 3 of 6 links, 1.001 of the lower bound

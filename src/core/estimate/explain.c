@@ -8,6 +8,7 @@
 #include "base/number/number.h"
 #include "base/number/units.h"
 #include "base/str.h"
+#include "estimate/plan_nodes.h"
 #include "estimate/price.h"
 #include "halley/estimate.h"
 #include "workload/family.h"
@@ -137,6 +138,42 @@ static void explain_layer(tree *t, const price_context *c, const char *title,
         add_term_value(t, e, "waiting for the host", p.host_f_s + p.host_b_s, "s");
 }
 
+/* "8 ranks, x2 y2 z2: 3 of 6 links, 1.05 of the lower bound" */
+static void describe_box(strbuf *b, const price_context *c, const hw_box *box)
+{
+    double links = 0;
+    strbuf_printf(b, "%u ranks,", box->n);
+    for (uint32_t i = 0; i < box->n_axes; i++)
+        strbuf_printf(b, " %c%u", "xyzuvwst"[box->axes[i].axis], box -> axes[i].members);
+    for (uint32_t i = 0; i < c->grid.n_axes; i++)
+        links += c->grid.axes[i].wraps ? 2 : c->grid.axes[i].n > 1;
+    strbuf_printf(b, ": %s of %s links, %s of the lower bound",
+                  number_digits(hw_box_rate(box) / box->link_Bps, 3).at,
+                  number_digits(links, 3).at, number_digits(hw_box_rounding(box), 4).at);
+}
+
+/* Where the groups of a plan are on a torus or mesh, and how many of its links they
+ * get. */
+static void explain_grid(tree *t, const price_context *c)
+{
+    bool any = false;
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        any |= c->boxes[g].n > 1;
+    if (c->grid.n_axes == 0 || !any)
+        return;
+    halley_explanation *all = add_term(t, &t->root, "groups on the grid");
+    for (int g = 0; g < WORKLOAD_N_GROUPS && all != NULL; g++) {
+        strbuf text = {0};
+        if (c->boxes[g].n < 2)
+            continue;
+        halley_explanation *e = add_term(t, all, plan_group_name((workload_group)g));
+        describe_box(&text, c, &c->boxes[g]);
+        const char *formula = keep_term_text(t, &text);
+        if (e != NULL)
+            e->formula = formula;
+    }
+}
+
 static void explain_step(tree *t, const halley_estimate *e, const halley_plan *plan)
 {
     assert(e->step_s >= 0);
@@ -204,6 +241,7 @@ halley_status halley_estimate_explain_tree(halley_explanation **out,
     workload_parts_make(&parts, model, plan, stack);
     const bool layers = model->kind == HALLEY_TRANSFORMER;
     explain_step(t, &e, plan);
+    explain_grid(t, &c);
     if (parts.has_dense)
         explain_layer(t, &c, layers ? "a dense layer" : "the operators", &parts.dense,
                       layers);
