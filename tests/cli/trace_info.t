@@ -441,7 +441,7 @@ $ halley trace info --kernels a.sqlite
 ? 1
 $ python3 -c 'import sqlite3; c = sqlite3.connect("r.db"); c.execute("create table rocpd_kernel_dispatch_00006409(id integer)"); c.commit()'
 $ halley trace info --kernels r.db
-! halley: r.db: this is a rocpd database of rocprofv3, which is not read: record with --output-format json, or convert it to CSV with `rocpd convert`
+! halley: r.db: cannot read the rocpd database: no such table: rocpd_metadata_00006409
 ? 1
 $ cp $DATA/recordings/nsys_2024.sqlite b.sqlite && chmod +w b.sqlite
 $ halley trace info --kernels --json b.sqlite 2> notes | query -n - /steps
@@ -494,3 +494,20 @@ $ halley trace info --kernels fast.json --json 2> note | query - /classes/matmul
 $ halley trace info --kernels $DATA/recordings/model.json.gz --json | query - /classes/matmul
 > {"n": 147, "s": 0.004437186, "share": 0.701830757214698, "flops_per_s": 1133251165941.6565, "bytes_per_s": 14754951448.958853}
 ! halley: rank 0 of 4: the other ranks are not there
+
+## a rocpd database: kernels are joined with their calls by stack, and each process is a rank
+$ halley trace info --kernels --json $DATA/recordings/rocpd.db 2> notes > k.json; for k in kind device schema device_events launch_in_window device_s classes/copy_h2d/n; do query k.json /$k; done
+> "rocpd"
+> "AMD Instinct MI300X"
+> "3"
+> 4
+> 4
+> 1.1e-05
+> 2
+$ halley trace link -q $DATA/recordings/rocpd.db -o two 2> notes; ls two.*; halley sim two --replay --json | query - /time_s
+> two.0.et
+> two.1.et
+> 1.05e-05
+$ head -c 6000 $DATA/recordings/rocpd.db > cut.db; halley trace info --kernels cut.db
+! halley: cut.db: the SQLite file is cut: 6000 of its 11264 bytes are there; copy or export it again
+? 1

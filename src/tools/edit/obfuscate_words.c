@@ -76,8 +76,8 @@ static const struct {
 enum { N_FACT_KEYS = sizeof fact_keys / sizeof *fact_keys };
 
 /* The kinds of recordings. */
-static const char *const kinds[] = {"kineto", "nsys", "xplane", "rocprofv3",
-                                    "rocprofv3 CSV"};
+static const char *const kinds[] = {"kineto",    "nsys",          "xplane",
+                                    "rocprofv3", "rocprofv3 CSV", "rocpd"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static bool is_listed(str text, const char *const *list, size_t n)

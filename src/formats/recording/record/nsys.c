@@ -437,12 +437,6 @@ static halley_status read_schema(nsys_reader *x)
 
 static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
 {
-    if (is_rocpd(x))
-        return error_set(
-            x->err, HALLEY_EINVAL,
-            "this is a rocpd database of rocprofv3, which is not read: record "
-            "with --output-format json, or convert it to CSV with `rocpd "
-            "convert`");
     if (!has_table(x, "StringIds"))
         return error_set(x->err, HALLEY_EINVAL,
                          "SQLite, but not an nsys export: no table "
@@ -488,6 +482,8 @@ static void remark_on_nsys(nsys_reader *x)
 
 static halley_status read_export(nsys_reader *x, uint64_t wanted)
 {
+    if (!has_table(x, "StringIds") && is_rocpd(x))
+        return rec_read_rocpd(x->list, x->db, x->err);
     if (!has_table(x, "StringIds"))
         return refuse_nsys(x, wanted);
     TRY(check_nsys_columns(x));

@@ -50,6 +50,9 @@ halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opt
 /* The same for a database in memory, for fuzzers. */
 halley_status rec_read_nsys_bytes(rec_list *list, const uint8_t *at, size_t n,
                                   halley_error *err);
+/* Read an open rocpd database of rocprofv3. rec_read_nsys calls it for such files. */
+struct sqlite3;
+halley_status rec_read_rocpd(rec_list *list, struct sqlite3 *db, halley_error *err);
 /* Read the text of one CSV file into a record. `has_ranges`: functions are ranges. */
 halley_status rec_read_csv(record *rec, str text, bool has_ranges, halley_error *err);
 /* Read one of the CSV files of a rocprofv3 run, and all others with the same prefix. */

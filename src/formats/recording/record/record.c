@@ -19,7 +19,8 @@ const char *const rec_format_names[REC_N_FORMATS] = {[REC_KINETO] = "kineto",
                                                      [REC_NSYS] = "nsys",
                                                      [REC_XPLANE] = "xplane",
                                                      [REC_ROCPROF] = "rocprofv3",
-                                                     [REC_ROCPROF_CSV] = "rocprofv3 CSV"};
+                                                     [REC_ROCPROF_CSV] = "rocprofv3 CSV",
+                                                     [REC_ROCPD] = "rocpd"};
 
 void rec_init(record *r)
 {

@@ -1,7 +1,7 @@
 /*
  * recording/record/record.h - one rank's profiler recording, independent of the profiler.
  *
- * Every reader (Kineto, nsys, xplane, rocprofv3) fills this structure, and everything
+ * Every reader (Kineto, nsys, xplane, rocprofv3, rocpd) fills this structure, and everything
  * after it uses only this structure. It has threads with host events, device rows
  * (streams) with the work that ran on them, descriptions of collectives, groups and
  * devices. Times are nanoseconds since the origin of the file, which is base_ns after
@@ -124,6 +124,7 @@ typedef enum rec_format {
     REC_XPLANE,
     REC_ROCPROF,
     REC_ROCPROF_CSV,
+    REC_ROCPD,
     REC_N_FORMATS
 } rec_format;
 extern const char *const rec_format_names[REC_N_FORMATS];
