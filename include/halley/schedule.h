@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-typedef struct halley_schedule halley_schedule; /* opaque, immutable */
+typedef struct halley_collective_schedule
+    halley_collective_schedule; /* opaque, immutable */
 
 /* All zero is valid. */
 typedef struct halley_schedule_options {
@@ -28,11 +29,12 @@ typedef struct halley_schedule_options {
  * used twice at once, and every NPU gets every chunk exactly once. Equal arguments give
  * equal schedules on every machine. On success the caller frees *out.
  */
-halley_status halley_schedule_find(halley_schedule **out, const halley_topology *topology,
+halley_status halley_schedule_find(halley_collective_schedule **out,
+                                   const halley_topology *topology,
                                    halley_collective_kind kind, double bytes,
                                    const halley_schedule_options *options,
                                    halley_error *err);
-void halley_schedule_free(halley_schedule *schedule); /* NULL is allowed */
+void halley_schedule_free(halley_collective_schedule *schedule); /* NULL is allowed */
 
 typedef struct halley_schedule_summary {
     uint32_t n_npus, pieces; /* pieces: chunks per NPU */
@@ -43,7 +45,8 @@ typedef struct halley_schedule_summary {
     double form_s;     /* the closed form on this network; negative = it has none */
     const char *form;  /* its name; lent, static; NULL = it has none */
 } halley_schedule_summary;
-void halley_schedule_summarise(halley_schedule_summary *out, const halley_schedule *s);
+void halley_schedule_summarise(halley_schedule_summary *out,
+                               const halley_collective_schedule *s);
 
 typedef struct halley_schedule_move {
     double start_s, end_s; /* of the first byte sent, and of the chunk's arrival */
@@ -52,8 +55,8 @@ typedef struct halley_schedule_move {
     int sums;              /* the receiver adds it to its own */
 } halley_schedule_move;
 /* Moves by start; false past the last. */
-int halley_schedule_get_move(halley_schedule_move *out, const halley_schedule *s,
-                             uint64_t i);
+int halley_schedule_get_move(halley_schedule_move *out,
+                             const halley_collective_schedule *s, uint64_t i);
 
 #ifdef __cplusplus
 }

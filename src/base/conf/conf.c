@@ -178,7 +178,7 @@ bool conf_key_is(str written, const char *key)
 const conf_node *conf_find(const conf_node *map, const char *key)
 {
     assert(map == NULL || map->kind != CONF_MAP || map->keys != NULL || map->n == 0);
-    if (map == NULL || map->kind != CONF_MAP)
+    if (map == NULL || map->kind != CONF_MAP || key[0] == '\0')
         return NULL;
     for (uint32_t i = 0; i < map->n; i++)
         if (conf_key_is(map->keys[i], key))

@@ -19,7 +19,7 @@ typedef struct schedule_pass {
     synth_gather gather;
 } schedule_pass;
 
-struct halley_schedule {
+struct halley_collective_schedule {
     bool sums, gathers;
     schedule_pass passes[2]; /* sums, gather */
     uint32_t *npus;          /* NULL: place i is NPU i */
@@ -27,7 +27,7 @@ struct halley_schedule {
     halley_schedule_summary summary;
 };
 
-void halley_schedule_free(halley_schedule *schedule)
+void halley_schedule_free(halley_collective_schedule *schedule)
 {
     if (schedule == NULL)
         return;
@@ -92,7 +92,8 @@ static void find_rates(double *least, double *all, const synth_graph *g)
 }
 
 /* The halves of an all-reduce bind different NPUs, so the sum of their bounds is none. */
-static void bound_all_reduce(halley_schedule_summary *s, const halley_schedule *schedule)
+static void bound_all_reduce(halley_schedule_summary *s,
+                             const halley_collective_schedule *schedule)
 {
     double in, out, all, unused;
     find_rates(&out, &unused, &schedule->passes[0].graph);
@@ -118,7 +119,7 @@ static void find_form(halley_schedule_summary *s, const hw_graph *g,
                                              s->bytes / hw_box_rate(&box));
 }
 
-static void summarise(halley_schedule *to, const hw_graph *g, double bytes,
+static void summarise(halley_collective_schedule *to, const hw_graph *g, double bytes,
                       const halley_schedule_options *o)
 {
     halley_schedule_summary *s = &to->summary;
@@ -159,7 +160,7 @@ static int compare_ends(const void *a, const void *b)
     return (x->move > y->move) - (x->move < y->move);
 }
 
-static halley_status sort_by_end(halley_schedule *s, halley_error *err)
+static halley_status sort_by_end(halley_collective_schedule *s, halley_error *err)
 {
     const synth_gather *g = &s->passes[0].gather;
     move_end *ends = mem_array(g->moves.n, sizeof *ends);
@@ -178,7 +179,7 @@ static halley_status sort_by_end(halley_schedule *s, halley_error *err)
 }
 
 /* All-reduces sum and gather the same chunks, so both passes need equal pieces. */
-static halley_status match_pieces(halley_schedule *s, double bytes,
+static halley_status match_pieces(halley_collective_schedule *s, double bytes,
                                   const halley_schedule_options *o, halley_error *err)
 {
     schedule_pass *const a = &s->passes[0], *const b = &s->passes[1];
@@ -194,7 +195,8 @@ static halley_status match_pieces(halley_schedule *s, double bytes,
     return synth_gather_find(&redo->gather, &redo->graph, bytes, &options, err);
 }
 
-halley_status halley_schedule_find(halley_schedule **out, const halley_topology *topology,
+halley_status halley_schedule_find(halley_collective_schedule **out,
+                                   const halley_topology *topology,
                                    halley_collective_kind kind, double bytes,
                                    const halley_schedule_options *options,
                                    halley_error *err)
@@ -203,7 +205,7 @@ halley_status halley_schedule_find(halley_schedule **out, const halley_topology 
         options != NULL ? *options : (halley_schedule_options){0};
     const hw_graph *g = topology->graph;
     TRY(check_options(g, kind, bytes, &o, err));
-    halley_schedule *s = mem_array_zero(1, sizeof *s);
+    halley_collective_schedule *s = mem_array_zero(1, sizeof *s);
     if (s == NULL)
         return error_nomem(err);
     s->sums = kind != HALLEY_COLLECTIVE_ALL_GATHER;
@@ -232,18 +234,19 @@ halley_status halley_schedule_find(halley_schedule **out, const halley_topology 
     return HALLEY_OK;
 }
 
-void halley_schedule_summarise(halley_schedule_summary *out, const halley_schedule *s)
+void halley_schedule_summarise(halley_schedule_summary *out,
+                               const halley_collective_schedule *s)
 {
     *out = s->summary;
 }
 
-static uint32_t get_npu(const halley_schedule *s, uint32_t place)
+static uint32_t get_npu(const halley_collective_schedule *s, uint32_t place)
 {
     return s->npus != NULL ? s->npus[place] : place;
 }
 
-int halley_schedule_get_move(halley_schedule_move *out, const halley_schedule *s,
-                             uint64_t i)
+int halley_schedule_get_move(halley_schedule_move *out,
+                             const halley_collective_schedule *s, uint64_t i)
 {
     const uint64_t n_sums = s->passes[0].gather.moves.n;
     const uint64_t end_ps = s->passes[0].gather.time_ps;

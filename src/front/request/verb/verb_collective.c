@@ -99,11 +99,11 @@ static halley_status find_kind(halley_collective_kind *out, request_call *call,
 /* The result of a search. */
 typedef struct found {
     const char *kind;
-    halley_schedule *schedule;
+    halley_collective_schedule *schedule;
     halley_schedule_summary summary;
 } found;
 
-static halley_status write_moves(const char *path, const halley_schedule *s,
+static halley_status write_moves(const char *path, const halley_collective_schedule *s,
                                  halley_error *err)
 {
     file_output *file;

@@ -156,7 +156,7 @@ static void an_all_reduce_adds_every_contribution_once(void **state)
     (void)state;
     hw_graph *g = make_grid(4, 4, true, (const double[2]){50e9, 20e9}, 5);
     const halley_topology t = {.graph = g};
-    halley_schedule *s = NULL;
+    halley_collective_schedule *s = NULL;
     halley_schedule_summary sum;
     halley_schedule_move m;
     uint32_t has[16][128];
