@@ -2,7 +2,7 @@
  * Offload to outer memory tiers, energy and cost.
  *
  * NPUs that share a memory tier use it one after the other: its bandwidth is divided by
- * the number of its users.
+ * the number of its users. A pool behind switches has the rate of its slowest stage.
  *
  * Offload by class: optimizer states and gradients are read and written once per step,
  * and this time is exposed. Weights are fetched for both passes of every micro-batch, and
@@ -24,6 +24,7 @@
 #include "workload/memory.h"
 
 #include <assert.h>
+#include <math.h>
 
 double estimate_outer_share(const halley_estimate *e)
 {
@@ -54,8 +55,11 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
     const halley_tier *tier = workload_outer_tier(plan, cluster);
     if (!tier || e->offloaded_bytes <= 0)
         return;
-    const double users = workload_outer_users(tier, plan, cluster);
-    const double byte_s = users / tier->bandwidth_Bps;
+    const workload_outer_rate rate = workload_outer_rate_find(tier, plan, cluster);
+    /* What all NPUs share carries the mean of all pipeline stages, and what an NPU has
+     * for itself the bytes of the fullest stage. */
+    const double mean = e->outer_need_bytes / e->offloaded_bytes;
+    const double byte_s = fmax(fmin(mean, 1) / rate.all_Bps, 1 / rate.own_Bps);
     const double *outer = e->outer_bytes;
     const double open =
         2 * byte_s * (outer[HALLEY_MEMORY_OPTIMIZER] + outer[HALLEY_MEMORY_GRADIENTS]);
@@ -67,7 +71,7 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
                            outer[HALLEY_MEMORY_ACTIVATIONS] * flights);
     const double hidden = plan->no_overlap ? 0 : 0.9 * passes_s(e);
     e->part_s[HALLEY_PART_OFFLOAD] +=
-        open + (behind > hidden ? behind - hidden : 0) + 4 * users * tier->latency_s;
+        open + (behind > hidden ? behind - hidden : 0) + 4 * rate.latency_s;
     assert(e->part_s[HALLEY_PART_OFFLOAD] >= 0);
 }
 

@@ -71,8 +71,8 @@ static void spread_to_tier(price_context *c, double share, const halley_tier *ti
     if (!tier || share <= 0)
         return;
     const double local = c->cluster->npu.tiers[0].bandwidth_Bps;
-    const double users = workload_outer_users(tier, c->plan, c->cluster);
-    const double slower = 1 - share + share * local * users / tier->bandwidth_Bps;
+    const double outer = workload_outer_rate_find(tier, c->plan, c->cluster).Bps;
+    const double slower = 1 - share + share * local / outer;
     c->stream_s *= slower;
     c->wide.memory_s *= slower;
     c->low.memory_s *= slower;

@@ -1,7 +1,9 @@
 /*
  * mem/servers.c - a request takes latency + trunc(bytes / bandwidth). Per-NPU memory
  * serves all requests at once; a node's memory and a pool serve one request after the
- * other.
+ * other. A pool behind switches has three stages. Pieces of different requests interleave
+ * between them, so each stage works whenever any of its requests waits, and a request
+ * ends with the stage that serves it last.
  */
 #include "mem/servers.h"
 
@@ -37,21 +39,21 @@ uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t n
     const uint32_t server[3] = {0, npu / m->npus_per_node, npu};
     const uint64_t n_pieces = bytes == 0 ? 1 : (bytes - 1) / m->piece_bytes + 1;
     const double piece = (double)bytes / (double)n_pieces;
-    double first = (double)now + (double)m->latency_ticks; /* arrival of the first
-                                                              piece */
-    double last = 0; /* when the last piece has left the previous stage */
+    const double start = (double)now + (double)m->latency_ticks;
+    double last = 0, slowest = 0, pieces = 0; /* of one piece: in a stage, in all */
     for (int k = 0; k < 3; k++) {
         /* Data gathered or reduced in the node's switch cross the stages above only
          * once. */
         const double carried = m->in_switch && k < 2 ? piece / m->npus_per_node : piece;
         const double service = carried / m->stage_bytes_per_tick[k];
         double *free_at = &m->free_at[k][server[k]];
-        const double begin = first > *free_at ? first : *free_at;
-        const double own = begin + (double)n_pieces * service;
-        first = begin + service;
-        last = own > last + service ? own : last + service;
-        *free_at = last;
+        const double begin = start > *free_at ? start : *free_at;
+        *free_at = begin + (double)n_pieces * service;
+        pieces += service;
+        slowest = *free_at > last ? service : slowest;
+        last = *free_at > last ? *free_at : last;
     }
+    last += pieces - slowest; /* the first piece passes the other stages */
     m->wrapped |= !ticks_hold(last - (double)now);
     return ticks_from(last - (double)now);
 }

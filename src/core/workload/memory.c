@@ -298,6 +298,50 @@ double workload_outer_users(const halley_tier *tier, const halley_plan *plan,
 }
 
 /*
+ * A pool behind switches has three stages: its groups, the links into nodes, and those
+ * into NPUs. Transfers are cut into pieces, so the slowest stage sets the rate, and one
+ * piece passes each of the others first. With `in_switch` a node's NPUs cross pool and
+ * node link once.
+ */
+static workload_outer_rate find_pool_rate(const halley_tier *tier, double npus,
+                                          const halley_cluster *cluster)
+{
+    const cluster_memory *pool = &cluster->remote;
+    const bool known = pool->kind == CLUSTER_MEMORY_HIERARCHICAL;
+    const double node = known ? fmin(pool->npus_per_node, npus) : 1;
+    const double carried = known && pool->in_switch ? 1 / node : 1;
+    const double groups = known ? pool->n_groups : 1;
+    const double stages_Bps[] = {groups * tier->bandwidth_Bps / (npus * carried),
+                                 known ? pool->node_bytes_per_ns * 1e9 / (node * carried)
+                                       : INFINITY,
+                                 known ? pool->npu_bytes_per_ns * 1e9 : INFINITY};
+    const double piece = known ? (double)pool->piece_bytes : 0;
+    workload_outer_rate out = {.all_Bps = stages_Bps[0],
+                               .own_Bps = fmin(stages_Bps[1], stages_Bps[2])};
+    out.Bps = fmin(out.all_Bps, out.own_Bps);
+    out.latency_s = tier->latency_s - piece / out.Bps;
+    for (int i = 0; i < 3; i++)
+        out.latency_s += piece / stages_Bps[i];
+    return out;
+}
+
+workload_outer_rate workload_outer_rate_find(const halley_tier *tier,
+                                             const halley_plan *plan,
+                                             const halley_cluster *cluster)
+{
+    const double users = workload_outer_users(tier, plan, cluster);
+    const double Bps = tier->bandwidth_Bps / users;
+    const bool is_pool = tier->kind == HALLEY_TIER_POOL;
+    assert(users > 0 && tier->bandwidth_Bps > 0);
+    if (tier->kind == HALLEY_TIER_HIERARCHICAL)
+        return find_pool_rate(tier, users, cluster);
+    return (workload_outer_rate){.Bps = Bps,
+                                 .all_Bps = is_pool ? Bps : INFINITY,
+                                 .own_Bps = is_pool ? INFINITY : Bps,
+                                 .latency_s = users * tier->latency_s};
+}
+
+/*
  * A design fits if it leaves the headroom free. The limits come from 1,465 real runs that
  * did not run out of memory. By these formulas, the fullest reached 95.5 % with the
  * constants of their software, and 115 % with defaults. TPU runs ran at up to 150 %,

@@ -17,5 +17,15 @@ const halley_tier *workload_outer_tier(const halley_plan *plan,
  * bandwidth. */
 double workload_outer_users(const halley_tier *tier, const halley_plan *plan,
                             const halley_cluster *cluster);
+/* How fast each NPU of the plan loads and stores when all of them do. */
+typedef struct workload_outer_rate {
+    double Bps;       /* the lesser of */
+    double all_Bps;   /* its share of what all NPUs of the plan use, and */
+    double own_Bps;   /* its share of what only NPUs near it use */
+    double latency_s; /* of one transfer, with those of the NPUs before it */
+} workload_outer_rate;
+workload_outer_rate workload_outer_rate_find(const halley_tier *tier,
+                                             const halley_plan *plan,
+                                             const halley_cluster *cluster);
 
 #endif
