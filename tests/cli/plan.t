@@ -12,7 +12,7 @@ $ halley plan -m gpt-18.4b -c dgx-a100:64 --global-batch 128 --top 2
 >
 > tie: within 5 % of the best, less than such predictions can tell apart
 > 43228 plans tried, 38986 fit with 4 % headroom
-> the best takes 107.0 d and 91751 USD for 1e+12 tokens, with interruptions
+> the best takes 107.0 d and 96237 USD for 1e+12 tokens, with interruptions
 > Expect about 15 % error (19 of 20 runs of a new source within 29 %; from 1355 runs of 15 sources, each left out in turn): no software stack was chosen (-s), so uncalibrated constants were used.
 > Comparable runs: dense, software unknown. They are benchmarks; production runs can be 10 to 30 % slower.
 
