@@ -4,21 +4,21 @@
 $ printf 'topology: leaf-spine\nnpus: 4\nleaves: 2\nspines: 2\nlink: 400 Gb/s\nlatency: 500 ns\n' > net.yaml
 $ halley topology show net.yaml | grep -E 'half cut|all-to-all|note'
 > half cut          100 GB/s
-> all-to-all        22.9 ms for 1 GB per NPU, bound by spine1-leaf1
+> all-to-all        20.0 ms for 1 GB per NPU, bound by spine1-leaf1
 $ (cat net.yaml; echo 'links: [{between: leaf0 - spine0, bandwidth: x0.5}]') > slow.yaml && halley topology show slow.yaml | grep -E 'rates|x |half cut|all-to-all|note'
 > rates             1 x 25.0 GB/s
 >                   11 x 50.0 GB/s
 > latencies         12 x 500 ns
 > half cut          75.0 GB/s
-> all-to-all        45.7 ms for 1 GB per NPU, bound by spine0-leaf0
+> all-to-all        40.0 ms for 1 GB per NPU, bound by spine0-leaf0
 > note              0 links (directed) have failed, 2 are slower than they should be
 $ (cat net.yaml; echo 'failed: [spine1]') > down.yaml && halley topology show down.yaml | grep -E 'half cut|all-to-all|note'
 > half cut          50.0 GB/s
-> all-to-all        45.7 ms for 1 GB per NPU, bound by spine0-leaf1
+> all-to-all        40.0 ms for 1 GB per NPU, bound by spine0-leaf1
 > note              4 links (directed) have failed, 0 are slower than they should be
 $ (cat net.yaml; echo 'links: [{between: [leaf*, spine1], bandwidth: 50 %, latency: 2 us}]') > many.yaml && halley topology show many.yaml | grep -E 'half cut|all-to-all|note'
 > half cut          75.0 GB/s
-> all-to-all        45.7 ms for 1 GB per NPU, bound by spine1-leaf1
+> all-to-all        40.0 ms for 1 GB per NPU, bound by spine1-leaf1
 > note              0 links (directed) have failed, 4 are slower than they should be
 $ (cat net.yaml; echo 'failed: leaf1-spine0') > one.yaml && halley topology check one.yaml
 > one.yaml: leaf-spine of 8 NPUs, 4 switches and 12 cables, connected

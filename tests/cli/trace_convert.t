@@ -161,7 +161,7 @@ $ halley trace convert t.0.et one.json; ls one*
 
 ## ranks that are equal but for groups and peers become roles, by rule or by table
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 -o g > made; halley trace convert --template g t; grep -A9 ranks t.roles.yaml
-> 8 ranks in 2 roles, 386377 bytes
+> 8 ranks in 2 roles, 418531 bytes
 > ranks: 8
 > axes: [{a0: 2}, {a1: 2}, {a2: 2}]  # innermost first
 > roles:
