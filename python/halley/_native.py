@@ -58,6 +58,7 @@ void free(void *at);
 const char *halley_version(void);
 int halley_api(void);
 int halley_request(char **reply, const char *json, const halley_watch *watch, halley_error *err);
+int halley_request_confine(const char *folder, int read_only, halley_error *err);
 
 int halley_trace_parse(halley_trace **out, const void *at, size_t n, const char *name,
                        const void *opts, halley_error *err);
@@ -253,10 +254,21 @@ def encode(request: Dict[str, Any]) -> bytes:
     try:
         return _encode(request).encode()
     except ValueError:
-        _refuse_nan(request, "a value")
+        try:
+            _refuse_nan(request, "a value")
+        except RecursionError:
+            pass
         raise Error("the request refers to itself", "bad-value") from None
+    except RecursionError:
+        raise Error("the request is nested too deeply", "bad-value") from None
     except TypeError as problem:
         raise Error(f"the request cannot be written as JSON: {problem}", "bad-value") from None
+
+
+def confine(folder: str, read_only: bool) -> None:
+    """From now on, requests read (and write) files below this folder only."""
+    err = ffi.new("halley_error *")
+    check(lib().halley_request_confine(os.fsencode(folder), read_only, err), err)
 
 
 def call(text: bytes, watch: Optional[Watch] = None) -> bytes:

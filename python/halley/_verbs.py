@@ -61,8 +61,11 @@ def _encode(do: str, **keys: Any) -> bytes:
     """The text of a request without the keys that are None."""
     document: Dict[str, Any] = {"do": do}
     for key, value in keys.items():
-        if value is not None:
-            document[key] = value if type(value) in _AS_THEY_ARE else plain(value)
+        try:
+            if value is not None:
+                document[key] = value if type(value) in _AS_THEY_ARE else plain(value)
+        except RecursionError:
+            raise Error(f"{key} contains itself, or is nested too deeply", "bad-value") from None
     return _native.encode(document)
 
 

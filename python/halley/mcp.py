@@ -1,17 +1,19 @@
 """halley for assistants: ``python -m halley.mcp`` speaks the Model Context Protocol over stdio.
 
 Each verb of the request interface is a tool; its input schema is the one that
-``{"do": "schema"}`` gives. Messages are JSON-RPC 2.0, one per line.
+``{"do": "schema"}`` gives. Messages are JSON-RPC 2.0, one per line. Requests read files below one
+folder (``--folder FOLDER``, default: the current one), and write there only with ``--write``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from typing import Any, Dict, IO, List, Optional
 
 from ._errors import Error
-from ._native import VERSION
+from ._native import VERSION, confine
 from ._verbs import request
 
 PROTOCOL = "2024-11-05"
@@ -130,5 +132,18 @@ def serve(lines: IO[str], out: IO[str], writing: bool = False) -> None:
             out.flush()
 
 
+def main() -> None:
+    """Serve standard input and output, confined to the folder."""
+    parser = argparse.ArgumentParser(prog="python -m halley.mcp", description="halley for assistants")
+    parser.add_argument("--folder", default=".", help="the files that requests may name")
+    parser.add_argument("--write", action="store_true", help="requests may write files there")
+    options = parser.parse_args()
+    try:
+        confine(options.folder, not options.write)
+    except Error as problem:
+        sys.exit(f"halley.mcp: {problem}")
+    serve(sys.stdin, sys.stdout, options.write)
+
+
 if __name__ == "__main__":
-    serve(sys.stdin, sys.stdout, "--write" in sys.argv[1:])
+    main()

@@ -70,3 +70,35 @@ def test_failures_are_answers():
     assert unknown["error"]["code"] == -32602
     assert garbage["error"]["code"] == -32700
     assert "--write" in writes["error"]["message"]
+
+
+def test_files_outside_the_folder_do_not_exist(tmp_path, monkeypatch):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret.yaml").write_text("secret-word: 1\n")
+    (inside / "link.yaml").symlink_to(tmp_path / "secret.yaml")
+    (inside / ".hidden.yaml").write_text("secret-word: 1\n")
+    (inside / "study.yaml").write_text("name: s\nmodel: ../secret.yaml\ncluster: dgx-h100:8\nvary: {plan.tp: [1]}\n")
+    monkeypatch.chdir(inside)
+    names = ["/etc/shadow", "/etc/passwd", "../secret.yaml", str(tmp_path / "secret.yaml"), "link.yaml", ".hidden.yaml"]
+    tries = [("estimate", {"model": name, "cluster": "dgx-h100:8"}) for name in names]
+    tries += [("estimate", {"model": "llama3-8b", "cluster": name}) for name in names]
+    tries += [("explore", {"study": "study.yaml"}), ("trace_info", {"trace": ["../secret.yaml"]})]
+    for answer in talk(*[message(i, "tools/call", name=name, arguments=arguments)
+                         for i, (name, arguments) in enumerate(tries)]):
+        text = answer["result"]["content"][0]["text"]
+        assert answer["result"]["isError"] and ("not-found" in text or "no such file" in text), text
+        assert "secret-word" not in text and "root" not in text
+
+
+def test_arguments_that_contain_themselves_are_refused():
+    own = {}
+    own["x"] = own
+    for call in (lambda: hl.request("estimate", model=own), lambda: hl.estimate([own], "dgx-h100:8"),
+                 lambda: hl.explore(own)):
+        try:
+            call()
+        except hl.Error as problem:
+            assert problem.code == "bad-value" and "itself" in str(problem)
+        else:
+            raise AssertionError("it was taken")

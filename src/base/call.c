@@ -29,6 +29,8 @@ struct call_state {
     atomic_uint_least64_t next_ms; /* time of the next look */
     atomic_flag busy;              /* a thread is asking */
     atomic_bool cancelled;
+    uint64_t most_output; /* bytes in files; 0 = any number */
+    atomic_uint_least64_t n_output;
     pthread_mutex_t lock; /* of the members below */
     map64 read;           /* hashes of device and inode */
     ARRAY(written_file) written;
@@ -239,6 +241,37 @@ void call_fault(const char *doing, const char *path, int reason)
     pthread_mutex_lock(&c->lock);
     keep_failure(c, &failure);
     pthread_mutex_unlock(&c->lock);
+}
+
+void call_limit_output(uint64_t most_bytes)
+{
+    assert(current != NULL);
+    current->most_output = most_bytes;
+}
+
+uint64_t call_output_left(void)
+{
+    if (current == NULL || current->most_output == 0)
+        return UINT64_MAX;
+    const uint64_t n = atomic_load(&current->n_output);
+    return n < current->most_output ? current->most_output - n : 0;
+}
+
+bool call_may_write(uint64_t n_bytes)
+{
+    call_state *const c = current;
+    halley_error failure;
+    if (c == NULL || c->most_output == 0 ||
+        atomic_fetch_add(&c->n_output, n_bytes) + n_bytes <= c->most_output)
+        return true;
+    error_set(&failure, HALLEY_ELIMIT,
+              "the request would write more than %llu bytes, which is all that it may "
+              "(--max-output)",
+              (unsigned long long)c->most_output);
+    pthread_mutex_lock(&c->lock);
+    keep_failure(c, &failure);
+    pthread_mutex_unlock(&c->lock);
+    return false;
 }
 
 halley_status call_failure(halley_error *err)

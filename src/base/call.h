@@ -54,10 +54,17 @@ halley_status call_writes(const struct stat *about, const char *words, const cha
 void call_set_remedy(const char *remedy);
 /* From now on, files may be written over (--force). */
 void call_allow_replacing(void);
+/* Bound the bytes that the call writes into files (--max-output); 0 = any number. */
+void call_limit_output(uint64_t most_bytes);
+/* Writers announce bytes before they write them. False: too many, the call fails with
+ * HALLEY_ELIMIT. */
+bool call_may_write(uint64_t n_bytes);
+/* The bytes that are left, UINT64_MAX without a limit. */
+uint64_t call_output_left(void);
 /* "cannot <doing>: <strerror>" of a file: its answer was needed, so the call fails, also
  * if the code that asked goes on. */
 void call_fault(const char *doing, const char *path, int reason);
-/* The first failure of the two kinds above, even if a later error hides it; HALLEY_OK if
+/* The first failure of these kinds, even if a later error hides it; HALLEY_OK if
  * there was none. */
 halley_status call_failure(halley_error *err);
 

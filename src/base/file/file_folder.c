@@ -145,6 +145,8 @@ halley_status file_folder_put(const file_folder *folder, const char *name, const
     assert(name != NULL && strchr(name, '/') == NULL);
     assert(at != NULL || n == 0);
     TRY(call_check(err));
+    if (!call_may_write(n))
+        return call_failure(err);
     file_section section;
     int fd = -1, reason = file_section_begin(&section);
     if (reason == 0) {

@@ -61,6 +61,8 @@ int file_write(int fd, const void *from, size_t n)
 
 static void write_fd(file_output *out, const uint8_t *at, size_t n)
 {
+    if (out->reason == 0 && !call_may_write(n))
+        out->reason = FILE_REFUSED;
     if (out->reason == 0)
         out->reason = file_write(out->fd, at, n);
 }
@@ -184,7 +186,7 @@ halley_status file_write_error(halley_error *err, const char *path, int reason)
     assert(reason != 0);
     if (reason == ENOMEM)
         return error_nomem(err);
-    if (reason == FILE_IS_READ)
+    if (reason == FILE_REFUSED)
         return call_failure(err);
     if (reason == ECANCELED)
         TRY(call_check(err));
@@ -224,7 +226,7 @@ static int open_existing(file_output *out, const char *path, const struct stat *
     if (access(path, W_OK) != 0)
         return errno;
     if (call_writes(about, NULL, path, NULL) != HALLEY_OK)
-        return FILE_IS_READ;
+        return FILE_REFUSED;
     out->path = realpath(path, NULL); /* a link stays and its target is replaced */
     if (out->path == NULL)
         return errno;

@@ -23,7 +23,8 @@ static const char *_Atomic shown_prefix;
 
 halley_status file_root_set(const char *folder, bool read_only, halley_error *err)
 {
-    assert(atomic_load(&root_fd) < 0);
+    if (atomic_load(&root_fd) >= 0)
+        return error_set(err, HALLEY_EINVAL, "the process has a folder already");
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fchdir(fd) != 0) {
         error_set(err, HALLEY_EIO, "cannot open the folder: %s", strerror(errno));
@@ -40,6 +41,11 @@ halley_status file_root_set(const char *folder, bool read_only, halley_error *er
 int file_root_get(void)
 {
     return atomic_load(&root_fd);
+}
+
+bool file_root_is_read_only(void)
+{
+    return atomic_load(&root_read_only);
 }
 
 void file_root_show(const char *prefix)

@@ -27,6 +27,7 @@ void file_root_show(const char *prefix);
 bool file_root_hides(const char *path);
 /* True if the path is in the part that file_root_show has named. */
 bool file_root_is_shown(const char *path);
+bool file_root_is_read_only(void);
 /* True if this path may be read. It need not exist; its folders are checked. */
 bool file_root_allows(const char *path);
 /* 0 if this path may be written, else an errno (ENOENT, EROFS). */

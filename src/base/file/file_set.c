@@ -119,7 +119,7 @@ static int look_at_target(const char *path, struct stat *old)
         return EISDIR;
     if (access(path, W_OK) != 0)
         return errno;
-    return call_writes(old, NULL, path, NULL) == HALLEY_OK ? 0 : FILE_IS_READ;
+    return call_writes(old, NULL, path, NULL) == HALLEY_OK ? 0 : FILE_REFUSED;
 }
 
 /* Add a member. Its temporary file is open for writing unless fd is NULL. Returns 0 or an
@@ -159,6 +159,8 @@ halley_status file_set_put(file_set *set, const char *path, const void *at, size
 {
     assert(path != NULL && (at != NULL || n == 0));
     TRY(call_check(err));
+    if (!call_may_write(n))
+        return call_failure(err);
     if (is_special_file(path)) {
         file_output *to;
         TRY(file_output_open(&to, path, err));

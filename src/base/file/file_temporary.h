@@ -68,9 +68,9 @@ typedef struct file_section {
     sigset_t before;
 } file_section;
 
-/* The error of a file that cannot be written, from an errno or FILE_IS_READ: it is an
- * input of the same call (base/call.h). */
-enum { FILE_IS_READ = -1 };
+/* The error of a file that cannot be written, from an errno or FILE_REFUSED: the call
+ * (base/call.h) refuses it, as its own input or because it is too long. */
+enum { FILE_REFUSED = -1 };
 halley_status file_write_error(halley_error *err, const char *path, int reason);
 
 int file_section_begin(file_section *section);

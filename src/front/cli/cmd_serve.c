@@ -7,7 +7,7 @@ typedef struct serve_words {
     const char *listen, *folder;
     uint32_t port;
     bool open, read_only;
-    double max_upload, max_time;
+    double max_upload, max_output, max_time;
 } serve_words;
 
 static const request_option options[] = {
@@ -54,6 +54,16 @@ static const request_option options[] = {
      .doc = "largest file that may be uploaded; all files may take four times as much",
      .by_default = "2 GB",
      .example = "500 MB"},
+    {.name = "max-output",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_BYTES,
+     .min = 1,
+     .max = 1e15,
+     .metavar = "SIZE",
+     .offset = offsetof(serve_words, max_output),
+     .doc = "most bytes that a request may write into files",
+     .by_default = "2 GB",
+     .example = "500 MB"},
     {.name = "max-time",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
@@ -76,6 +86,7 @@ static halley_status serve_command_run(request_call *call, halley_error *err)
                                  .open = o->open,
                                  .read_only = o->read_only,
                                  .max_upload = whole_u64(o->max_upload),
+                                 .max_output = whole_u64(o->max_output),
                                  .most_s = o->max_time};
     const halley_status status = serve_run(&serve, stdout, err);
     return status == HALLEY_EINVAL ? request_usage(call, err, "%s", err->text) : status;

@@ -206,6 +206,8 @@ halley_status request_call_run(request_call *call, halley_error *err)
 {
     request_spool spool = {0};
     TRY(call_begin(&call->watch, call->verb->name, err));
+    if (call->max_output > 0)
+        call_limit_output(call->max_output);
     halley_status status = request_files_check(call, err);
     status = settle_failure(call, status, err);
     if (status == HALLEY_OK)

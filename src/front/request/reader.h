@@ -19,8 +19,9 @@ typedef struct request_reader {
 
 /* Who sent a request, and how it is executed; {0} = the process itself. */
 typedef struct request_terms {
-    bool is_foreign;   /* sent by a stranger: files only within the root (files.h) */
-    bool is_read_only; /* for a foreign one: it may not write files */
+    bool is_foreign;     /* sent by a stranger: files only within the root (files.h) */
+    bool is_read_only;   /* for a foreign one: it may not write files */
+    uint64_t max_output; /* bytes that it may write into files; 0 = any number */
     const halley_watch *watch; /* may be NULL */
 } request_terms;
 /* As halley_request, on these terms. */

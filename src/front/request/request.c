@@ -5,6 +5,7 @@
 #include "halley/request.h"
 
 #include "base/error.h"
+#include "base/file/file_root.h"
 #include "base/str.h"
 #include "base/strbuf_stream.h"
 #include "halley/topology.h"
@@ -414,7 +415,15 @@ static void forget_request_name(halley_error *err)
 halley_status halley_request(char **reply, const char *json, const halley_watch *watch,
                              halley_error *err)
 {
-    return request_answer(reply, json, &(request_terms){.watch = watch}, err);
+    const request_terms terms = {.is_foreign = file_root_get() >= 0,
+                                 .is_read_only = file_root_is_read_only(),
+                                 .watch = watch};
+    return request_answer(reply, json, &terms, err);
+}
+
+halley_status halley_request_confine(const char *folder, int read_only, halley_error *err)
+{
+    return file_root_set(folder, read_only != 0, err);
 }
 
 halley_status request_answer(char **reply, const char *json, const request_terms *terms,
@@ -423,9 +432,11 @@ halley_status request_answer(char **reply, const char *json, const request_terms
     halley_error problem = {0};
     request_notes warnings = {0};
     request_assumptions assumed = {0};
-    request_reader r = {
-        .err = &problem,
-        .call = {.watch = terms->watch, .warnings = &warnings, .assumed = &assumed}};
+    request_reader r = {.err = &problem,
+                        .call = {.watch = terms->watch,
+                                 .warnings = &warnings,
+                                 .assumed = &assumed,
+                                 .max_output = terms->max_output}};
     strbuf result = {0}, text = {0};
     halley_status status = request_read(&r, json);
     if (status == HALLEY_OK)

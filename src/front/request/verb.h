@@ -193,6 +193,7 @@ struct request_call {
     request_code code;   /* kind of failure, if more specific than the status */
     int exit_code;       /* for the run function to set; 0 at first */
     uint64_t max_memory; /* --max-memory of the command line in bytes; 0 = not given */
+    uint64_t max_output; /* bytes that a request may write into files; 0 = any number */
 };
 
 /*

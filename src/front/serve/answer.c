@@ -52,6 +52,8 @@ enum MHD_Result serve_answer_json(serve_exchange *x, unsigned status, str json)
     (void)serve_http.add_response_header(response, "Content-Type", "application/json");
     if (status == MHD_HTTP_UNAUTHORIZED)
         (void)serve_http.add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (status == MHD_HTTP_BAD_REQUEST) /* where its body ends is not known */
+        (void)serve_http.add_response_header(response, "Connection", "close");
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
         (void)serve_http.add_response_header(response, "Retry-After", "1");
     serve_connection_expect(&x->server->connections, x->place, json.n);

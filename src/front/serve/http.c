@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct http_route {
     const char *method, *url;
@@ -53,6 +54,35 @@ static const char *find_header(const serve_exchange *x, const char *name)
     return serve_http.lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+/* Headers that say where a request ends and who sends it. */
+typedef struct header_counts {
+    int host, length, encoding, origin, authorization;
+} header_counts;
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind,
+                                    const char *name, const char *value)
+{
+    header_counts *const n = context;
+    (void)kind;
+    (void)value;
+    n->host += strcasecmp(name, "Host") == 0;
+    n->length += strcasecmp(name, "Content-Length") == 0;
+    n->encoding += strcasecmp(name, "Transfer-Encoding") == 0;
+    n->origin += strcasecmp(name, "Origin") == 0;
+    n->authorization += strcasecmp(name, "Authorization") == 0;
+    return MHD_YES;
+}
+
+/* Two readers may understand such a request in two ways: a proxy and this server. */
+static bool is_ambiguous(const serve_exchange *x)
+{
+    header_counts n = {0};
+    (void)serve_http.get_connection_values(x->connection, MHD_HEADER_KIND, count_header,
+                                           &n);
+    return n.host > 1 || n.length > 1 || n.encoding > 1 || n.origin > 1 ||
+           n.authorization > 1 || (n.length > 0 && n.encoding > 0);
+}
+
 /* Pages of other sites, or with a host name that points here, get no answer. */
 static bool is_own_page(const serve_exchange *x)
 {
@@ -74,6 +104,11 @@ static bool is_visit(const serve_exchange *x)
 static enum MHD_Result begin_exchange(serve_exchange *x)
 {
     enum MHD_Result sent;
+    if (is_ambiguous(x))
+        return serve_answer_error(
+            x, MHD_HTTP_BAD_REQUEST, "usage",
+            "the headers contradict each other; send Host and "
+            "Content-Length once, and no Transfer-Encoding with it");
     if (!is_own_page(x) && !is_visit(x))
         return serve_answer_error(x, MHD_HTTP_FORBIDDEN, "usage",
                                   "this request comes from another site; open the "
@@ -85,6 +120,7 @@ static enum MHD_Result begin_exchange(serve_exchange *x)
         return serve_answer_error(x, MHD_HTTP_UNAUTHORIZED, "usage",
                                   "the token is missing or wrong; it is in the address "
                                   "that halley serve printed");
+    serve_connection_trust(&x->server->connections, x->place);
     return begin_route(x);
 }
 

@@ -154,8 +154,10 @@ static char *answer_job(serve_job *job)
     char *reply = NULL;
     halley_error err;
     const halley_watch watch = {look_at_job, job};
-    const request_terms terms = {
-        .is_foreign = true, .is_read_only = job->jobs->o.read_only, .watch = &watch};
+    const request_terms terms = {.is_foreign = true,
+                                 .is_read_only = job->jobs->o.read_only,
+                                 .max_output = job->jobs->o.max_output,
+                                 .watch = &watch};
     if (request_answer(&reply, job->request, &terms, &err) != HALLEY_OK)
         return strdup(memory_reply);
     return reply;

@@ -27,11 +27,12 @@ typedef struct serve_jobs serve_jobs;
 typedef struct serve_job serve_job;
 
 typedef struct serve_jobs_options {
-    bool read_only;    /* requests that write files are refused */
-    double most_s;     /* a job is cancelled after this time; 0 = never */
-    uint32_t n_quick;  /* workers; 0 = one per core, at least 2 */
-    uint32_t n_long;   /* workers; 0 = 2 */
-    uint32_t n_queued; /* jobs that may wait in each lane; 0 = 512 and 32 */
+    uint64_t max_output; /* bytes that a request may write into files */
+    bool read_only;      /* requests that write files are refused */
+    double most_s;       /* a job is cancelled after this time; 0 = never */
+    uint32_t n_quick;    /* workers; 0 = one per core, at least 2 */
+    uint32_t n_long;     /* workers; 0 = 2 */
+    uint32_t n_queued;   /* jobs that may wait in each lane; 0 = 512 and 32 */
 } serve_jobs_options;
 
 halley_status serve_jobs_open(serve_jobs **out, const serve_jobs_options *o,

@@ -16,6 +16,7 @@
     F(create_response_from_callback)                                                     \
     F(create_response_from_fd64)                                                         \
     F(destroy_response)                                                                  \
+    F(get_connection_values)                                                             \
     F(get_connection_info)                                                               \
     F(lookup_connection_value)                                                           \
     F(lookup_connection_value_n)                                                         \

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "halley/unfinished.h"
+#include "serve/browser.h"
 #include "serve/confine.h"
 #include "serve/listen.h"
 #include "serve/random.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,28 +26,25 @@ enum {
     LOOK_MS = 100,           /* between two polls of jobs and connections */
     MOST_END_S = 4,          /* a server that was told to end is gone after this time */
 };
-static const uint64_t usual_upload = 2000000000;
+static const uint64_t usual_upload = 2000000000, usual_output = 2000000000;
 static const double usual_time_s = 3600;
 
-extern char **environ;
-
-/* Open a browser on the page. Failure is ignored: the server is useful without one. */
-static void start_browser(const char *url, const sigset_t *signals)
+/* Decode %XX. A zero byte, which would hide the rest of a path, becomes a control
+ * character, which no name may have. */
+static size_t unescape_text(void *unused, struct MHD_Connection *connection, char *text)
 {
-    char *const words[] = {(char[]){"xdg-open"}, strdup(url), NULL};
-    posix_spawnattr_t attributes;
-    pid_t child;
-    if (words[1] == NULL || posix_spawnattr_init(&attributes) != 0) {
-        free(words[1]);
-        return;
+    (void)unused;
+    (void)connection;
+    char *to = text;
+    for (const char *at = text; *at != '\0'; at++) {
+        const char digits[3] = {at[0] == '%' ? at[1] : 0, at[0] == '%' ? at[2] : 0, 0};
+        const bool is_coded = strspn(digits, "0123456789abcdefABCDEF") == 2;
+        const long byte = is_coded ? strtol(digits, NULL, 16) : (unsigned char)*at;
+        *to++ = (char)(byte == 0 ? 1 : byte);
+        at += is_coded ? 2 : 0;
     }
-    (void)posix_spawnattr_setsigmask(&attributes, signals);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    if (posix_spawnp(&child, words[0], NULL, &attributes, words, environ) != 0)
-        fprintf(stderr, "halley: there is no xdg-open to start a browser with; open the "
-                        "address above\n");
-    posix_spawnattr_destroy(&attributes);
-    free(words[1]);
+    *to = '\0';
+    return (size_t)(to - text);
 }
 
 static struct MHD_Daemon *start_daemon(serve_server *s, int fd)
@@ -60,7 +57,7 @@ static struct MHD_Daemon *start_daemon(serve_server *s, int fd)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_END);
+        1, MHD_OPTION_UNESCAPE_CALLBACK, unescape_text, NULL, MHD_OPTION_END);
 }
 
 /* Large blocks return to the system when they are freed, and threads share heaps. So a
@@ -124,7 +121,9 @@ static halley_status run_server(serve_server *s, const serve_options *o,
                                 const serve_socket *at, const sigset_t *ending,
                                 halley_error *err)
 {
-    const serve_jobs_options jobs = {.read_only = o->read_only,
+    const serve_jobs_options jobs = {.max_output =
+                                         o->max_output > 0 ? o->max_output : usual_output,
+                                     .read_only = o->read_only,
                                      .most_s = o->most_s > 0 ? o->most_s : usual_time_s};
     TRY(serve_jobs_open(&s->jobs, &jobs, err));
     struct MHD_Daemon *const daemon = start_daemon(s, at->fd);
@@ -167,7 +166,7 @@ static halley_status announce_server(const serve_server *s, const serve_options 
                 "halley: the server can be reached from other machines; its traffic is "
                 "not encrypted, and whoever has the address can use it\n");
     if (o->open)
-        start_browser(url, before);
+        serve_browser_open(url, before);
     return HALLEY_OK;
 }
 
@@ -190,7 +189,10 @@ static halley_status open_and_run(serve_server *s, const serve_options *o, FILE 
     if (status == HALLEY_OK)
         status = announce_server(s, o, &at, before, to, err);
     if (status == HALLEY_OK) {
-        (void)serve_confine(s->folder.fd);
+        if (!serve_confine(s->folder.fd))
+            fprintf(stderr,
+                    "halley: this kernel has no Landlock; only halley's own checks "
+                    "keep requests within the folder\n");
         status = run_server(s, o, &at, ending, err);
     } else {
         close(at.fd);

@@ -24,6 +24,7 @@ typedef struct serve_options {
     bool open;          /* open a browser on the page */
     bool read_only;
     uint64_t max_upload; /* bytes; 0 = 2 GB */
+    uint64_t max_output; /* bytes that a request may write; 0 = 2 GB */
     double most_s;       /* of a request; 0 = an hour */
 } serve_options;
 

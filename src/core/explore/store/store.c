@@ -15,6 +15,7 @@
  */
 #include "explore/store/store.h"
 
+#include "base/call.h"
 #include "base/file/file.h"
 #include "base/hash.h"
 #include "explore/metric.h"
@@ -29,7 +30,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { FINGERPRINTS = 24 };
+enum { FINGERPRINTS = 24, STORE_PAGE = 16384 };
 
 halley_status store_error(const explore_store *st, const char *doing, halley_error *err)
 {
@@ -304,6 +305,20 @@ static bool is_blank(explore_store *st)
     return blank;
 }
 
+/* A store grows by no more than what the call may write. */
+static halley_status limit_store(explore_store *st, halley_error *err)
+{
+    char sql[64];
+    const uint64_t left = call_output_left();
+    if (left == UINT64_MAX)
+        return HALLEY_OK;
+    const off_t size = lseek(st->lock, 0, SEEK_END);
+    const uint64_t most = (size > 0 ? (uint64_t)size : 0) + left;
+    snprintf(sql, sizeof sql, "PRAGMA max_page_count=%llu",
+             (unsigned long long)(most / STORE_PAGE + 1));
+    return store_run(st, sql, "open the store", err);
+}
+
 static halley_status open_store(explore_store *st, explore_reached *reached, bool resume,
                                 halley_error *err)
 {
@@ -317,6 +332,7 @@ static halley_status open_store(explore_store *st, explore_reached *reached, boo
         "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
         "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
         "open the store", err));
+    TRY(limit_store(st, err));
     TRY(store_run(st, "BEGIN IMMEDIATE", "open the store", err));
     const bool fresh = is_blank(st);
     halley_status status = fresh ? create_tables(st, err) : check_store(st, err);
