@@ -347,7 +347,8 @@ static uint32_t find_place(serve_jobs *jobs)
     return oldest;
 }
 
-/* Verbs that answer at once; all others, and queries of the user's, may take long. */
+/* Verbs that answer at once. All others may take long, and so may queries of the user's
+ * and the traces of an estimate. */
 static bool is_quick_verb(str verb)
 {
     static const char *const quick[] = {"estimate", "presets", "version", "schema",
@@ -368,8 +369,10 @@ static bool is_quick_request(const char *json)
         return true;
     const conf_node *const verb =
         file.root->kind == CONF_MAP ? conf_find(file.root, "do") : NULL;
-    const bool quick = verb == NULL || verb->kind != CONF_SCALAR ||
-                       (is_quick_verb(verb->text) && conf_find(file.root, "sql") == NULL);
+    const bool quick =
+        verb == NULL || verb->kind != CONF_SCALAR ||
+        (is_quick_verb(verb->text) && conf_find(file.root, "sql") == NULL &&
+         conf_find(file.root, "trace") == NULL);
     conf_fini(&file);
     return quick;
 }
