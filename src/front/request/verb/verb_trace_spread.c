@@ -1,5 +1,7 @@
 /* halley trace spread - all ranks of a job from the recording of one. */
 #include "base/error.h"
+#include "base/number/number.h"
+#include "halley/recording_job.h"
 #include "halley/spread.h"
 #include "request/files.h"
 #include "request/trace/traces.h"
@@ -55,8 +57,8 @@ static const request_option options[] = {
      .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(spread_options, rank),
-     .doc = "the recorded rank, if the recording does not state it",
-     .by_default = "0",
+     .doc = "the rank to take of several; of one, its number if it is not recorded",
+     .by_default = "the most typical rank, else 0",
      .example = "3"},
     {.name = "groups",
      .letter = 'g',
@@ -110,20 +112,60 @@ static halley_status write_spread(request_call *call, const halley_trace_set *se
     return HALLEY_OK;
 }
 
+/* The rank of a recorded job to spread: --rank, else the typical one, whose work between
+ * collectives is nearest to the median. Notes how far the slowest rank is from it. */
+static halley_status choose_rank(uint32_t *rank, const request_call *call,
+                                 const halley_trace_set *set, halley_error *err)
+{
+    const spread_options *o = call->options;
+    halley_job *job;
+    const halley_status status = halley_job_analyse(&job, set, err);
+    if (status == HALLEY_EINVAL)
+        return error_set(err, HALLEY_EINVAL,
+                         "there are %" PRIu32
+                         " ranks already, and they are no recordings; "
+                         "`halley trace scale --dp` changes how many there are",
+                         halley_trace_set_count(set));
+    TRY(status);
+    *rank = request_given(call, "rank") ? o->rank : job->typical_rank;
+    if (*rank >= job->n_ranks) {
+        const uint32_t n = job->n_ranks;
+        halley_job_free(job);
+        return error_set(err, HALLEY_EINVAL, "there is no rank %" PRIu32 " of %" PRIu32,
+                         *rank, n);
+    }
+    uint32_t slowest = 0;
+    for (uint32_t r = 1; r < job->n_ranks; r++)
+        slowest = job->ranks[r].own_s > job->ranks[slowest].own_s ? r : slowest;
+    const double own_s = job->ranks[*rank].own_s;
+    const double more = own_s > 0 ? job->ranks[slowest].own_s / own_s - 1 : 0;
+    request_note(call, "note: rank %" PRIu32 " of %" PRIu32 " is taken%s", *rank,
+                 job->n_ranks,
+                 *rank == job->typical_rank ? ", the most typical one" : "");
+    if (more >= 0.01)
+        request_note(call,
+                     "note: the job waits for rank %" PRIu32
+                     ", which has %s %% more work of its own",
+                     slowest, number_fixed(100 * more, 0).at);
+    halley_job_free(job);
+    return HALLEY_OK;
+}
+
 static halley_status spread_set(request_call *call, const halley_trace_set *set,
                                 halley_error *err)
 {
     const spread_options *o = call->options;
+    uint32_t rank = 0;
     const halley_spread_opts opts = {
         .tp = o->tp, .dp = o->dp, .pp = o->pp, .rank = o->rank, .groups_path = o->groups};
     halley_spread_report report;
     halley_trace_set *out = NULL;
-    if (halley_trace_set_count(set) != 1)
-        return error_set(err, HALLEY_EINVAL,
-                         "there are %" PRIu32 " ranks already; spread takes one, and "
-                         "`halley trace scale --dp` changes how many there are",
-                         halley_trace_set_count(set));
-    TRY(halley_trace_spread(&out, &report, halley_trace_set_get(set, 0), &opts, err));
+    if (halley_trace_set_count(set) > 1)
+        TRY(choose_rank(&rank, call, set, err));
+    else
+        request_note(call, "note: the other ranks are not known; the job waits for its "
+                           "slowest rank, which may take longer than this one");
+    TRY(halley_trace_spread(&out, &report, halley_trace_set_get(set, rank), &opts, err));
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
                                   .save_groups = traces_save_declared,
@@ -164,7 +206,9 @@ const request_verb request_verb_trace_spread = {
     .description =
 
         "Writes tp x dp x pp ranks that each do what the recorded rank did, in groups"
-        " of their own. TRACE is a recording, or a trace linked from one. "
+        " of their own. TRACE is a recording, or a trace linked from one. Of the "
+        "recordings of all ranks (a folder or a set), the most typical rank is taken, or "
+        "--rank. "
         "Tensor-parallel ranks are numbered first, then data-parallel ranks, then "
         "stages, as Megatron and torchtitan number them.\n\n"
         "A recorded group varies along some of these axes; the groups of the other "
