@@ -268,3 +268,8 @@ $ sed 's/cuda:0/cpu/g' $DATA/recording/host.0.json > cpu.json; halley trace link
 $ halley sim h -c dgx-h100:2 --compute cost
 ! halley: the execution trace has no times, and none of its operators ran on a device, so no model of an NPU can time its compute; link it together with the Kineto trace of the same run
 ? 1
+
+## the kernels of the portable form are counted once, whatever their pieces
+$ halley trace link -q $DATA/recordings/model.json.gz -o own.et 2> note; halley trace convert --for astra-sim own.et folded.et 2> note
+$ for t in own folded; do for k in device_events launch_in_window classes/matmul/n; do halley trace info --kernels $t.et --json 2> note | query - /$k; done | paste -sd ' '; done | uniq | wc -l
+> 1

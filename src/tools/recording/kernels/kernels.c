@@ -22,6 +22,7 @@ enum {
     SLOT_STREAM,
     SLOT_OPS,
     SLOT_BYTES,
+    SLOT_PART,
     N_SLOTS
 };
 static const char *const slot_names[N_SLOTS] = {
@@ -36,6 +37,7 @@ static const char *const slot_names[N_SLOTS] = {
     [SLOT_STREAM] = HALLEY_ATTR_NAME_STREAM,
     [SLOT_OPS] = HALLEY_ATTR_NAME_NUM_OPS,
     [SLOT_BYTES] = HALLEY_ATTR_NAME_TENSOR_SIZE,
+    [SLOT_PART] = HALLEY_ATTR_NAME_PART_OF,
 };
 
 const char *kernels_keep_text(kernel_counter *c, str text)
@@ -109,6 +111,7 @@ static bool add_kernel_event(kernel_counter *c, const trace_slots *s, uint32_t r
         .bytes = (double)read_slot(s, node, SLOT_BYTES, -1),
         .from_graph = read_slot(s, node, SLOT_GRAPH, 0) != 0,
         .is_comm = str_starts(class_name, STR("comm.")),
+        .is_part = read_slot(s, node, SLOT_PART, -1) >= 0,
         .is_copy = is_copy,
         .is_host_copy =
             str_eq(class_name, STR("copy_h2d")) || str_eq(class_name, STR("copy_d2h")),
@@ -177,7 +180,7 @@ static halley_status list_kernel_events(kernel_counter *c, halley_error *err)
 static void count_class(halley_kernel_class *row, const kernel_event *e)
 {
     const double s = (double)(e->end_ns - e->begin_ns) * 1e-9;
-    row->n++;
+    row->n += !e->is_part;
     row->s += s;
     if (e->flops > 1) {
         row->flops += e->flops;
@@ -236,7 +239,7 @@ static halley_status count_events(kernel_counter *c, halley_error *err)
     bool ok = true;
     for (size_t i = 0; ok && i < c->events.n; i++) {
         const kernel_event *const e = &c->events.at[i];
-        k->device_events++;
+        k->device_events += !e->is_part;
         k->sync_events += e->is_sync;
         k->from_graphs += e->from_graph;
         ok = map64_set(&devices, (uint64_t)e->device, 1) &&

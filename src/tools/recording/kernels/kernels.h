@@ -21,6 +21,7 @@ typedef struct kernel_event {
     uint32_t rank, node, class_id;
     double flops, bytes; /* -1 = not known */
     bool from_graph, is_comm, is_sync;
+    bool is_part; /* a further piece of an event before it */
     bool
         is_copy; /* between memories, or by a kernel that only moves data on the device */
     bool is_host_copy;

@@ -57,7 +57,7 @@ static halley_status add_kernel_rows(kernel_counter *c, map64 *of, int64_t *ns,
             k->top[id].class_name = kernels_keep_text(c, class_name);
             describe_row(c, &k->top[id], e);
         }
-        k->top[id].n++;
+        k->top[id].n += !e->is_part;
         ns[id] += e->end_ns - e->begin_ns;
     }
     return HALLEY_OK;
