@@ -111,11 +111,30 @@ static void note_share(const request_call *call, double part, double whole, doub
         request_note(call, sentence, number_fixed(100 * part / whole, 1).at);
 }
 
+/* Replay a result, and warn if that does not take the time it should. */
+static halley_status warn_of_ratio(const request_call *call, double expected_s,
+                                   const halley_trace_set *set, halley_error *err)
+{
+    double after = 0;
+    halley_error why = {0};
+    if (replay_time(&after, set, &why) == HALLEY_ENOMEM)
+        return error_nomem(err);
+    if (why.code == HALLEY_OK && expected_s > 0 &&
+        fabs(after / expected_s - 1) > NOTED_SHARE)
+        request_note(call, "warning: replays %s times as long as the source",
+                     number_digits(after / expected_s, 4).at);
+    return HALLEY_OK;
+}
+
 halley_status fidelity_make_portable(halley_trace_set **out, const request_call *call,
                                      const halley_trace_set *set, halley_error *err)
 {
     halley_portable p;
     TRY(halley_trace_make_portable(out, &p, set, err));
+    if (warn_of_ratio(call, p.wall_s, *out, err) == HALLEY_ENOMEM) {
+        halley_trace_set_free(*out);
+        return HALLEY_ENOMEM;
+    }
     note_share(call, p.device_gap_s, p.wall_s, NOTED_SHARE,
                "note: %s %% of the time are late starts on the device without a recorded "
                "cause; ASTRA-sim counts them as GPU time");
