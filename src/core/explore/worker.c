@@ -251,9 +251,9 @@ static bool price_design(explore_worker *w)
     return !must_fit || w->estimate.fits;
 }
 
-/* How many bytes the fullest memory of a design lacks. */
-static double find_excess(const halley_estimate *e)
+double explore_worker_excess(const explore_worker *w)
 {
+    const halley_estimate *e = &w->estimate;
     const double local = e->peak_bytes - (1 - e->headroom) * e->capacity_bytes;
     const double outer = e->outer_need_bytes - e->outer_capacity_bytes / e->outer_users;
     return fmax(local, outer);
@@ -267,7 +267,6 @@ static bool measure_design(explore_worker *w, explore_row *row)
     halley_error err = {0};
     d->stack.headroom = s->headroom;
     if (!price_design(w)) {
-        w->over_bytes = find_excess(&w->estimate);
         explore_reasons_add(&w->reasons, "does not fit in memory", 1);
         return false;
     }
@@ -295,7 +294,6 @@ static bool measure_design(explore_worker *w, explore_row *row)
 
 static bool try_design(explore_worker *w, explore_row *row)
 {
-    w->over_bytes = 0;
     if (!check_design(w) || (!w->relaxed && !meets_conditions(w, NULL)) ||
         !measure_design(w, row))
         return false;

@@ -39,8 +39,6 @@ typedef struct explore_worker {
     bool no_fill; /* the degree that fills the NPUs was set */
     bool exact;   /* evaluate schedules pass by pass; else by their closed form */
     explore_reasons reasons;
-    double over_bytes; /* memory that the last try lacked; 0: it was not refused for
-                          memory */
 } explore_worker;
 
 void explore_worker_init(explore_worker *w, const halley_study *study);
@@ -51,6 +49,8 @@ void explore_worker_move(explore_worker *w, uint64_t id);
 /* Set dependent values, check, estimate. Returns false if refused; the refusal is
  * counted. */
 bool explore_worker_try(explore_worker *w, explore_row *row);
+/* How many bytes the fullest memory of the last design lacks. */
+double explore_worker_excess(const explore_worker *w);
 /* The best of n plans of an outer design, from number `first` on. Adds the number of
  * feasible ones to *n_feasible. */
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,

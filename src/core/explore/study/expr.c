@@ -506,14 +506,13 @@ static bool takes_one(op_code op)
     return op == OP_NOT || op == OP_MINUS || op >= OP_ABS;
 }
 
-bool explore_expr_eval(double *out, const explore_expr *expr,
-                       const explore_design *design, const double *metrics)
+/* Run the first `n_steps` steps; false if a value is not finite. */
+static bool run_steps(double stack[MOST_DEPTH + 1], const explore_expr *expr,
+                      uint32_t n_steps, const explore_design *design,
+                      const double *metrics)
 {
-    assert(expr->n > 0);
-    assert(metrics != NULL || !expr->uses_results);
-    double stack[MOST_DEPTH + 1] = {0}; /* zeroed, so that no value is undefined */
     uint32_t n = 0;
-    for (uint32_t i = 0; i < expr->n; i++) {
+    for (uint32_t i = 0; i < n_steps; i++) {
         const expr_step *s = &expr->steps[i];
         const op_code op = (op_code)s->op;
         if (op == OP_NUMBER) {
@@ -531,7 +530,35 @@ bool explore_expr_eval(double *out, const explore_expr *expr,
         if (!isfinite(stack[n - 1]))
             return false;
     }
+    return true;
+}
+
+bool explore_expr_eval(double *out, const explore_expr *expr,
+                       const explore_design *design, const double *metrics)
+{
+    assert(expr->n > 0);
+    assert(metrics != NULL || !expr->uses_results);
+    double stack[MOST_DEPTH + 1] = {0}; /* zeroed, so that no value is undefined */
+    if (!run_steps(stack, expr, expr->n, design, metrics))
+        return false;
     *out = stack[0];
+    return true;
+}
+
+bool explore_expr_compare(explore_comparison *out, const explore_expr *expr,
+                          const explore_design *design, const double *metrics)
+{
+    assert(expr->n > 0 && metrics != NULL);
+    const op_code op = (op_code)expr->steps[expr->n - 1].op;
+    double stack[MOST_DEPTH + 1] = {0};
+    if (op < OP_LESS || op > OP_UNEQUAL ||
+        !run_steps(stack, expr, expr->n - 1, design, metrics))
+        return false;
+    const bool is_result = expr->steps[0].op == OP_RESULT && expr->n == 3;
+    *out = (explore_comparison){.got = stack[0],
+                                .limit = stack[1],
+                                .metric =
+                                    is_result ? expr->steps[0].metric : HALLEY_N_METRICS};
     return true;
 }
 

@@ -30,6 +30,14 @@ typedef struct explore_expr {
 /* Errors contain no place; the caller adds the file. */
 halley_status explore_expr_compile(explore_expr *out, arena *memory, str text,
                                    halley_error *err);
+/* Both sides of a comparison. */
+typedef struct explore_comparison {
+    double got, limit;
+    uint32_t metric; /* of the left side; HALLEY_N_METRICS if it is no plain result */
+} explore_comparison;
+/* False if the expression is no comparison, or has no value. */
+bool explore_expr_compare(explore_comparison *out, const explore_expr *expr,
+                          const explore_design *design, const double *metrics);
 /* True if its value depends on a price. */
 bool explore_expr_uses_money(const explore_expr *expr);
 /* Returns false if there is no value: a division by zero, or a root or logarithm out of

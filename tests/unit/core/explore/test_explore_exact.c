@@ -289,6 +289,58 @@ static void a_store_holds_exact_rows_of_what_is_reported(void **state)
     rmdir(folder);
 }
 
+/* Two systems whose results all differ, under these conditions. */
+static halley_exploration *explore_two(const char *where)
+{
+    char text[640];
+    halley_exploration *e = NULL;
+    halley_error err = {0};
+    snprintf(
+        text, sizeof text,
+        "name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128, "
+        "zero: 1, recompute: full, best: {tp: [1, 2, 4], micro-batch: [1, 2]}}\nvary: "
+        "{cluster: [dgx-h100:64, dgx-b200:64]}\nwhere: [%s]\n",
+        where);
+    halley_study *s = parse_study(text);
+    assert_int_equal(halley_explore_run(&e, s, NULL, &err), HALLEY_OK);
+    halley_study_free(s);
+    return e;
+}
+
+/* The condition that binds is named with its excess, also where some plans lack memory.
+ */
+static void a_planted_condition_is_the_reason_with_its_excess(void **state)
+{
+    (void)state;
+    static const uint32_t metrics[] = {HALLEY_METRIC_CAPITAL, HALLEY_METRIC_NAMEPLATE,
+                                       HALLEY_METRIC_RACKS,
+                                       HALLEY_METRIC_NETWORK_POWER + 1};
+    halley_exploration *all = explore_two("fits");
+    assert_int_equal(all->n_slices > 0, 1);
+    const halley_slice *slice = &all->slices[0];
+    assert_int_equal(slice->n, 2);
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        char where[160], by[48], words[64];
+        const uint32_t m = metrics[i];
+        const double a = slice->best[0].metrics[m], b = slice->best[1].metrics[m];
+        assert_true(a != b);
+        const double limit = (a + b) / 2, excess = fmax(a, b) - limit;
+        snprintf(where, sizeof where, "fits, \"%s < %.17g\"", halley_metric_key(m),
+                 limit);
+        halley_exploration *e = explore_two(where);
+        assert_int_equal(e->n_refused_values, 1);
+        assert_int_equal(e->refused_values[0].value, a > b ? 0 : 1);
+        snprintf(words, sizeof words, "over by %s",
+                 halley_metric_format(by, sizeof by, m, excess));
+        if (strstr(e->refused_values[0].reason, words) == NULL ||
+            strstr(e->refused_values[0].reason, halley_metric_key(m)) == NULL ||
+            strstr(e->refused_values[0].reason, "memory") != NULL)
+            fail_msg("%s: \"%s\", not \"%s\"", where, e->refused_values[0].reason, words);
+        halley_exploration_free(e);
+    }
+    halley_exploration_free(all);
+}
+
 /* A system that nothing fits on is named, with what is missing. */
 static void a_value_without_designs_says_why(void **state)
 {
@@ -361,6 +413,7 @@ int main(void)
         cmocka_unit_test(nothing_beats_what_is_reported),
         cmocka_unit_test(the_closed_form_is_within_12_percent),
         cmocka_unit_test(a_store_holds_exact_rows_of_what_is_reported),
+        cmocka_unit_test(a_planted_condition_is_the_reason_with_its_excess),
         cmocka_unit_test(a_value_without_designs_says_why),
         cmocka_unit_test(defaults_of_a_study_are_listed),
     };
