@@ -116,7 +116,7 @@ $ halley plan -m llama3-8b -c dgx-h100:8 --global-batch 64 --seq 8192 --top 1 --
 $ halley estimate -m gpt-1t -c dgx-a100:8 --global-batch 8 --tp 8 | grep -c 'more accelerators or more memory are needed'
 > 1
 $ halley plan -m gpt-1t -c dgx-a100:8 --global-batch 8 --all
-! halley: none of {*} plans fits: more accelerators, more memory or fewer limits are needed
+! halley: none of {*} plans fits; one fits on 64 accelerators, and 32 are too few
 ? 1
 
 ## case 57: positions that a file allows are not taken for the training length in silence

@@ -26,7 +26,7 @@ $ halley plan -m gpt-7.5b -c dgx-h100:32 --global-batch 64 --tp 4 --top 1 --csv 
 
 ## nothing fits
 $ halley plan -m gpt-1t -c dgx-a100:8 --global-batch 8
-! halley: none of {*} plans fits, nor any of --all: more accelerators, more memory or fewer limits are needed
+! halley: none of {*} plans fits, nor any of --all; one of --all fits on 64 accelerators, and 32 are too few
 ? 1
 
 ## a launch file's own plan is compared with the best

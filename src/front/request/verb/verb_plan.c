@@ -416,7 +416,44 @@ static halley_status describe_plans(request_call *call, const halley_search *s,
     return write_plans(call, s, &of, err);
 }
 
-/* None fits. The message says that more accelerators are needed only if --all finds none.
+/* Twice the accelerators, and twice again, until a plan fits; 0 = none up to 4,096 times.
+ */
+static uint32_t find_count(const halley_model *model, const halley_cluster *cluster,
+                           const halley_stack *stack, const halley_search_opts *opts)
+{
+    enum { MOST_DOUBLINGS = 12, MOST_NPUS = 1 << 20 };
+    halley_search_opts more = *opts;
+    halley_found best;
+    for (int i = 0; i < MOST_DOUBLINGS && more.n_npus <= MOST_NPUS / 2; i++) {
+        more.n_npus *= 2;
+        if (halley_search_any(&best, model, cluster, stack, &more) == HALLEY_SEARCH_FITS)
+            return more.n_npus;
+    }
+    return 0;
+}
+
+/* No plan fits, whatever its settings. */
+static halley_status refuse_cluster(unsigned long long n, const halley_model *model,
+                                    const halley_cluster *cluster,
+                                    const halley_stack *stack,
+                                    const halley_search_opts *opts, halley_error *err)
+{
+    const char *const all = opts->all ? "" : ", nor any of --all";
+    const uint32_t enough = find_count(model, cluster, stack, opts);
+    if (enough == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "none of %llu plans fits%s: more accelerators, more memory or "
+                         "fewer limits are needed",
+                         n, all);
+    return error_set(
+        err, HALLEY_EINVAL,
+        "none of %llu plans fits%s; one%s fits on %u accelerators, and %u are "
+        "too few",
+        n, all, opts->all ? "" : " of --all", enough, enough / 2);
+}
+
+/* None fits. The message says how many accelerators are needed only if --all finds
+ * none.
  */
 static halley_status refuse_all(const halley_search *s, const halley_model *model,
                                 const halley_cluster *cluster, const halley_stack *stack,
@@ -431,10 +468,7 @@ static halley_status refuse_all(const halley_search *s, const halley_model *mode
         opts->all ? HALLEY_SEARCH_NONE
                   : halley_search_any(&best, model, cluster, stack, opts);
     if (answer == HALLEY_SEARCH_NONE)
-        return error_set(err, HALLEY_EINVAL,
-                         "none of %llu plans fits%s: more accelerators, more memory or "
-                         "fewer limits are needed",
-                         n, opts->all ? "" : ", nor any of --all");
+        return refuse_cluster(n, model, cluster, stack, opts, err);
     design_describe(plan, sizeof plan, &best.plan);
     return error_set(err, HALLEY_EINVAL,
                      "none of %llu plans fits; --all finds one that %s: %s", n,
