@@ -87,6 +87,20 @@ halley_status halley_score_run(halley_score **out, const char *const *files,
                                halley_error *err);
 void halley_score_free(halley_score *score);
 
+/* How much the errors of two predictions differ: the same device; two devices of one
+ * vendor; other number formats or vendors, or a setting that nobody states. */
+typedef enum halley_alike {
+    HALLEY_ALIKE_DEVICE,
+    HALLEY_ALIKE_VENDOR,
+    HALLEY_ALIKE_LITTLE
+} halley_alike;
+/* The probability that A is faster than B, from their predicted times. Below
+ * halley_sure, two are a tie. */
+double halley_faster(double a_s, double b_s, halley_alike alike);
+double halley_sure(void);
+/* The difference of two times below which they are a tie, as a share. */
+double halley_tie_share(halley_alike alike);
+
 /* A constant that a fit changed. */
 typedef struct halley_fit_move {
     halley_constant constant;

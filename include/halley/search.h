@@ -42,6 +42,10 @@ typedef struct halley_search_opts {
                          and sharding */
     uint32_t top;     /* how many to keep; 0 = 10 */
     uint32_t threads; /* 0 = one per core */
+    /* False leaves a checked plan out, because the software cannot run it; NULL: none is
+     * left out. Called from several threads. */
+    bool (*allows)(const halley_plan *plan, const void *context);
+    const void *context;
     const halley_watch *watch; /* progress in parallelizations, and cancellation; NULL
                                   = none */
 } halley_search_opts;
@@ -54,7 +58,8 @@ typedef struct halley_found {
 typedef struct halley_search {
     size_t size;                    /* filled by the library, see error.h */
     uint64_t n_designs, n_feasible; /* tried; how many of them fit */
-    uint64_t n_may;                 /* how many of the others may fit (with all) */
+    uint64_t n_left_out; /* plans that opts->allows refused; not in n_designs */
+    uint64_t n_may;      /* how many of the others may fit (with all) */
     uint32_t n_found;
     halley_found *found; /* plans that fit come first; within each category the fastest
                             is first */

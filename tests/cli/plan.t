@@ -10,7 +10,7 @@ $ halley plan -m gpt-18.4b -c dgx-a100:64 --global-batch 128 --top 2
 > 1   2   1  32   1   1        1    4  none       fsdp 32 sp  2.41 s  tie  62.0 %           1701  193 TFLOP/s  44.9 GB  52.8 %  fits  
 > 2   4   1  16   1   1        1    8  none       fsdp 16 sp  2.43 s  tie  61.4 %           1687  192 TFLOP/s  44.0 GB  51.7 %  fits  tensor parallel +4.4 %
 >
-> tie: within 5 % of the best, less than such predictions can tell apart
+> tie: within 9 % of the best, less than such predictions can tell apart
 > 43228 plans tried, 38986 fit with 4 % headroom
 > the best takes 107.0 d and 96237 USD for 1e+12 tokens, with interruptions
 > Expect about 15 % error (19 of 20 runs of a new source within 29 %; from 1355 runs of 15 sources, each left out in turn): no software stack was chosen (-s), so uncalibrated constants were used.

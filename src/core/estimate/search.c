@@ -39,7 +39,7 @@ typedef struct cut {
 typedef ARRAY(cut) cut_array;
 
 typedef struct task_result {
-    uint64_t n_designs, n_feasible, n_may;
+    uint64_t n_designs, n_feasible, n_may, n_left_out;
     uint32_t n;
     bool is_hopeful;    /* one of its smallest designs fits or may fit */
     halley_found *best; /* room for `top` */
@@ -165,6 +165,10 @@ static void try_plan(trying *t)
 {
     const searching *s = t->s;
     halley_estimate e;
+    if (s->o.allows != NULL && !s->o.allows(&t->p, s->o.context)) {
+        t->r->n_left_out++;
+        return;
+    }
     t->r->n_designs++;
     if (!estimate_run_with(&e, t->layers, s->model, &t->p, s->cluster, s->stack,
                            s->o.all ? ESTIMATE_MAY_FIT : ESTIMATE_FITS))
@@ -461,6 +465,7 @@ static halley_status merge_tasks(halley_search **out, searching *s, halley_error
         found->n_designs += s->results[i].n_designs;
         found->n_feasible += s->results[i].n_feasible;
         found->n_may += s->results[i].n_may;
+        found->n_left_out += s->results[i].n_left_out;
     }
     found->size = sizeof *found;
     found->n_found = all.n < s->o.top ? (uint32_t)all.n : s->o.top;

@@ -3,9 +3,8 @@
  * of the software, and recomputation where the recipe's layout is used or the plan does
  * not fit without. Every step is kept only if the plan is still possible.
  */
-#include "base/str.h"
 #include "halley/estimate.h"
-#include "halley/recipe.h"
+#include "recipe/data.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -226,8 +225,7 @@ static bool applies(const halley_plan *plan, int key)
     return key != (int)HALLEY_KEY_ZERO || plan->fsdp == 0;
 }
 
-/* Overlapping the dispatch needs a second micro-batch in flight and all activations. */
-static bool may_overlap(const halley_plan *plan)
+bool recipe_may_overlap(const halley_plan *plan)
 {
     const bool whole = plan->recompute == HALLEY_RECOMPUTE_FULL ||
                        (plan->recompute_modules & HALLEY_MODULE_MOE) != 0;
@@ -247,7 +245,7 @@ static void take_software(halley_plan *plan, const trial *t)
             t->recipe->value[i][0] == '\0' ||
             halley_plan_key_class((halley_plan_key)i) != HALLEY_KEY_SOFTWARE ||
             !is_possible(&checked, plan, t) || !applies(&checked, i) ||
-            (i == (int)HALLEY_KEY_OVERLAP_EP && !may_overlap(&checked)) ||
+            (i == (int)HALLEY_KEY_OVERLAP_EP && !recipe_may_overlap(&checked)) ||
             !set_key(&with, t, i) || !is_possible(&checked, &with, t))
             continue;
         *plan = with;

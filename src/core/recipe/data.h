@@ -50,5 +50,7 @@ str recipe_row_release(const halley_recipes *set, const recipe_row *row, int wan
 /* Copy a row and its name. */
 void recipe_row_get(halley_recipe *out, const halley_recipes *set, const recipe_row *row,
                     str release);
+/* Overlapping the dispatch needs a second micro-batch in flight and all activations. */
+bool recipe_may_overlap(const halley_plan *plan);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "base/error.h"
 #include "halley/estimate.h"
-#include "halley/recipe.h"
+#include "recipe/data.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,13 +37,6 @@ static void add_knob(asker *a, bool possible, halley_plan_key key, const char *f
         a->knobs[a->n++] = (knob){key, fast, slow};
 }
 
-static bool may_overlap(const halley_plan *p)
-{
-    const bool plain = p->schedule == HALLEY_SCHEDULE_1F1B && p->virtual_stages <= 1;
-    return p->ep > 1 && p->recompute != HALLEY_RECOMPUTE_FULL &&
-           (p->recompute_modules & HALLEY_MODULE_MOE) == 0 && (p->pp <= 1 || !plain);
-}
-
 static void list_knobs(asker *a)
 {
     const halley_plan *p = a->plan;
@@ -60,7 +53,7 @@ static void list_knobs(asker *a)
                         strncmp(a->generation, "blackwell", 9) == 0;
     if (a->model->kind != HALLEY_TRANSFORMER)
         return;
-    add_knob(a, may_overlap(p) && (any || f->overlap_ep), HALLEY_KEY_OVERLAP_EP, "yes",
+    add_knob(a, recipe_may_overlap(p) && (any || f->overlap_ep), HALLEY_KEY_OVERLAP_EP, "yes",
              "no");
     add_knob(a, p->ep > 1 && (has_hybridep || has_deepep), HALLEY_KEY_DISPATCHER,
              has_hybridep ? "hybridep" : "deepep", "all-to-all");

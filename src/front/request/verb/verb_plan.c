@@ -1,6 +1,8 @@
 /* halley plan - the best ways to parallelize a model over a cluster. */
 #include "base/error.h"
 #include "base/number/number.h"
+#include "halley/recipe.h"
+#include "halley/score.h"
 #include "halley/search.h"
 #include "report/facts.h"
 #include "report/numbers.h"
@@ -133,14 +135,15 @@ static void describe_sharding(char *to, size_t size, const halley_plan *p)
              p->rank_order ? halley_rank_order_name(p->rank_order) : "");
 }
 
-/* Plans within this fraction count as ties. Errors of plans for one model on one machine
- * differ by about as much from their common error: BLOOM 5.0 %, vTrain 7.2 %, single
- * nodes 6.3 %. So the order within it is chance. */
-static const double tie_share = 0.05;
+static double find_sure(const halley_search *s, uint32_t i)
+{
+    return halley_faster(s->found[0].estimate.step_s, s->found[i].estimate.step_s,
+                         HALLEY_ALIKE_DEVICE);
+}
 
 static bool is_tie(const halley_search *s, uint32_t i)
 {
-    return s->found[i].estimate.step_s <= (1 + tie_share) * s->found[0].estimate.step_s;
+    return find_sure(s, i) < halley_sure();
 }
 
 static bool has_ties(const halley_search *s)
@@ -243,12 +246,15 @@ static void write_plan_counts(FILE *to, const halley_search *s)
         fprintf(to,
                 "\ntie: within %s %% of the best, less than such predictions can "
                 "tell apart",
-                number_digits(100 * tie_share, 2).at);
+                number_fixed(100 * halley_tie_share(HALLEY_ALIKE_DEVICE), 0).at);
     fprintf(to, "\n%llu plans tried, %llu fit with %s %% headroom",
             (unsigned long long)s->n_designs, (unsigned long long)s->n_feasible,
             number_digits(100 * s->found[0].estimate.headroom, 3).at);
     if (s->n_may > 0)
         fprintf(to, ", %llu may fit", (unsigned long long)s->n_may);
+    if (s->n_left_out > 0)
+        fprintf(to, "; %llu that the software cannot run are left out",
+                (unsigned long long)s->n_left_out);
     fprintf(to, "\n");
 }
 
@@ -312,6 +318,7 @@ static void write_row_json(report_json *j, const halley_search *s, uint32_t i)
     report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
     report_json_double(j, "tokens_per_s", e->tokens_per_s);
     report_json_bool(j, "tie", has_ties(s) && is_tie(s, i));
+    report_json_double(j, "sure", find_sure(s, i));
     report_json_double(j, "mfu", e->mfu);
     report_json_double(j, "tokens_per_s_per_npu",
                        e->tokens_per_s / count_plan_npus(&s->found[i].plan));
@@ -507,6 +514,25 @@ static halley_status answer_plans(request_call *call, const halley_search *s,
     return describe_plans(call, s, model, cluster, stack, own, err);
 }
 
+static bool can_run(const halley_plan *plan, const void *framework)
+{
+    return halley_framework_lacks(framework, plan) == NULL;
+}
+
+/* Search only what the stack's framework has, unless the user asks for more by name. */
+static halley_status limit_to_framework(halley_search_opts *opts, halley_framework *f,
+                                        const halley_stack *stack, halley_error *err)
+{
+    const uint64_t named =
+        1ull << HALLEY_KEY_ZERO | 1ull << HALLEY_KEY_FSDP | 1ull << HALLEY_KEY_SCHEDULE;
+    TRY(halley_framework_find(f, stack->framework, err));
+    if (!f->known || (opts->fixed & named) != 0)
+        return HALLEY_OK;
+    opts->allows = can_run;
+    opts->context = f;
+    return HALLEY_OK;
+}
+
 static halley_status search_plans(request_call *call, const halley_model *model,
                                   const halley_cluster *cluster,
                                   const halley_stack *stack, halley_error *err)
@@ -538,6 +564,8 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     if ((opts.fixed >> HALLEY_KEY_STAGE_LAYERS & 1) == 0)
         opts.plan.n_stage_layers = 0; /* from a launch file: only for its own pipeline */
     assume_workload(call, &opts, model, stack);
+    halley_framework framework;
+    TRY(limit_to_framework(&opts, &framework, stack, err));
     halley_search *s = NULL;
     const halley_status found = halley_search_run(&s, model, cluster, stack, &opts, err);
     request_work_end(call);
