@@ -171,3 +171,21 @@ halley_status design_take_recipe(halley_plan *plan, halley_recipe *out,
         *out = recipe;
     return HALLEY_OK;
 }
+
+static bool can_run(const halley_plan *plan, const void *framework)
+{
+    return halley_framework_lacks(framework, plan) == NULL;
+}
+
+halley_status design_limit_search(halley_search_opts *opts, halley_framework *f,
+                                  const halley_stack *stack, halley_error *err)
+{
+    const uint64_t named =
+        1ull << HALLEY_KEY_ZERO | 1ull << HALLEY_KEY_FSDP | 1ull << HALLEY_KEY_SCHEDULE;
+    TRY(halley_framework_find(f, stack->framework, err));
+    if (!f->known || (opts->fixed & named) != 0)
+        return HALLEY_OK;
+    opts->allows = can_run;
+    opts->context = f;
+    return HALLEY_OK;
+}

@@ -3,6 +3,7 @@
 #define REQUEST_RECIPE_H
 
 #include "halley/recipe.h"
+#include "halley/search.h"
 #include "request/design.h"
 
 /*
@@ -16,6 +17,10 @@ halley_status design_take_recipe(halley_plan *plan, halley_recipe *out,
                                  const design_options *o, halley_error *err);
 /* False if a launch file states the settings, because its program has defaults. */
 halley_status design_leaves_open(bool *open, const design_options *o, halley_error *err);
+/* Let a search leave out what the stack's framework cannot run, unless the user asks for
+ * it by name. *framework must live as long as the search. */
+halley_status design_limit_search(halley_search_opts *opts, halley_framework *framework,
+                                  const halley_stack *stack, halley_error *err);
 /* Report the keys that a plan took from a recipe. */
 void design_assume_recipe(const request_call *call, const halley_recipe *recipe);
 /* Find the recipe that the options choose; without a name if there is none. */

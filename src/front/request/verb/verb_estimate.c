@@ -153,6 +153,9 @@ static void write_search(FILE *to, const design *d)
     opts.fixed = d->r.plan.given & HALLEY_SEARCH_WORKLOAD_KEYS;
     opts.plan.micro_batches = 0;
     halley_found best;
+    halley_framework framework;
+    halley_error ignored; /* memory ran out: the search is not limited */
+    (void)design_limit_search(&opts, &framework, &d->stack, &ignored);
     const halley_search_answer answer =
         halley_search_any(&best, &d->model, d->cluster, &d->stack, &opts);
     char plan[256];
@@ -345,6 +348,21 @@ static halley_status find_interval(design *d, halley_error *err)
     return HALLEY_OK;
 }
 
+/* What would make it fit, of what the framework can run. */
+static halley_status find_changes(design *d, halley_error *err)
+{
+    halley_framework framework;
+    uint32_t n_kept = 0;
+    TRY(halley_framework_find(&framework, d->stack.framework, err));
+    const uint32_t n = halley_search_fitting(d->changes, ESTIMATE_MAX_CHANGES, &d->model,
+                                             &d->r.plan, d->cluster, &d->stack);
+    for (uint32_t i = 0; i < n; i++)
+        if (halley_framework_lacks(&framework, &d->changes[i].plan) == NULL)
+            d->changes[n_kept++] = d->changes[i];
+    d->r.changes = (fact_list){d->changes, n_kept};
+    return HALLEY_OK;
+}
+
 static halley_status compute_result(design *d, halley_error *err)
 {
     estimate_result *r = &d->r;
@@ -364,11 +382,7 @@ static halley_status compute_result(design *d, halley_error *err)
                                              r->e.capacity_bytes, r->e.headroom);
     design_verdict(r->verdict, &r->e, d->cluster);
     request_estimate_losses(r->loss, &r->e, &d->model);
-    if (!r->e.fits)
-        r->changes = (fact_list){
-            d->changes, halley_search_fitting(d->changes, ESTIMATE_MAX_CHANGES, &d->model,
-                                              &r->plan, d->cluster, &d->stack)};
-    return HALLEY_OK;
+    return r->e.fits ? HALLEY_OK : find_changes(d, err);
 }
 
 static halley_status estimate_design(request_call *call, design *d, halley_error *err)

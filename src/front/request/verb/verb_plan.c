@@ -1,7 +1,6 @@
 /* halley plan - the best ways to parallelize a model over a cluster. */
 #include "base/error.h"
 #include "base/number/number.h"
-#include "halley/recipe.h"
 #include "halley/score.h"
 #include "halley/search.h"
 #include "report/facts.h"
@@ -10,6 +9,7 @@
 #include "request/estimate_facts.h"
 #include "request/launch_file.h"
 #include "request/page.h"
+#include "request/recipe.h"
 #include "request/verbs.h"
 #include "workload/plan_facts.h"
 
@@ -514,25 +514,6 @@ static halley_status answer_plans(request_call *call, const halley_search *s,
     return describe_plans(call, s, model, cluster, stack, own, err);
 }
 
-static bool can_run(const halley_plan *plan, const void *framework)
-{
-    return halley_framework_lacks(framework, plan) == NULL;
-}
-
-/* Search only what the stack's framework has, unless the user asks for more by name. */
-static halley_status limit_to_framework(halley_search_opts *opts, halley_framework *f,
-                                        const halley_stack *stack, halley_error *err)
-{
-    const uint64_t named =
-        1ull << HALLEY_KEY_ZERO | 1ull << HALLEY_KEY_FSDP | 1ull << HALLEY_KEY_SCHEDULE;
-    TRY(halley_framework_find(f, stack->framework, err));
-    if (!f->known || (opts->fixed & named) != 0)
-        return HALLEY_OK;
-    opts->allows = can_run;
-    opts->context = f;
-    return HALLEY_OK;
-}
-
 static halley_status search_plans(request_call *call, const halley_model *model,
                                   const halley_cluster *cluster,
                                   const halley_stack *stack, halley_error *err)
@@ -565,7 +546,7 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         opts.plan.n_stage_layers = 0; /* from a launch file: only for its own pipeline */
     assume_workload(call, &opts, model, stack);
     halley_framework framework;
-    TRY(limit_to_framework(&opts, &framework, stack, err));
+    TRY(design_limit_search(&opts, &framework, stack, err));
     halley_search *s = NULL;
     const halley_status found = halley_search_run(&s, model, cluster, stack, &opts, err);
     request_work_end(call);
