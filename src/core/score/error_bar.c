@@ -96,7 +96,7 @@ double bar_range_value(const halley_cluster *cluster, bar_range which)
 /* True if a text is among the items of map.key. */
 static bool has_item(const conf_node *map, const char *key, const char *text)
 {
-    const conf_node *list = map != NULL ? conf_find(map, key) : NULL;
+    const conf_node *list = map != NULL && key[0] != '\0' ? conf_find(map, key) : NULL;
     for (uint32_t i = 0; list != NULL && list->kind == CONF_LIST && i < list->n; i++)
         if (str_eq(list->items[i]->text, str_from(text)))
             return true;
@@ -107,7 +107,8 @@ static bool has_item(const conf_node *map, const char *key, const char *text)
 static double find_number(const conf_node *root, const char *map, const char *key)
 {
     const conf_node *in = conf_find(root, map);
-    const conf_node *at = in != NULL && in->kind == CONF_MAP ? conf_find(in, key) : NULL;
+    const bool is_named = in != NULL && in->kind == CONF_MAP && key[0] != '\0';
+    const conf_node *at = is_named ? conf_find(in, key) : NULL;
     double value;
     return at != NULL && number_read(at->text, &value) ? value : 0;
 }
