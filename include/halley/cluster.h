@@ -193,6 +193,9 @@ const char *halley_cluster_note(const halley_cluster *cluster, uint32_t i);
 bool halley_preset_name(char *to, size_t size, const char *folder, size_t i);
 /* The text of a preset, lent; NULL if there is none. */
 const char *halley_preset_text(const char *folder, const char *name);
+/* The text of a file that comes with halley, by its path in the source tree
+ * ("studies/roofline.yaml"), lent; NULL if there is none. */
+const char *halley_builtin_text(const char *path);
 /* The first cluster preset whose device a profiler calls `device` ("NVIDIA H100 80GB
  * HBM3"); false if there is none. */
 bool halley_cluster_find_recorded(char *to, size_t size, const char *device);

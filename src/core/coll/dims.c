@@ -192,6 +192,7 @@ static double get_reduce_s(const phase_call *p)
 static phase_time make_phase(const phase_call *p, coll_edges edges, double bytes,
                              double link_bytes, double latency_s)
 {
+    assert(bytes >= 0 && link_bytes >= 0 && latency_s >= 0);
     const double busy_s = get_link_s(p, link_bytes);
     return (phase_time){.part = {.dim = p->index, .edges = edges, .bytes = bytes},
                         .latency_s = latency_s,
@@ -253,6 +254,7 @@ static phase_time make_halving(const phase_call *p)
 
 static phase_time make_switched(const phase_call *p, double broadcast_bytes)
 {
+    assert(p->m > 1 && p->bytes > 0 && p->dim->topology == CLUSTER_SWITCH);
     const double S = p->bytes, m = p->m;
     double up = S, down = S;
     if (broadcast_bytes > 0)

@@ -17,6 +17,12 @@ const cluster_embedded *cluster_embedded_find(const char *path)
     return NULL;
 }
 
+const char *halley_builtin_text(const char *path)
+{
+    const cluster_embedded *file = cluster_embedded_find(path);
+    return file != NULL ? file->text : NULL;
+}
+
 /* The name part of an embedded path inside `folder`, or an empty view. */
 static str name_in(const char *path, const char *folder)
 {

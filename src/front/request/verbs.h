@@ -38,6 +38,7 @@
     ROW(topology_flows)                                                                  \
     ROW(collective)                                                                      \
     ROW(score)                                                                           \
+    ROW(cases)                                                                           \
     ROW(calibrate)                                                                       \
     ROW(presets)
 /* clang-format on */
