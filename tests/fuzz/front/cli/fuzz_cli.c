@@ -1,6 +1,8 @@
 /*
  * The whole command line with any input: the first byte chooses a command, the rest is
- * the file it reads (or, of two ranks, both files, cut in the middle). Whatever the file
+ * the file it reads (or, of two ranks, both files, cut in the middle). From 128 on, it is
+ * one of all commands of the program, and the second byte chooses which of its options
+ * names the file, too. These words come from the tables of options. Whatever the file
  * is, the command ends with 0, 1 or 2, and leaves nothing but what it was asked to write.
  */
 #include "cli/cli.h"
@@ -15,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n);
 
-enum { MOST_WORDS = 16 };
+enum { MOST_WORDS = 32, FROM_TABLES = 128 };
 
 /* "@" is the file; a set of two ranks is "pair". New commands go to the end, so that kept
  * inputs keep their meaning. */
@@ -89,21 +91,97 @@ static int run_quietly(int n_words, char **words)
     return code;
 }
 
+typedef struct word_list {
+    char *at[MOST_WORDS + 2];
+    int n;
+} word_list;
+
+static void add_word(word_list *words, const char *word)
+{
+    if (words->n < MOST_WORDS)
+        words->at[words->n++] = (char *)(uintptr_t)word; /* cli_main only reads it */
+}
+
+static void add_option(word_list *words, const request_option *o, const char *value)
+{
+    static char texts[MOST_WORDS][256];
+    char *const text = texts[words->n % MOST_WORDS];
+    snprintf(text, sizeof texts[0], "--%s=%s", o->name, value);
+    add_word(words, text);
+}
+
+/* A server runs until it is stopped; a replay needs the machine's other ranks. */
+static bool is_left_out(const request_verb *verb)
+{
+    return strcmp(verb->name, "serve") == 0 || strcmp(verb->name, "replay") == 0;
+}
+
+/* True for an option that may name a file to be read. */
+static bool is_source(const request_option *o)
+{
+    return !o->writes && (o->kind == REQUEST_TEXT || o->kind == REQUEST_TEXTS);
+}
+
+/* Words of a command by its tables: its arguments are the file, what it requires has the
+ * value of the example, and one more option is the file. */
+static void add_command(word_list *words, const request_verb *verb, uint8_t chosen)
+{
+    static char name[64];
+    uint32_t n_sources = 0, at = 0;
+    snprintf(name, sizeof name, "%s", verb->name);
+    char *const blank = strchr(name, ' ');
+    add_word(words, name);
+    if (blank != NULL) {
+        *blank = '\0';
+        add_word(words, blank + 1);
+    }
+    const uint32_t n_args = verb->min_args > 0 ? verb->min_args : verb->max_args > 0;
+    for (uint32_t i = 0; i < n_args; i++)
+        add_word(words, verb->writes_last && i + 1 == n_args ? "out" : "input");
+    for (const request_option *o = verb->options; o != NULL && o->name != NULL; o++)
+        n_sources += is_source(o);
+    for (const request_option *o = verb->options; o != NULL && o->name != NULL; o++) {
+        const bool is_chosen = is_source(o) && at++ == chosen % (n_sources + 1);
+        const bool is_required =
+            o->by_default != NULL && strcmp(o->by_default, REQUEST_REQUIRED) == 0;
+        if (is_chosen)
+            add_option(words, o, "input");
+        else if (is_required || strcmp(o->name, "stop") == 0)
+            add_option(words, o, o->writes ? "out" : o->example);
+    }
+}
+
+static void add_any_command(word_list *words, uint8_t which, uint8_t chosen)
+{
+    uint32_t n = 0, at = 0;
+    while (cli_halley.commands[n] != NULL)
+        n++;
+    at = which % n;
+    while (is_left_out(cli_halley.commands[at]))
+        at = (at + 1) % n;
+    add_command(words, cli_halley.commands[at], chosen);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
 {
-    char *words[MOST_WORDS + 2] = {(char *)(uintptr_t) "halley"};
-    int n_words = 1;
+    word_list words = {0};
     if (n == 0)
         return 0;
     prepare_once();
-    const char *const *family = families[at[0] % N_FAMILIES];
-    for (int i = 0; i < MOST_WORDS && family[i] != NULL; i++)
-        words[n_words++] =
-            (char *)(uintptr_t)(strcmp(family[i], "@") == 0 ? "input" : family[i]);
+    add_word(&words, "halley");
+    if (at[0] >= FROM_TABLES) {
+        add_any_command(&words, at[0] - FROM_TABLES, n > 1 ? at[1] : 0);
+        at += n > 1;
+        n -= n > 1;
+    } else {
+        const char *const *family = families[at[0] % N_FAMILIES];
+        for (int i = 0; i < MOST_WORDS && family[i] != NULL; i++)
+            add_word(&words, strcmp(family[i], "@") == 0 ? "input" : family[i]);
+    }
     write_file("input", at + 1, n - 1);
     write_file("pair.0.et", at + 1, (n - 1) / 2);
     write_file("pair.1.et", at + 1 + (n - 1) / 2, n - 1 - (n - 1) / 2);
-    const int code = run_quietly(n_words, words);
+    const int code = run_quietly(words.n, words.at);
     if (code < 0 || code > 2)
         abort();
     return 0;
