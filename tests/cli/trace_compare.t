@@ -158,3 +158,8 @@ $ mkdir off; halley trace gen -m gpt-126m -c gh200:1 --global-batch 2 --offload 
 $ halley trace compare off off --csv | grep -E '^time,dgx-a100,(sets_real|ks)'
 > time,dgx-a100,sets_real,1
 > time,dgx-a100,ks,0
+
+## an empty trace is like itself; nothing is read past its columns (sanitizers look)
+$ mkdir none; echo '{"metadata": {"version": "1.0.0"}, "nodes": []}' > none/t.0.json; halley trace compare none none | head -1
+> none: 1 set; none: 1 set
+! halley: warning: a set cannot be simulated: none/t.0.json: the trace of rank 0 is empty
