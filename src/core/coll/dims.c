@@ -145,8 +145,8 @@ typedef struct phase_call {
 
 static bool is_whole_ring(const phase_call *p)
 {
-    return p->dim->topology == CLUSTER_RING && p->m > 2 &&
-           (uint64_t)p->m * p->stride == p->dim->n;
+    return p->dim->topology == CLUSTER_RING && p->dim->n > 2 &&
+           (uint64_t)p->m * p->stride == p->dim->n; /* of two members, both ways round */
 }
 
 static bool is_on_ring(const phase_call *p)

@@ -104,6 +104,23 @@ static void a_switch_that_reduces_streams(void **state)
     assert_near(large.plain_s, plain, 1e-9);
 }
 
+/* Two members opposite each other on a ring of 8 use both ways round; four such groups
+ * use the same links. */
+static void opposite_members_of_a_ring_use_both_ways(void **state)
+{
+    (void)state;
+    halley_cluster *c = cluster_of(RING(8, "100 GB/s"), "");
+    static const uint32_t members[] = {1, 5};
+    coll_dims d = coll_dims_all(c);
+    d.reduce_Bps = 0;
+    assert_true(coll_dims_find_box(&d, members, 2));
+    const coll_call call = {.kind = COLL_ALL_GATHER, .bytes = 8e6, .n = 2};
+    assert_near(coll_dims_time(&d, &call), 4e-6 + 4e6 / 2 / 100e9, 1e-12);
+    d.sharing[0] = 4;
+    assert_near(coll_dims_time(&d, &call), 4e-6 + 4 * 4e6 / 2 / 100e9, 1e-12);
+    halley_cluster_free(c);
+}
+
 /* A throughput below half of the links is slower than a ring, and is not used. */
 static void a_switch_is_used_only_where_it_helps(void **state)
 {
@@ -180,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm_has_its_closed_form),
         cmocka_unit_test(a_switch_that_reduces_streams),
+        cmocka_unit_test(opposite_members_of_a_ring_use_both_ways),
         cmocka_unit_test(a_switch_is_used_only_where_it_helps),
         cmocka_unit_test(no_all_reduce_beats_its_lower_bound),
         cmocka_unit_test(a_group_is_a_box_if_its_members_are_evenly_apart),
