@@ -90,12 +90,14 @@ double fact_number(const fact *f, const void *from)
     }
 }
 
-/* NULL: absent. */
-static const char *get_text(const fact *f, const void *from)
+const char *fact_text(const fact *f, const void *from)
 {
+    if (f->kind == FACT_CHOICE)
+        return f->words[get_choice(f, from)];
     if (f->kind == FACT_TEXT)
         return f->text != NULL ? f->text(from)
                                : *(const char *const *)find_member(f, from);
+    assert(f->kind == FACT_NAME);
     const char *name = find_member(f, from);
     return name[0] != '\0' ? name : NULL;
 }
@@ -140,11 +142,9 @@ void fact_print(strbuf *to, const fact *f, const void *from)
         break;
     case FACT_TEXT:
     case FACT_NAME:
-        if (get_text(f, from) != NULL)
-            strbuf_json(to, str_from(get_text(f, from)));
-        break;
     case FACT_CHOICE:
-        strbuf_json(to, str_from(f->words[get_choice(f, from)]));
+        if (fact_text(f, from) != NULL)
+            strbuf_json(to, str_from(fact_text(f, from)));
         break;
     case FACT_BITS:
         print_bits(to, f, *(const uint32_t *)find_member(f, from));

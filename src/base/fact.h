@@ -140,6 +140,8 @@ const fact *fact_find(const fact_table *t, str key);
 /* The row of a key of another program (`also`); *is_alias: it has the same values. */
 const fact *fact_find_also(bool *is_alias, const fact_table *t, str word);
 
+/* The text of TEXT, NAME and CHOICE; NULL: absent. Lent. */
+const char *fact_text(const fact *f, const void *from);
 /* The number of a row: of a choice that of its word, of BITS the bits, of OWN what `get`
  * gives, else 0. */
 double fact_number(const fact *f, const void *from);

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* Into the member `key`, or NULL for an item of an array. */
 static void write_value(report_json *j, const char *key, const fact *f, const void *from)
@@ -110,6 +111,67 @@ void report_facts_text(FILE *to, const fact_table *t, const void *from, double t
             fprintf(to, "  %5s %%", number_fixed(100 * value / total, 1).at);
         fprintf(to, "\n");
     }
+}
+
+/* A value without the marks of JSON: ["a", "b"] is a+b. */
+static void add_cell(strbuf *to, const fact *f, const void *from)
+{
+    strbuf value = {0};
+    if (f->kind == FACT_TEXT || f->kind == FACT_NAME || f->kind == FACT_CHOICE) {
+        strbuf_csv(to, str_from(fact_text(f, from)));
+        return;
+    }
+    fact_print(&value, f, from);
+    for (size_t i = 0; i < value.n; i++)
+        if (value.at[i] == ',')
+            strbuf_add_char(to, '+');
+        else if (strchr("[]\" ", value.at[i]) == NULL)
+            strbuf_add_char(to, value.at[i]);
+    to->failed |= value.failed;
+    strbuf_fini(&value);
+}
+
+/* Add the cells of an item, or the names of its columns (from == NULL). */
+static void add_cells(strbuf *to, const char *object, const fact_table *t,
+                      const void *from, const char **comma)
+{
+    char key[64], path[130];
+    for (const fact *f = t->rows; f->key != NULL; f++) {
+        snprintf(path, sizeof path, "%s%s%s", object, *object != '\0' ? "." : "",
+                 fact_key(key, f));
+        const bool is_inline = f->kind == FACT_INLINE;
+        if (is_inline || f->kind == FACT_GROUP) {
+            add_cells(to, is_inline ? object : path, f->of,
+                      from != NULL ? fact_inside(f, from) : NULL, comma);
+            continue;
+        }
+        if (f->of != NULL || f->each != NULL)
+            continue;
+        strbuf_add(to, str_from(*comma));
+        *comma = ",";
+        if (from == NULL)
+            strbuf_add(to, str_from(path));
+        else
+            add_cell(to, f, from);
+    }
+}
+
+halley_status report_facts_list_csv(FILE *to, const fact_table *of, fact_list list,
+                                    halley_error *err)
+{
+    strbuf line = {0};
+    for (size_t i = 0; i <= list.n; i++) {
+        const char *comma = "";
+        const void *item = i > 0 ? (const char *)list.at + (i - 1) * of->size : NULL;
+        line.n = 0;
+        add_cells(&line, "", of, item, &comma);
+        strbuf_add_char(&line, '\n');
+        if (!line.failed)
+            fwrite(line.at, 1, line.n, to);
+    }
+    const bool failed = line.failed;
+    strbuf_fini(&line);
+    return failed ? error_nomem(err) : HALLEY_OK;
 }
 
 /* Reads JSON and knows the path of the value that comes next. */

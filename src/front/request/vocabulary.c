@@ -187,7 +187,7 @@ static bool find_plan_key(request_key *out, request_key_room *room, size_t i)
                          NULL,
                          workload_plan_facts.rows[i].key,
                          REQUEST_KEY_RARE};
-    add_verbs(out, room, is_bare ? "presets" : "plan, explore, results, sim");
+    add_verbs(out, room, is_bare ? "presets" : "explore, results, sim");
     return true;
 }
 

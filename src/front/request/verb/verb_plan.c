@@ -1,4 +1,5 @@
 /* halley plan - the best ways to parallelize a model over a cluster. */
+#include "base/array.h"
 #include "base/error.h"
 #include "base/number/number.h"
 #include "halley/score.h"
@@ -6,12 +7,14 @@
 #include "report/facts.h"
 #include "report/numbers.h"
 #include "request/design.h"
-#include "request/estimate_facts.h"
 #include "request/launch_file.h"
 #include "request/page.h"
+<<<<<<< HEAD
 #include "request/recipe.h"
+=======
+#include "request/plan_result.h"
+>>>>>>> 39be6377 (plan: a found plan has every number of an estimate)
 #include "request/verbs.h"
-#include "workload/plan_facts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -79,15 +82,14 @@ static const request_option options[] = {
     {0},
 };
 
-/* The inputs of the search, and the result of the best plan. */
+/* The inputs of the search, and the result. */
 typedef struct plan_subject {
-    const halley_search *search;
     const halley_model *model;
     const halley_cluster *cluster;
     const halley_stack *stack;
-    halley_numbers n;
-    halley_error_bar bar;
     const design_own *own;
+    double tokens;
+    plan_result r;
 } plan_subject;
 
 static const report_column columns[] = {
@@ -151,11 +153,6 @@ static bool has_ties(const halley_search *s)
     return s->n_found > 1 && is_tie(s, 1);
 }
 
-static double count_plan_npus(const halley_plan *p)
-{
-    return (double)p->tp * p->cp * p->pp * p->dp;
-}
-
 /* Round to four digits: more are noise. */
 static double round_number(double x)
 {
@@ -163,13 +160,11 @@ static double round_number(double x)
     return round(x * scale) / scale;
 }
 
-static void add_plan_row(report_table *t, const halley_search *s, uint32_t i,
-                         report_form form)
+static void add_plan_row(report_table *t, const plan_row *r)
 {
-    const halley_plan *p = &s->found[i].plan;
-    const halley_estimate *e = &s->found[i].estimate;
+    const halley_plan *p = &r->plan;
     const uint32_t numbers[] = {
-        i + 1, p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->micro_batch};
+        r->rank, p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->micro_batch};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         report_table_count(t, numbers[k]);
     char text[96];
@@ -177,20 +172,15 @@ static void add_plan_row(report_table *t, const halley_search *s, uint32_t i,
     report_table_words(t, str_from(text));
     describe_sharding(text, sizeof text, p);
     report_table_words(t, str_from(text));
-    report_table_number(t, e->step_s);
-    report_table_words(t, has_ties(s) && is_tie(s, i) ? STR("tie") : STR(""));
-    report_table_number(t, e->mfu);
-    const double rate = e->tokens_per_s / count_plan_npus(p);
-    report_table_number(t, form == REPORT_TEXT ? round_number(rate) : rate);
-    report_table_number(t, e->model_flops / e->step_s / count_plan_npus(p));
-    report_table_number(t, e->peak_bytes);
-    report_table_number(t, e->peak_bytes / e->capacity_bytes);
-    report_table_words(t, str_from(halley_fit_name(e->fit)));
-    if (i == 0)
-        report_table_words(t, STR(""));
-    else
-        report_table_words(t, str_from(halley_search_reason(
-                                  text, sizeof text, &s->found[i - 1], &s->found[i])));
+    report_table_number(t, r->e.step_s);
+    report_table_words(t, r->tie ? STR("tie") : STR(""));
+    report_table_number(t, r->e.mfu);
+    report_table_number(t, round_number(r->n.tokens_per_s_npu));
+    report_table_number(t, r->n.flops_per_s_npu);
+    report_table_number(t, r->e.peak_bytes);
+    report_table_number(t, r->full);
+    report_table_words(t, str_from(halley_fit_name(r->e.fit)));
+    report_table_words(t, str_from(r->reason));
 }
 
 /* Write what differs, at most three keys: "tp 4 instead of 8, recompute none instead of
@@ -266,9 +256,9 @@ static void write_header(const request_call *call, const halley_search *s,
     char a[48], b[48];
     const halley_plan *p = &s->found[0].plan;
     fprintf(to, "%s (%s parameters", of->model->name,
-            report_print_params(a, of->n.params));
-    if (of->n.active_params < of->n.params)
-        fprintf(to, ", %s active", report_print_params(b, of->n.active_params));
+            report_print_params(a, of->r.n.params));
+    if (of->r.n.active_params < of->r.n.params)
+        fprintf(to, ", %s active", report_print_params(b, of->r.n.active_params));
     fprintf(to, ") on %u x %s (%s), stack %s\n", halley_cluster_npus(of->cluster),
             halley_npu_label(halley_cluster_npu(of->cluster, 0)),
             halley_cluster_name(of->cluster), of->stack->name);
@@ -281,31 +271,36 @@ static void write_footer(FILE *to, const plan_subject *of)
 {
     char a[32];
     fprintf(to, "the best takes %s d and %s for %s tokens, with interruptions\n",
-            number_fixed(of->n.wall_days, 1).at,
-            units_format(a, sizeof a, of->n.cost_usd, UNITS_MONEY),
-            number_digits(of->n.tokens, 3).at);
-    report_error_bar_text(to, &of->bar);
+            number_fixed(of->r.n.wall_days, 1).at,
+            units_format(a, sizeof a, of->r.n.cost_usd, UNITS_MONEY),
+            number_digits(of->r.n.tokens, 3).at);
+    report_error_bar_text(to, &of->r.bar);
 }
 
-static halley_status write_plan_table(const request_call *call, const halley_search *s,
-                                      const plan_subject *of, report_form form,
-                                      halley_error *err)
+static halley_status write_plan_table(FILE *to, const plan_result *r, halley_error *err)
 {
-    if (form == REPORT_TEXT)
-        write_header(call, s, of);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
-    for (uint32_t i = 0; t != NULL && i < s->n_found; i++)
-        add_plan_row(t, s, i, form);
+    const plan_row *rows = r->plans.at;
+    for (size_t i = 0; t != NULL && i < r->plans.n; i++)
+        add_plan_row(t, &rows[i]);
     const halley_status status =
-        t != NULL ? report_table_write(t, form, call->out, err) : error_nomem(err);
+        t != NULL ? report_table_write(t, REPORT_TEXT, to, err) : error_nomem(err);
     report_table_free(t);
-    if (status != HALLEY_OK || form != REPORT_TEXT)
-        return status;
+    return status;
+}
+
+static halley_status write_plan_text(const request_call *call, const halley_search *s,
+                                     const plan_subject *of, halley_error *err)
+{
+    write_header(call, s, of);
+    TRY(write_plan_table(call->out, &of->r, err));
     write_plan_counts(call->out, s);
     write_footer(call->out, of);
+    print_own_plan(call->out, of->own, &s->found[0]);
     return HALLEY_OK;
 }
 
+<<<<<<< HEAD
 /* A row is a plan for `estimate`, `sim` and `trace gen`, which read its "plan". */
 static void write_row_json(report_json *j, const halley_search *s, uint32_t i)
 {
@@ -344,33 +339,31 @@ static void write_own_json(report_json *j, const design_own *own)
     report_json_end(j);
 }
 
+=======
+>>>>>>> 39be6377 (plan: a found plan has every number of an estimate)
 static halley_status write_plan_json(const request_call *call, const void *what,
                                      halley_error *err)
 {
-    const plan_subject *const of = what;
-    const halley_search *const s = of->search;
-    report_json j;
-    request_json_begin(&j, call);
-    report_json_text(&j, "model", str_from(of->model->name));
-    report_json_text(&j, "cluster", str_from(halley_cluster_name(of->cluster)));
-    report_json_text(&j, "stack", str_from(of->stack->name));
-    report_json_u64(&j, "npus", halley_cluster_npus(of->cluster));
-    report_json_double(&j, "parameters", of->n.params);
-    report_json_double(&j, "active_parameters", of->n.active_params);
-    report_json_double(&j, "train_tokens", of->n.tokens);
-    report_json_double(&j, "train_s", of->n.wall_days * 86400);
-    report_json_double(&j, "train_cost_usd", of->n.cost_usd);
-    report_facts_object(&j, "error_bar", true, &request_error_bar_facts, &of->bar);
-    report_json_double(&j, "headroom", s->found[0].estimate.headroom);
-    report_json_u64(&j, "designs", s->n_designs);
-    report_json_u64(&j, "feasible", s->n_feasible);
-    report_json_array(&j, "plans");
-    for (uint32_t i = 0; i < s->n_found; i++)
-        write_row_json(&j, s, i);
-    report_json_end(&j);
-    if (of->own->is_known)
-        write_own_json(&j, of->own);
-    return request_json_end(&j, call, err);
+    return request_facts_write(call, REPORT_JSON, &request_plan_facts, what, err);
+}
+
+/* Fill the rows from what was found; `rows` has room for all. */
+static void fill_rows(plan_row *rows, const halley_search *s, const plan_subject *of)
+{
+    for (uint32_t i = 0; i < s->n_found; i++) {
+        const halley_found *found = &s->found[i];
+        rows[i] = (plan_row){.rank = i + 1,
+                             .plan = found->plan,
+                             .e = found->estimate,
+                             .tie = has_ties(s) && is_tie(s, i),
+                             .full = found->estimate.peak_bytes /
+                                     found->estimate.capacity_bytes};
+        halley_numbers_run(&rows[i].n, &found->estimate, of->model, &found->plan,
+                           of->cluster, of->tokens);
+        if (i > 0)
+            halley_search_reason(rows[i].reason, sizeof rows[i].reason, &s->found[i - 1],
+                                 found);
+    }
 }
 
 /* Write the best plan as a launch file. */
@@ -395,12 +388,17 @@ static halley_status write_plans(request_call *call, const halley_search *s,
     const plan_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
+    char title[3 * HALLEY_NAME];
+    snprintf(title, sizeof title, "Plans for %s on %s", of->r.model, of->r.cluster);
+    TRY(request_page_save(call, o->report,
+                          &(request_page){"plan", title, write_plan_json, &of->r, {0}},
+                          err));
     if (form == REPORT_JSON)
-        return write_plan_json(call, of, err);
-    TRY(write_plan_table(call, s, of, form, err));
-    if (form == REPORT_TEXT)
-        print_own_plan(call->out, of->own, &s->found[0]);
-    return HALLEY_OK;
+        return write_plan_json(call, &of->r, err);
+    if (form == REPORT_CSV)
+        return report_facts_list_csv(call->out, &request_plan_row_facts, of->r.plans,
+                                     err);
+    return write_plan_text(call, s, of, err);
 }
 
 static halley_status describe_plans(request_call *call, const halley_search *s,
@@ -411,16 +409,29 @@ static halley_status describe_plans(request_call *call, const halley_search *s,
 {
     const plan_options *o = call->options;
     const halley_found *best = &s->found[0];
-    plan_subject of = {
-        .search = s, .model = model, .cluster = cluster, .stack = stack, .own = own};
-    char title[3 * HALLEY_NAME];
-    snprintf(title, sizeof title, "Plans for %s on %s", model->name,
-             halley_cluster_name(cluster));
-    halley_numbers_run(&of.n, &best->estimate, model, &best->plan, cluster, o->tokens);
-    TRY(halley_error_bar_find(&of.bar, model, &best->plan, cluster, stack, NULL, err));
-    TRY(request_page_save(
-        call, o->report, &(request_page){"plan", title, write_plan_json, &of, {0}}, err));
-    return write_plans(call, s, &of, err);
+    plan_subject of = {.model = model,
+                       .cluster = cluster,
+                       .stack = stack,
+                       .own = own,
+                       .tokens = o->tokens,
+                       .r = {.model = model->name,
+                             .cluster = halley_cluster_name(cluster),
+                             .stack = stack->name,
+                             .npus = halley_cluster_npus(cluster),
+                             .headroom = best->estimate.headroom,
+                             .designs = s->n_designs,
+                             .feasible = s->n_feasible,
+                             .own = own->is_known ? own : NULL}};
+    halley_numbers_run(&of.r.n, &best->estimate, model, &best->plan, cluster, o->tokens);
+    TRY(halley_error_bar_find(&of.r.bar, model, &best->plan, cluster, stack, NULL, err));
+    plan_row *rows = mem_array(s->n_found, sizeof *rows);
+    if (rows == NULL)
+        return error_nomem(err);
+    fill_rows(rows, s, &of);
+    of.r.plans = (fact_list){rows, s->n_found};
+    const halley_status status = write_plans(call, s, &of, err);
+    free(rows);
+    return status;
 }
 
 /* Twice the accelerators, and twice again, until a plan fits; 0 = none up to 4,096 times.
@@ -609,5 +620,6 @@ const request_verb request_verb_plan = {
     .options_size = sizeof(plan_options),
     .defaults = &defaults,
     .max_args = 0,
+    .result = &request_plan_facts,
     .run = plan_run,
 };

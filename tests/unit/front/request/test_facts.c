@@ -4,9 +4,11 @@
 #include "base/strbuf_stream.h"
 #include "halley/halley.h"
 #include "report/facts.h"
+#include "request/plan_result.h"
 #include "request/verbs.h"
 #include "unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,6 +263,72 @@ static void json_csv_and_rows_of_an_estimate_say_the_same(void **state)
     }
 }
 
+static void json_and_rows_of_a_search_say_the_same(void **state)
+{
+    (void)state;
+    static const char *const searches[] = {
+        "\"model\": \"gpt-3.6b\", \"cluster\": \"dgx-h100:8\", \"top\": 3",
+        "\"model\": \"mixtral-8x7b\", \"cluster\": \"gh200:32\", \"all\": true, "
+        "\"top\": 4"};
+    char request[512];
+    for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
+        snprintf(request, sizeof request, "{\"do\": \"plan\", %s}", searches[i]);
+        assert_true(check_result("plan", request) > 200);
+    }
+}
+
+/* The columns are the values of an item; words of a list are joined, texts are cells. */
+static void a_list_is_a_table_of_its_values(void **state)
+{
+    (void)state;
+    static plan_row rows[2] = {{.rank = 1, .full = 0.5}, {.rank = 2, .reason = "a, b"}};
+    rows[1].plan =
+        (halley_plan){.tp = 4,
+                      .offload = HALLEY_OFFLOAD_OPTIMIZER | HALLEY_OFFLOAD_WEIGHTS,
+                      .n_stage_layers = 2,
+                      .stage_layers = {3, 4}};
+    rows[1].e.step_s = NAN;
+    strbuf text = {0};
+    halley_error err = {0};
+    FILE *to = strbuf_stream_open(&text);
+    assert_int_equal(
+        report_facts_list_csv(to, &request_plan_row_facts, (fact_list){rows, 2}, &err),
+        HALLEY_OK);
+    assert_int_equal(fclose(to), 0);
+    str rest = strbuf_str(&text), lines[3], name, cell;
+    for (size_t i = 0; i < 3; i++)
+        assert_true(str_next(&rest, '\n', &lines[i]));
+    assert_int_equal(rest.n, 0);
+    const struct {
+        const char *column, *first, *second;
+    } wanted[] = {{"rank", "1", "2"},
+                  {"plan.tp", "", "4"},
+                  {"plan.dtype", "bf16", "bf16"},
+                  {"plan.offload", "", "optimizer+weights"},
+                  {"plan.stage_layers", "", "3+4"},
+                  {"step_s", "0", ""},
+                  {"parts_s.bubble", "0", "0"},
+                  {"full", "0.5", "0"},
+                  {"tie", "false", "false"},
+                  {"reason", "", "\"a"}};
+    size_t n = 0;
+    while (str_next(&lines[0], ',', &name)) {
+        str cells[2];
+        assert_true(str_next(&lines[1], ',', &cells[0]));
+        assert_true(str_next(&lines[2], ',', &cells[1]));
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            if (!str_eq(name, str_from(wanted[i].column)))
+                continue;
+            assert_true(str_eq(cells[0], str_from(wanted[i].first)));
+            assert_true(str_eq(cells[1], str_from(wanted[i].second)));
+            n++;
+        }
+    }
+    assert_int_equal(n, sizeof wanted / sizeof *wanted);
+    assert_false(str_next(&lines[1], ',', &cell));
+    strbuf_fini(&text);
+}
+
 static void csv_of_any_json_has_a_row_for_each_leaf(void **state)
 {
     (void)state;
@@ -283,6 +351,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_has_a_meaning_and_its_unit_in_its_key),
         cmocka_unit_test(json_csv_and_rows_of_an_estimate_say_the_same),
+        cmocka_unit_test(json_and_rows_of_a_search_say_the_same),
+        cmocka_unit_test(a_list_is_a_table_of_its_values),
         cmocka_unit_test(csv_of_any_json_has_a_row_for_each_leaf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
