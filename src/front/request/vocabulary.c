@@ -52,7 +52,8 @@ typedef struct key_walk {
     request_key *out;
     request_key_room *room;
     const char *wanted;
-    size_t left, verb; /* verb: of the result */
+    const char *listed; /* commands of the key in addition to those with rows */
+    size_t left, verb;  /* verb: of the result */
 } key_walk;
 
 /* Visits rows until a visit is true. The name is the key, with its object and a dot. */
@@ -154,17 +155,21 @@ static bool take_fact(key_walk *w, const char *name, const fact *f, bool is_rare
                             .word = f->word,
                             .flags = (f->kind == FACT_MAP ? REQUEST_KEY_FREE : 0) |
                                      (is_rare ? REQUEST_KEY_RARE : 0)};
-    add_verbs(w->out, w->room, "");
+    add_verbs(w->out, w->room, w->listed);
     return true;
 }
 
 /* The i-th key that only rows of results list. *i becomes what is left of it. */
 static bool find_fact_key(request_key *out, request_key_room *room, size_t *i)
 {
-    key_walk w = {.visit = take_fact, .out = out, .room = room, .left = *i};
+    key_walk w = {.visit = take_fact, .out = out, .room = room, .left = *i, .listed = ""};
     for (; request_verbs[w.verb] != NULL; w.verb++)
         if (request_verbs[w.verb]->result != NULL &&
             walk_facts(&w, request_verbs[w.verb]->result, "", false))
+            return true;
+    w.listed = "*"; /* what every result may have */
+    for (const fact *f = request_notes_facts.rows; f->key != NULL; f++)
+        if (f->of != NULL && walk_facts(&w, f->of, f->key, true))
             return true;
     *i = w.left;
     return false;
