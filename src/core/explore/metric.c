@@ -178,7 +178,7 @@ explore_dims explore_metric_dims(uint32_t metric)
 /* The cost of one token is tiny, so it is shown for a million tokens. */
 const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value)
 {
-    assert(size > 0 && metric < HALLEY_N_METRICS);
+    assert(size > 0 && metric <= HALLEY_N_METRICS); /* N: a plain number */
     if (!(value == value)) {
         snprintf(to, size, "-");
         return to;
