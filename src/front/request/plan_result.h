@@ -14,6 +14,7 @@ typedef struct plan_row {
     halley_estimate e;
     halley_numbers n;
     bool tie;
+    double sure;     /* probability that the best is faster */
     double full;     /* memory of the device over its capacity */
     char reason[96]; /* why it loses to the one above; "" = it is the first */
 } plan_row;

@@ -12,6 +12,7 @@ const fact_table request_plan_row_facts = {"FoundPlan", "a plan, its time, memor
     GROUP("plan", plan, workload_plan_facts, NO_UNIT, "plan", "the parallelization; a valid \"plan\" of a request"),
     INLINE(e, estimate_facts),
     VALUE("tie", tie, NO_UNIT, "tie", "whether the plan is within 5 % of the best"),
+    VALUE("sure", sure, SHARE, "sure", "probability that the first plan is faster than this one"),
     VALUE("full", full, SHARE, "of", "memory of the device over its capacity"),
     INLINE(n, estimate_numbers_facts),
     VALUE("reason", reason, NO_UNIT, "loses to the one above by", "why the plan loses to the one above", .rare = true),

@@ -257,7 +257,6 @@ const request_key request_key_rows[] = {
     {"measured_s", REQUEST_IS_NUMBER, "s", "measured step time", "score", NULL, 0},
     {"predicted_s", REQUEST_IS_NUMBER, "s", "predicted step time", "score", NULL, 0},
     {"step_error", REQUEST_IS_NUMBER, NULL, "predicted_s over measured_s, minus one", "score", NULL, 0},
-    {"sure", REQUEST_IS_NUMBER, NULL, "probability that the first plan is faster than this one", "plan", NULL, 0},
     {"error_typical", REQUEST_IS_NUMBER, NULL, "error that 70 % of runs of a new source stay within", "score", NULL, 0},
     {"error_bound", REQUEST_IS_NUMBER, NULL, "error that 95 % stay within", "score", NULL, 0},
     {"coverage", REQUEST_IS_LIST, NULL, "runs within their error bars, by source", "score, calibrate", NULL, REQUEST_KEY_RARE},

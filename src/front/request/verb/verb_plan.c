@@ -9,11 +9,8 @@
 #include "request/design.h"
 #include "request/launch_file.h"
 #include "request/page.h"
-<<<<<<< HEAD
-#include "request/recipe.h"
-=======
 #include "request/plan_result.h"
->>>>>>> 39be6377 (plan: a found plan has every number of an estimate)
+#include "request/recipe.h"
 #include "request/verbs.h"
 
 #include <assert.h>
@@ -300,47 +297,6 @@ static halley_status write_plan_text(const request_call *call, const halley_sear
     return HALLEY_OK;
 }
 
-<<<<<<< HEAD
-/* A row is a plan for `estimate`, `sim` and `trace gen`, which read its "plan". */
-static void write_row_json(report_json *j, const halley_search *s, uint32_t i)
-{
-    const halley_estimate *e = &s->found[i].estimate;
-    char text[96];
-    report_json_flat_object(j, NULL);
-    report_json_u64(j, "rank", i + 1);
-    report_facts_object(j, "plan", true, &workload_plan_facts, &s->found[i].plan);
-    report_json_double(j, "step_s", e->step_s);
-    report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
-    report_json_double(j, "tokens_per_s", e->tokens_per_s);
-    report_json_bool(j, "tie", has_ties(s) && is_tie(s, i));
-    report_json_double(j, "sure", find_sure(s, i));
-    report_json_double(j, "mfu", e->mfu);
-    report_json_double(j, "tokens_per_s_per_npu",
-                       e->tokens_per_s / count_plan_npus(&s->found[i].plan));
-    report_json_double(j, "model_flops_per_s_per_npu",
-                       e->model_flops / e->step_s / count_plan_npus(&s->found[i].plan));
-    report_json_double(j, "device_bytes", e->peak_bytes);
-    report_json_double(j, "capacity_bytes", e->capacity_bytes);
-    report_json_bool(j, "fits", e->fits);
-    report_json_text(j, "fit", str_from(halley_fit_name(e->fit)));
-    if (i > 0)
-        report_json_text(j, "reason",
-                         str_from(halley_search_reason(text, sizeof text,
-                                                       &s->found[i - 1], &s->found[i])));
-    report_json_end(j);
-}
-
-static void write_own_json(report_json *j, const design_own *own)
-{
-    report_json_object(j, "own");
-    report_facts_object(j, "plan", true, &workload_plan_facts, &own->plan);
-    report_json_double(j, "step_s", own->estimate.step_s);
-    report_json_bool(j, "fits", own->estimate.fits);
-    report_json_end(j);
-}
-
-=======
->>>>>>> 39be6377 (plan: a found plan has every number of an estimate)
 static halley_status write_plan_json(const request_call *call, const void *what,
                                      halley_error *err)
 {
@@ -356,6 +312,7 @@ static void fill_rows(plan_row *rows, const halley_search *s, const plan_subject
                              .plan = found->plan,
                              .e = found->estimate,
                              .tie = has_ties(s) && is_tie(s, i),
+                             .sure = find_sure(s, i),
                              .full = found->estimate.peak_bytes /
                                      found->estimate.capacity_bytes};
         halley_numbers_run(&rows[i].n, &found->estimate, of->model, &found->plan,
