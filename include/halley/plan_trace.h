@@ -11,15 +11,23 @@
 extern "C" {
 #endif
 
+/* How a trace states that a stack's collectives are slower or faster than the closed
+ * form of their bytes. */
+typedef enum halley_trace_prices {
+    HALLEY_PRICES_STACK, /* in attributes halley_rate and halley_fixed_ns */
+    HALLEY_PRICES_PLAIN /* for other simulators: added time is compute before the message,
+                           and factors on bandwidth are left out */
+} halley_trace_prices;
+
 /*
  * One training step as roles, one per pipeline stage. The traces are those of
- * halley_plan_trace for single ranks, with groups and peers defined by rules. They do not
- * include the factor by which ranks wait for each other (HALLEY_PART_MEETING). The plan
+ * halley_plan_trace for single ranks, with groups and peers defined by rules. The plan
  * must have passed halley_plan_check. On success the caller owns *out.
  */
 halley_status halley_plan_template(halley_template **out, const halley_model *model,
                                    const halley_plan *plan, const halley_cluster *cluster,
-                                   const halley_stack *stack, halley_error *err);
+                                   const halley_stack *stack, halley_trace_prices prices,
+                                   halley_error *err);
 
 /* The same with names that tell the layer of the model and the pass:
  * "L12.query-key-value.FP", or .IG and .WG for gradients of inputs and of weights (.IG+WG
@@ -28,12 +36,14 @@ halley_status halley_plan_template_labelled(halley_template **out,
                                             const halley_model *model,
                                             const halley_plan *plan,
                                             const halley_cluster *cluster,
-                                            const halley_stack *stack, halley_error *err);
+                                            const halley_stack *stack,
+                                            halley_trace_prices prices, halley_error *err);
 
 /*
  * One training step of `rank`. Compute nodes have num_ops, tensor_size and a duration (in
- * microseconds, and in duration_ns). Collectives have the plan's groups (pg_name). There
- * are messages between stages, and loads and stores of data in an outer tier. Ranks count
+ * microseconds, and in duration_ns). Collectives have the plan's groups (pg_name), and
+ * the bytes of the plan, which are the same on every cluster. There are messages between
+ * stages, and loads and stores of data in an outer tier. Ranks count
  * tensor parallel first, then context, data and pipeline parallel. The plan must have
  * passed halley_plan_check. On success the caller owns *out.
  */
@@ -70,6 +80,7 @@ halley_status halley_plan_trace_save(const char *prefix, const halley_model *mod
                                      const halley_plan *plan,
                                      const halley_cluster *cluster,
                                      const halley_stack *stack,
+                                     halley_trace_prices prices,
                                      halley_gen_summary *summary, halley_error *err);
 
 #ifdef __cplusplus

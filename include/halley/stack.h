@@ -51,16 +51,18 @@ typedef enum halley_constant {
     HALLEY_K_PP_HIDDEN,   /* share of stage transfers that overlaps with compute */
     HALLEY_K_DP_HIDDEN,   /* share of gradient reduction that overlaps with the
                              backward pass */
-    HALLEY_K_NETWORK,     /* collectives between nodes relative to the table */
-    HALLEY_K_FSDP_DRAG,   /* slow-down of compute by gathering, share of its time */
-    HALLEY_K_ACCUMULATE,  /* bytes per parameter and micro-batch: gradient accumulation */
-    HALLEY_K_OPTIMIZER,   /* bytes per parameter of the update */
-    HALLEY_K_GRADIENTS,   /* bytes per parameter: norm, clip, scale */
-    HALLEY_K_STEP,        /* seconds per step that nothing else explains */
-    HALLEY_K_MICRO,       /* seconds per micro-batch, the same */
-    HALLEY_K_RECOMPUTE,   /* share of forward matmuls that selective-op recomputes */
-    HALLEY_K_GEMM_BLOCK,  /* further factor, 8-bit matmuls scaled by blocks in software */
-    HALLEY_K_CAST_BLOCK,  /* their casts relative to those of hardware blocks */
+    HALLEY_K_DP_DRAG,     /* share of hidden gradient time that slows down the passes */
+    HALLEY_K_DP_DRAG_STAGES, /* the same with pipeline stages */
+    HALLEY_K_NETWORK,        /* collectives between nodes relative to the table */
+    HALLEY_K_FSDP_DRAG,      /* slow-down of compute by gathering, share of its time */
+    HALLEY_K_ACCUMULATE, /* bytes per parameter and micro-batch: gradient accumulation */
+    HALLEY_K_OPTIMIZER,  /* bytes per parameter of the update */
+    HALLEY_K_GRADIENTS,  /* bytes per parameter: norm, clip, scale */
+    HALLEY_K_STEP,       /* seconds per step that nothing else explains */
+    HALLEY_K_MICRO,      /* seconds per micro-batch, the same */
+    HALLEY_K_RECOMPUTE,  /* share of forward matmuls that selective-op recomputes */
+    HALLEY_K_GEMM_BLOCK, /* further factor, 8-bit matmuls scaled by blocks in software */
+    HALLEY_K_CAST_BLOCK, /* their casts relative to those of hardware blocks */
     HALLEY_K_FP8_ATTENTION, /* attention in fp8 relative to 16 bits */
     HALLEY_K_SINKS,         /* attention with sinks, which fused kernels do not support */
     HALLEY_K_EAGER,         /* traffic of norms and activations that are not fused */

@@ -6,6 +6,9 @@
 #ifndef HALLEY_TRACE_ATTR_H
 #define HALLEY_TRACE_ATTR_H
 
+/* Metadata of a trace */
+#define HALLEY_ATTR_NAME_PRICES "halley_prices" /* string: "stack", "plain" */
+
 /* Every node */
 #define HALLEY_ATTR_NAME_IS_CPU_OP "is_cpu_op"     /* bool: runs on the host */
 #define HALLEY_ATTR_NAME_DURATION_NS "duration_ns" /* uint64: recorded, ns */
@@ -50,5 +53,10 @@
 #define HALLEY_ATTR_NAME_TOTAL_CHUNK_CNT "total_chunk_cnt" /* int32: of all the data */
 #define HALLEY_ATTR_NAME_PG_NAME "pg_name"           /* string: communication group */
 #define HALLEY_ATTR_NAME_INVOLVED_DIM "involved_dim" /* bool list: dimensions used */
+#define HALLEY_ATTR_NAME_RATE                                                            \
+    "halley_rate" /* double: factor on a collective's bandwidth */
+#define HALLEY_ATTR_NAME_FIXED_NS                                                        \
+    "halley_fixed_ns" /* double: added to its latency, ns                                \
+                       */
 
 #endif

@@ -8,23 +8,23 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >
 > step          20.4 s
 > parameters    175 B
-> tokens/s      1.544e+05, 150.8 a GPU
-> TFLOP/s       1.64e+05, 160.1 a GPU
-> MFU           51.3 % of the bf16 peak (causal attention counted by half), 52.0 % with full attention
-> HFU           51.5 %, with what is computed again
+> tokens/s      1.54e+05, 150.4 a GPU
+> TFLOP/s       1.636e+05, 159.7 a GPU
+> MFU           51.2 % of the bf16 peak (causal attention counted by half), 51.9 % with full attention
+> HFU           51.4 %, with what is computed again
 >
 > where the time goes
->   matmuls                      14.6 s   71.5 %
+>   matmuls                      14.6 s   71.3 %
 >   attention                    368 ms    1.8 %
 >   memory-bound ops             327 ms    1.6 %
 >   recomputation               97.4 ms    0.5 %
->   tensor parallel              1.91 s    9.4 %
+>   tensor parallel              1.91 s    9.3 %
 >   pipeline transfers          37.1 ms    0.2 %
->   data parallel                399 ms    2.0 %
+>   data parallel                447 ms    2.2 %
 >   pipeline bubble              1.29 s    6.3 %
 >   gradient accumulation        775 ms    3.8 %
 >   optimizer                   16.3 ms    0.1 %
->   waiting for the slowest      487 ms    2.4 %
+>   waiting for the slowest      488 ms    2.4 %
 >   other                        116 ms    0.6 %
 >   forward compute 5.06 s, backward compute 10.2 s; stage 7 sets the pace
 >   compute-bound: 71 % of the step is matmuls
@@ -40,12 +40,12 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >   device                      31.4 GB of 85.1 GB, 37 %; fits with 4 % headroom
 >
 > training on 1e+12 tokens
->   time                         77.2 d (75.0 d of steps at 97.1 % goodput), 1.898e+06 GPU-hours
->   energy                     1.23 GWh, a step 3.77 kWh
->   cost                      1.18 MUSD, a step 3.61 USD (capital over its life, and energy)
+>   time                         77.4 d (75.2 d of steps at 97.1 % goodput), 1.902e+06 GPU-hours
+>   energy                     1.24 GWh, a step 3.77 kWh
+>   cost                      1.18 MUSD, a step 3.62 USD (capital over its life, and energy)
 >   capital                   20.0 MUSD: accelerators 12.3 MUSD, hosts 3.84 MUSD, scale-up 645120 USD, network 3.24 MUSD
 >   power, nameplate            1.07 MW of 128 nodes with network and building
->   power, average               666 kW
+>   power, average               665 kW
 >
 > constants: stack default, 0 fitted, 0 given, the rest defaults
 > Expect about 15 % error (19 of 20 runs of a new source within 29 %; from 1355 runs of 15 sources, each left out in turn): no software stack was chosen (-s), so uncalibrated constants were used.
@@ -386,17 +386,17 @@ $ halley estimate -m llama3-8b -c dgx-h100:1000000000
 
 ## ranks leave places of a node free where that keeps groups whole without a further node
 $ halley estimate -m qwen3-30b-a3b -c gb200-nvl72:256 --ep 64 --global-batch 2048 | grep ^step
-> step          2.78 s
+> step          2.76 s
 ! halley: note: 256 is 3.6 racks of 72: 4 racks are paid for, 32 GPUs idle
 ! halley: note: ranks fill 64 of the 72 places of a node, so that nodes do not split groups of 64 ranks
 $ halley estimate -m llama3-8b -c gb200-nvl72:512 --tp 2 --cp 4 --global-batch 512 | grep ^step
-> step          539 ms
+> step          562 ms
 ! halley: note: 512 is 7.1 racks of 72: 8 racks are paid for, 64 GPUs idle
 ! halley: note: ranks fill 64 of the 72 places of a node, so that the last node is not nearly empty
 
 ## where groups do not fit so, they are split, and the step is longer
 $ halley estimate -m qwen3-30b-a3b -c gb200-nvl72:1024 --ep 64 --global-batch 8192 | grep ^step
-> step          9.29 s
+> step          9.32 s
 ! halley: note: 1024 is 14.2 racks of 72: 15 racks are paid for, 56 GPUs idle
 ! halley: note: nodes of 72 split groups of 64 ranks, which then communicate between nodes; a cluster with nodes of 64 (nodes: {npus: 64}) needs more nodes and does not
 

@@ -258,8 +258,8 @@ $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nplan: {tp: 2, global-b
 $ printf 'npus: 256\nnpu: h100-sxm-80gb\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: fat-tree, fabric: roce, link: 50 GB/s, tiers: [{name: leaf, npus: 16}, {name: spine}]}\ncost: {npu: 28000 USD, switch: 25000 USD, link: {copper: 100 USD, optical: 900 USD}}\n' > c.yaml
 $ printf 'name: nets\nmodel: gpt-7.5b\ncluster: c.yaml\nplan: {tp: 8, pp: 2, global-batch: 512}\nvary: {cluster.network.tiers.leaf.oversubscription: [1, 4]}\nobjective: [{minimize: step-time}, {minimize: capital}]\n' > s.yaml
 $ halley explore s.yaml --json > out.json; query out.json /best/0/objective_values /best/1/objective_values
-> [0.8613853006379298, 8849920]
-> [0.9164950950490272, 8377120]
+> [0.867041475964134, 8849920]
+> [0.9221512703752318, 8377120]
 $ printf 'name: nets\nmodel: gpt-7.5b\ncluster: c.yaml\nplan: {tp: 8, pp: 2, global-batch: 512}\nvary: {cluster.network.tiers.top.oversubscription: [1, 4]}\nobjective: {minimize: step-time}\n' > s.yaml
 $ halley explore s.yaml
 ! halley: nets: none of 2 designs is feasible (2: the cluster has no cluster.network.tiers.top.oversubscription to vary: "top" is not there)

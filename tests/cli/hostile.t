@@ -6,7 +6,7 @@ $ printf 'name: "\\e]0;owned\\a\\u202Etxt"\nmodel: gpt-3.6b\ncluster: dgx-h100:8
 $ halley explore s.yaml --store s.db | head -n 1
 > \x1B]0;owned\x07\xE2\x80\xAEtxt: 2 designs evaluated of 2, 2 feasible
 $ printf 'name: s\nmodel: gpt-3.6b\ncluster: dgx-h100:8\nplan: {global-batch: 64}\nvary: {odd: [{name: "=1+1", plan.tp: 1}, {name: "-2,\\ex", plan.tp: 2}]}\n' > f.yaml; halley explore f.yaml --csv | cut -c1-14 | sed -n '2,$p' | sort
-> 0,'=1+1,0.8077
+> 0,'=1+1,0.7918
 > 1,"'-2,\x1Bx",
 $ halley explore s.yaml --json | grep '"study"'
 >   "study": "\u001b]0;owned\u0007\u202etxt",

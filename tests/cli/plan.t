@@ -7,12 +7,12 @@ $ halley plan -m gpt-18.4b -c dgx-a100:64 --global-batch 128 --top 2
 > assumed: sequence 2048 (from the model), bf16, no software stack (-s): default constants, 4 % of the memory stays free
 >
 >    tp  pp  dp  cp  ep  virtual  mbs  recompute  sharding      step          MFU  tokens/s each  FLOP/s each   memory      of        loses to the one above by
-> 1   2   1  32   1   1        1    4  none       fsdp 32 sp  2.41 s  tie  62.0 %           1701  193 TFLOP/s  44.9 GB  52.8 %  fits  
-> 2   4   1  16   1   1        1    8  none       fsdp 16 sp  2.43 s  tie  61.4 %           1687  192 TFLOP/s  44.0 GB  51.7 %  fits  tensor parallel +4.4 %
+> 1   4   1  16   1   1        1    8  none       zero 1 sp   2.40 s  tie  62.1 %           1706  194 TFLOP/s  69.4 GB  81.5 %  fits  
+> 2   2   1  32   1   1        1    4  none       fsdp 32 sp  2.41 s  tie  62.0 %           1702  193 TFLOP/s  44.9 GB  52.8 %  fits  data parallel +4.9 %
 >
 > tie: within 9 % of the best, less than such predictions can tell apart
 > 43228 plans tried, 38986 fit with 4 % headroom
-> the best takes 107.0 d and 96237 USD for 1e+12 tokens, with interruptions
+> the best takes 106.7 d and 96041 USD for 1e+12 tokens, with interruptions
 > Expect about 15 % error (19 of 20 runs of a new source within 29 %; from 1355 runs of 15 sources, each left out in turn): no software stack was chosen (-s), so uncalibrated constants were used.
 > Comparable runs: dense, software unknown. They are benchmarks; production runs can be 10 to 30 % slower.
 

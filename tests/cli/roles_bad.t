@@ -21,10 +21,10 @@ $ sed '/  dp:/d' t.roles.yaml > a.roles.yaml; halley sim a -c dgx-h100:4
 ! halley: t.role0.et: node 0: pg_name "dp" has no rule
 ? 1
 $ sed '/  prev:/d' t.roles.yaml > a.roles.yaml; halley sim a -c dgx-h100:4
-! halley: t.role1.et: node 0: comm_peer "prev" has no rule
+! halley: t.role1.et: node 16: comm_peer "prev" has no rule
 ? 1
 $ sed 's/next: {pp: +1, wrap: yes}/next: {pp: +1}/; s/prev: {pp: -1, wrap: yes}/prev: {pp: +1}/' t.roles.yaml > a.roles.yaml; halley sim a -c dgx-h100:4
-! halley: t.role1.et: node 281: rank 2 has no peer "prev": its axis ends there
+! halley: t.role1.et: node 293: rank 2 has no peer "prev": its axis ends there
 ? 1
 $ sed 's/along: \[cp, dp\]/along: [cp, dp], block: 3/' t.roles.yaml > a.roles.yaml; halley trace check a
 ! halley: a.roles.yaml:1:1: group "dp": block 3 does not divide the 2 ranks along it
@@ -39,5 +39,5 @@ $ sed 's/t.role1.et/none.et/' t.roles.yaml > a.roles.yaml; halley trace check a
 ! halley: none.et: no such file
 ? 1
 $ sed 's/t.role1.et/t.role0.et/' t.roles.yaml > a.roles.yaml; halley trace check a
-! halley: t.role0.et: node 142 of rank 0, a send with tag 0 and 12582912 bytes, has no receive on rank 2
+! halley: t.role0.et: node 153 of rank 0, a send with tag 0 and 12582912 bytes, has no receive on rank 2
 ? 1

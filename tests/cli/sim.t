@@ -339,9 +339,9 @@ $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/b
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 16 -o step > list
 $ printf 'npu: H100-SXM-80GB\nnetwork: [{name: up, topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}]\n' > c.yaml
 $ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --network-model free --compute $how > one; halley sim step -c c.yaml --network-model free --compute $how > two; cmp one two; head -n 1 one; done
-> 287 ms on 8 ranks
-> 160 ms on 8 ranks
-> 236 ms on 8 ranks
+> 277 ms on 8 ranks
+> 153 ms on 8 ranks
+> 230 ms on 8 ranks
 
 ## every preset is written and read again, and gives the same time and the same estimate
 $ halley trace gen all-reduce -n 16 --size '1 MiB' -o ar > list; halley presets clusters --csv | tail -n +2 | cut -d, -f2 > names; wc -l < names
@@ -356,13 +356,13 @@ $ for f in $DATA/../../examples/clusters/*.yaml; do n=; case $f in *rented*) n=:
 ## one file serves estimate, plan, explore, sim and trace gen
 $ printf 'name: one\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns, in-network: [all-reduce], in-network-delay: 300 ns}\n  - {topology: switch, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nsystem: {network-model: queue, chunks: 2}\ncost: {node: 50000 USD}\nfailures: {restart: 5 min}\n' > c.yaml
 $ halley estimate -m gpt-3.6b -c c.yaml --tp 8 --csv | grep ^step_s; halley plan -m gpt-3.6b -c c.yaml --csv | wc -l
-> step_s,0.10173530146174035
+> step_s,0.10204672767126197
 > 11
 $ printf 'name: s\nmodel: gpt-3.6b\ncluster: c.yaml\nplan: {global-batch: 64}\nvary: {plan.tp: [4, 8], cluster.network.bandwidth: [25 GB/s, 50 GB/s]}\n' > s.yaml; halley explore s.yaml --csv | wc -l
 > 5
 $ halley trace gen -m gpt-3.6b -c c.yaml --tp 8 -o t > list; halley sim t -c c.yaml | head -n 1; halley sim t -c c.yaml:16 | head -n 1
-> 101 ms on 16 ranks
-> 101 ms on 16 ranks
+> 103 ms on 16 ranks
+> 103 ms on 16 ranks
 
 ## a number that does not fill whole nodes
 $ halley trace gen all-reduce -n 12 -o ar > list; halley sim ar -c dgx-h100:12 --json | query - /npus
@@ -510,41 +510,39 @@ $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16
 > tp 4 pp 2 dp 2 zero 1 micro-batch 1 recompute none sequence-parallel, global batch 16, sequence 8192, bf16
 > assumed: micro-batch 1, sequence 8192 (from the model), bf16, zero 1, sequence parallel, schedule 1f1b, recompute none
 >
-> step          1.08 s simulated
-> closed form   1.08 s; the simulation is 0.0 % longer
-> waiting       3.78 ms of the step: ranks wait for the slowest of those they meet (factor 1.0035)
+> step          1.09 s simulated
+> closed form   1.09 s; the simulation is 0.3 % longer
 >
 > where the time of rank 8 goes (stage 1 sets the pace)
->   compute                      825 ms   76.1 %
->   tensor parallel              144 ms   13.3 %
->   data parallel               5.65 ms    0.5 %
->   pipeline bubble              106 ms    9.8 %
+>   compute                      830 ms   76.3 %
+>   tensor parallel              146 ms   13.4 %
+>   data parallel               4.96 ms    0.5 %
+>   pipeline bubble              107 ms    9.9 %
 >   compute-bound: 76 % of the step is compute. Also 13 % is exposed tensor-parallel communication
 >
-> Hottest links       Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
-> npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 3 like it  51.9 %
-> npu0 -> nvswitch0   npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 3 like it  51.9 %
-> npu0 -> rail0       node-rail     50.0 GB/s   134 MB       150 MB  0.278 %  messages between two ranks            100 %
+> Hottest links      Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
+> npu0 -> nvswitch0  npu-nvswitch   450 GB/s  67.2 GB      81.5 GB   16.6 %  ALL_GATHER of group 1 and 3 like it  57.5 %
+> npu0 -> rail0      node-rail     50.0 GB/s   134 MB       150 MB  0.276 %  messages between two ranks            100 %
 >
-> 2 classes of 16 ranks; 15380 events for 75744 of all ranks
+> 2 classes of 16 ranks; 15018 events for 85796 of all ranks
 > certificate: no link above 100 %, all bytes arrived, critical path = finish
 $ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16 --json | query - /step_s /estimate_s /ranks /classes /fits /parts_s /certificate
-> 1.084810022085537
-> 1.084809815096461
+> 1.088348406693
+> 1.085223988049216
 > 16
 > 2
 > true
-> {"compute": 0.8252596350000007, "tensor_parallel": 0.1437969571359997, "context_parallel": 0, "expert_parallel": 0, "data_parallel": 0.005646407652, "offload": 0, "pipeline_transfers": 0, "bubble": 0.10632342979400007, "meeting": 0.003783592503536992}
+> {"compute": 0.83037932300001, "tensor_parallel": 0.14572612183199884, "context_parallel": 0, "expert_parallel": 0, "data_parallel": 0.0049584909789999985, "offload": 0, "pipeline_transfers": 0, "bubble": 0.10728447088200012}
 > {"links_within_capacity": true, "bytes_conserved": true, "path_is_finish": true}
 
 ## ranks fill nodes as the closed form has it: groups of 64 are whole on racks of 72, or are split
 $ halley sim -m qwen3-30b-a3b -c gb200-nvl72:256 --ep 64 --global-batch 2048 | grep '^step\|^closed'
-> step          2.78 s simulated
-> closed form   2.78 s; the simulation is 0.0 % longer
+> step          2.76 s simulated
+> closed form   2.76 s; the simulation is 0.0 % longer
 ! halley: note: ranks fill 64 of the 72 places of a node, so that nodes do not split groups of 64 ranks
 $ halley sim -m qwen3-30b-a3b -c gb200-nvl72:1024 --ep 64 --global-batch 8192 | grep '^step\|^closed'
-> step          9.33 s simulated
-> closed form   9.29 s; the simulation is 0.4 % longer
+> step          9.27 s simulated
+> closed form   9.32 s; the simulation is 0.5 % shorter
 ! halley: note: nodes of 72 split groups of 64 ranks, which then communicate between nodes; a cluster with nodes of 64 (nodes: {npus: 64}) needs more nodes and does not
 
 ## a plan that does not fit is simulated, and says so first
@@ -567,7 +565,7 @@ $ halley sim -m gpt-3.6b -c dgx-h100:2 --tp 2 --global-batch 1 --per-rank | wc -
 ## traces, roles and the plan itself take the same time
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 --template -o t; cat t.roles.yaml
 > Traces  Ranks  Different  Nodes    Size  Groups
-> t           2          2   3953  419 kB       0
+> t           2          2   4698  505 kB       0
 > format: halley-roles 1
 > ranks: 8
 > axes: [{tp: 2}, {cp: 1}, {dp: 2}, {pp: 2}]  # innermost first
@@ -581,15 +579,15 @@ $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 --te
 >   next: {pp: +1, wrap: yes}
 >   prev: {pp: -1, wrap: yes}
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 -o g > made; for x in t g; do halley sim $x -c dgx-h100:8 --json | query - /time_s; done; halley sim -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 --json | query - /step_s
-> 0.182771681862
-> 0.182771681862
-> 0.182771681862
+> 0.182459183631
+> 0.182459183631
+> 0.182459183631
 $ halley trace info t; halley trace check t
 > t.roles.yaml: 8 ranks in 2 roles
 >
 > Role  Ranks  First rank  Nodes  File
->    0      4           0   1974  t.role0.et
->    1      4           4   1979  t.role1.et
+>    0      4           0   2343  t.role0.et
+>    1      4           4   2355  t.role1.et
 > t.roles.yaml: 8 ranks in 2 roles, 0 errors
 
 ## a timeline has one rank of each class and names those it represents; --expand adds others, or all
@@ -669,7 +667,7 @@ $ halley sim ca -c dgx-h100:8 --columns c.bin --all-ranks > out; grep -a -c '{"r
 > "dimensions":[{"name":3,"n":16,"npus":8
 $ halley sim -m llama3-8b -c dgx-h100:16 --tp 8 --pp 2 --global-batch 8 --columns p.bin > out; grep -a -o '{"rank":.*' p.bin; grep -a -o '"kinds":\["forward","backward"' p.bin
 > {"rank":0,"alike":7,"name":0,"first_level":0,"levels":17},
-> {"rank":8,"alike":7,"name":30,"first_level":17,"levels":17}],
+> {"rank":8,"alike":7,"name":31,"first_level":17,"levels":17}],
 > "kinds":["forward","backward"
 
 ## a collective that stands still because a link has failed names the link, not its messages

@@ -161,7 +161,7 @@ $ halley trace convert t.0.et one.json; ls one*
 
 ## ranks that are equal but for groups and peers become roles, by rule or by table
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 -o g > made; halley trace convert --template g t; grep -A9 ranks t.roles.yaml
-> 8 ranks in 2 roles, 418531 bytes
+> 8 ranks in 2 roles, 504897 bytes
 > ranks: 8
 > axes: [{a0: 2}, {a1: 2}, {a2: 2}]  # innermost first
 > roles:
@@ -173,8 +173,8 @@ $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 -o g
 >   g2: {along: [a1]}
 >   g3: {along: [a0]}
 $ for x in t g; do halley sim $x -c dgx-h100:8 --json | query - /time_s; done
-> 0.182771681862
-> 0.182771681862
+> 0.182459183631
+> 0.182459183631
 $ halley trace gen all-to-all -n 8 -g 0-2 -g 3-7 -o ep > made; halley trace convert --template --json ep u; cat u.roles.yaml; for x in u ep; do halley sim $x -c dgx-h100:8 --json | query - /time_s; done
 > {
 >   "out": "u",

@@ -175,7 +175,7 @@ $ halley trace gen all-reduce -n 2 --size '1 MB' -o sub/ > said; ls sub
 ## names of a model's nodes tell layer and pass
 $ halley trace gen -m llama3-8b -c dgx-h100:8 --tp 4 --pp 2 --schedule zb-h1 --recompute full --global-batch 4 -o g > /dev/null; halley trace convert g.7.et g.json --to json; grep -o '"name": *"L31[^"]*attention[^"]*"' g.json | sort | uniq -c; grep -c '"name": *"L15\.' g.json
 >       4 "name": "L31.attention.FP"
->       4 "name": "L31.attention.IG"
+>       8 "name": "L31.attention.IG"
 >       4 "name": "L31.attention.RC"
 > 0
 ? 1

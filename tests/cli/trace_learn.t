@@ -158,6 +158,5 @@ $ halley trace learn -o m.hsm r*.et
 ## totals of sets without conditions count all their nodes, gradient buckets as well
 $ mkdir bare; for b in 1 2 3; do for s in 512 1024; do halley trace gen -m gpt-1.7b -c dgx-a100:2 --global-batch $((2 * b)) --seq $s -o bare/$b-$s > made; done; done
 $ halley trace learn --no-check --min-support 2 bare -o b.hsm > made 2> said; halley trace synth b.hsm --conditions | grep ^bytes; for f in 1-512 3-1024; do halley trace info bare/$f | grep ^communication; done
-> bytes       1.17e+10  1.207e+10       2     6
-> communication 11.7 GB in collectives
-> communication 12.1 GB in collectives
+> communication 9.88 GB in collectives
+> communication 9.88 GB in collectives

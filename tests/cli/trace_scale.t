@@ -31,9 +31,9 @@ $ for p in s four; do halley sim $p -c c.yaml --comm-group-configuration=$p.comm
 
 ## experts that replicas share are copied with them
 $ printf 'name: m\nkind: moe\nlayers: 2\nhidden: 512\nheads: 4\nffn: 1024\nvocab: 1000\nseq: 256\nexperts: 4\ntop-k: 2\nexpert-ffn: 1024\n' > m.yaml
-$ for n in 4 8; do halley trace gen -m m.yaml -c dgx-a100:$n --ep 2 --zero 1 --no-overlap --global-batch $n -o g$n > made; done; halley trace scale g4 -o s --dp 8
+$ for n in 4 8; do halley trace gen -m m.yaml -c dgx-a100:$n --ep 2 --zero 1 --no-overlap --plain --global-batch $n -o g$n > made; done; halley trace scale g4 -o s --dp 8
 > ranks  4 -> 8
-> nodes  256 -> 512
+> nodes  304 -> 608
 > data-parallel groups of 4 ranks
 > sharded updates of weights: 1 on rank 0
 $ printf 'npus: 8\nnpu: {peak: {bf16: 312 TFLOP/s}, memory: [{name: hbm, capacity: 80 GB, bandwidth: 2 TB/s}]}\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 50 GB/s, latency: 500 ns}\n' > c.yaml

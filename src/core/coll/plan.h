@@ -81,6 +81,7 @@ typedef struct coll_plan {
     bool local;   /* one logical dimension, whatever the network */
     bool grouped; /* members are those of a group, not the ranks themselves */
     uint64_t bytes;
+    double rate, fixed_s; /* of a plan without messages: as its nodes state them */
     cluster_coll coll;
     coll_phase *phases;
 } coll_plan;

@@ -22,15 +22,19 @@
 #include <assert.h>
 #include <math.h>
 
-static void add_meeting(step *s)
+double step_meeting_share(const step *s)
 {
     const halley_plan *plan = s->c.plan;
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
     const double nodes = ceil(npus / s->c.ranks_per_node);
     const bool all = s->fsdp_each;
     const double share = s->c.stack->k[all ? HALLEY_K_MEETING_FSDP : HALLEY_K_MEETING];
-    s->out->part_s[HALLEY_PART_MEETING] =
-        nodes > 1 ? s->out->step_s * share * log2(nodes) : 0;
+    return nodes > 1 ? share * log2(nodes) : 0;
+}
+
+static void add_meeting(step *s)
+{
+    s->out->part_s[HALLEY_PART_MEETING] = s->out->step_s * step_meeting_share(s);
     s->out->step_s += s->out->part_s[HALLEY_PART_MEETING];
 }
 

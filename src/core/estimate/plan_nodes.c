@@ -1,13 +1,20 @@
 /*
  * Writes the nodes of a role's trace, with the attributes that ASTRA-sim and Chakra use.
  *
- * A collective carries as many bytes as take its priced time on an idle network. If the
- * price is the closed form of its bytes, these are its bytes. They are more where the
- * stack makes the collective slower (a factor of the library), and fewer where a part is
- * hidden. A message between stages keeps its bytes, and the time that the stack adds is a
- * node after it. A simulation without contention therefore takes the estimated time.
+ * A collective carries the bytes of the plan. Its price differs from the closed form of
+ * its bytes where a stack makes it slower or faster. With w the part of the closed form t
+ * during which bytes are sent, and f the factor of the price:
+ *
+ *   f t = (t - w) + fixed + w / rate,   rate = 1 / f,   fixed = (f - 1) (t - w)
+ *
+ * These two are attributes of their own (halley_rate, halley_fixed_ns). A simulation
+ * without contention therefore takes the priced time, and one with contention counts the
+ * true bytes. Other simulators do not know the attributes. Plain traces have none: added
+ * time becomes compute before the message, and the rate is left out.
  */
 #include "estimate/plan_nodes.h"
+
+#include "coll/load.h"
 
 #include <assert.h>
 #include <math.h>
@@ -55,7 +62,7 @@ static void add_dependency_on(plan_nodes *w, uint64_t id)
 void plan_nodes_fini(plan_nodes *w)
 {
     array_fini(&w->awaited);
-    array_fini(&w->hiding);
+    array_fini(&w->windows);
     array_fini(&w->late);
 }
 
@@ -80,61 +87,40 @@ static uint64_t link_chain(plan_nodes *w, uint64_t id)
     return w->last = id;
 }
 
-/* Seconds of a message of this many bytes on an idle network. */
-static double time_alone(const plan_nodes *w, const plan_message *m, double bytes)
+static void add_double(plan_nodes *w, const char *name, double value)
 {
-    const coll_call call = price_call(w->c, m->kind, m->group, bytes);
-    return price_call_time(w->c, m->group, &call);
+    halley_attr attr = {.name = as_bytes(name), .kind = HALLEY_ATTR_DOUBLE};
+    static_assert(sizeof attr.bits == sizeof value, "the bits of a double");
+    memcpy(&attr.bits, &value, sizeof value);
+    (void)halley_builder_attr(w->b, &attr);
 }
 
-/* The largest number of bytes that take no longer than `m->seconds`; 0 = not even one.
- * The time may jump where the library changes its algorithm, so bytes are never rounded
- * up. */
-static double search_bytes(const plan_nodes *w, const plan_message *m)
+/* How the price of a message differs from the closed form of its bytes. */
+typedef struct price_split {
+    double rate, fixed_s;
+} price_split;
+
+static price_split split_price(const plan_nodes *w, const plan_message *m)
 {
-    double low = 1, high = fmax(m->bytes, 2);
-    if (fabs(time_alone(w, m, m->bytes) - m->seconds) <= 1e-9 * m->seconds)
-        return m->bytes;
-    if (time_alone(w, m, low) > m->seconds)
-        return 0;
-    while (time_alone(w, m, high) <= m->seconds && high < 1e18)
-        high *= 2;
-    while (high - low > 1 && high / low > 1 + 1e-9) {
-        const double middle = sqrt(low * high);
-        if (time_alone(w, m, middle) <= m->seconds)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const coll_call call = price_call(w->c, m->kind, m->group, m->bytes);
+    const double alone_s = price_call_time(w->c, m->group, &call);
+    const double factor = m->seconds / alone_s;
+    assert(alone_s > 0 && m->seconds > 0);
+    if (fabs(factor - 1) < 1e-9)
+        return (price_split){1, 0};
+    const double wire_s = price_call_wire(w->c, m->group, &call);
+    return (price_split){1 / factor, (factor - 1) * (alone_s - wire_s)};
 }
 
-/*
- * The time of a message that is sent in many pieces includes the latency of each piece.
- * On links between data centres, latency is most of that time. Bytes that take this time
- * would be several times the real bytes and would overload links that others use. In this
- * case the message keeps its real bytes.
- */
-static double limit_bytes(const plan_message *m, double bytes)
+static void add_price(plan_nodes *w, const price_split *price)
 {
-    static const double most = 4; /* far above the effect of library factors */
-    return bytes > most * m->bytes && m->bytes >= 1 ? m->bytes : bytes;
+    if (w->plain || (price->rate == 1 && price->fixed_s == 0))
+        return;
+    add_double(w, HALLEY_ATTR_NAME_RATE, price->rate);
+    add_double(w, HALLEY_ATTR_NAME_FIXED_NS, price->fixed_s * 1e9);
 }
 
-static double find_bytes(plan_nodes *w, const plan_message *m)
-{
-    for (uint32_t i = 0; i < PLAN_N_FOUND; i++) {
-        const plan_found *f = &w->found[i];
-        if (f->of.seconds == m->seconds && f->of.bytes == m->bytes &&
-            f->of.kind == m->kind && f->of.group == m->group)
-            return f->bytes;
-    }
-    const double bytes = limit_bytes(m, search_bytes(w, m));
-    w->found[w->next_found++ % PLAN_N_FOUND] = (plan_found){*m, bytes};
-    return bytes;
-}
-
-static uint64_t add_collective(plan_nodes *w, const plan_message *m, double bytes)
+static uint64_t add_collective(plan_nodes *w, const plan_message *m)
 {
     static const halley_coll_type types[] = {
         [COLL_ALL_REDUCE] = HALLEY_COLL_ALL_REDUCE,
@@ -143,118 +129,104 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
         [COLL_ALL_TO_ALL] = HALLEY_COLL_ALL_TO_ALL,
     };
     assert(m->kind <= COLL_ALL_TO_ALL && w->c->n[m->group] > 1);
+    const price_split price = split_price(w, m);
     const uint64_t id = open_plan_node(w, HALLEY_NODE_COLL, m->name);
     /* A trace counts the input of one rank to an all-gather; halley counts the full
      * output. */
-    if (m->kind == COLL_ALL_GATHER)
-        bytes /= w->c->n[m->group];
+    const double bytes =
+        m->kind == COLL_ALL_GATHER ? m->bytes / w->c->n[m->group] : m->bytes;
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE,
                                   (int64_t)types[m->kind]);
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
-                                  (int64_t)fmax(1, floor(bytes * (1 + 1e-12))));
+                                  (int64_t)fmax(1, round(bytes)));
     (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_PG_NAME,
                                    as_bytes(plan_group_name(m->group)));
+    add_price(w, &price);
     return id;
 }
 
-enum { MOST_PIECES = 4 };
+/* Depend on the chain and on what its next node waits for, without becoming a part of
+ * it. */
+static void follow_chain(plan_nodes *w)
+{
+    add_dependency_on(w, w->last);
+    for (size_t i = 0; i < w->awaited.n; i++)
+        add_dependency_on(w, w->awaited.at[i]);
+}
 
-/* If the library changes its algorithm, no size may take exactly this time. The message
- * is then sent in pieces. Time shorter than the latency of a piece is added to the rank's
- * next compute node. */
+uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits,
+                             uint64_t before)
+{
+    const uint64_t id = add_collective(w, m);
+    add_dependency_on(w, awaits);
+    if (before != awaits)
+        add_dependency_on(w, before);
+    return id;
+}
+
+static void open_window(plan_nodes *w, uint64_t id, double left_s, uint32_t item)
+{
+    w->failed |= !array_push(&w->windows, ((plan_window){id, left_s, item}));
+}
+
+/* In a plain trace, time that the stack adds is compute before the message. */
+static void write_fixed(plan_nodes *w, const plan_message *m)
+{
+    if (!w->plain)
+        return;
+    w->more_s += fmax(0, split_price(w, m).fixed_s);
+    plan_flush(w, "launch");
+}
+
 void plan_message_chain(plan_nodes *w, const plan_message *m)
 {
-    plan_message left = *m;
-    for (int i = 0; i < MOST_PIECES && left.seconds > 1e-3 * m->seconds; i++) {
-        const double bytes = find_bytes(w, &left);
-        if (!(bytes >= 1))
-            break;
-        const double taken = fmin(left.seconds, time_alone(w, &left, bytes));
-        link_chain(w, add_collective(w, &left, bytes));
-        w->alone_s += taken;
-        left.seconds -= taken;
-        if (bytes == left.bytes) /* all bytes are sent: the remaining time is latency */
-            break;
+    if (!(m->seconds > 0))
+        return;
+    write_fixed(w, m);
+    w->alone_s += fmax(0, m->seconds - m->hidden_s);
+    if (!(m->hidden_s > 0)) {
+        link_chain(w, add_collective(w, m));
+        return;
     }
-    w->more_s += fmax(0, left.seconds);
+    const uint64_t id = add_collective(w, m);
+    follow_chain(w);
+    open_window(w, id, m->hidden_s, PLAN_NO_ITEM);
 }
 
-uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits)
+void plan_message_early(plan_nodes *w, const plan_message *m, uint32_t item)
 {
-    const double bytes = m->seconds > 0 ? find_bytes(w, m) : 0;
-    if (!(bytes >= 1))
-        return PLAN_NO_NODE;
-    const uint64_t id = add_collective(w, m, bytes);
-    add_dependency_on(w, awaits);
-    return id;
+    assert(item != PLAN_NO_ITEM && m->seconds > 0);
+    write_fixed(w, m);
+    w->alone_s += fmax(0, m->seconds - m->hidden_s);
+    const uint64_t id = add_collective(w, m);
+    follow_chain(w);
+    open_window(w, id, HUGE_VAL, item);
 }
 
-void plan_message_hide(plan_nodes *w, const plan_message *m)
+/* `seconds` have passed on the chain; its next node waits for the windows that end. */
+static void pass_windows(plan_nodes *w, double seconds)
 {
-    plan_debt *d = &w->debts[m->group];
-    if (m->seconds > 0) {
-        d->of = *m;
-        d->seconds += m->seconds;
+    size_t n = 0;
+    for (size_t i = 0; i < w->windows.n; i++) {
+        plan_window open = w->windows.at[i];
+        open.left_s -= seconds;
+        if (open.left_s > 1e-12)
+            w->windows.at[n++] = open;
+        else
+            plan_await(w, open.id);
     }
+    w->windows.n = n;
 }
 
-static bool is_of_weights(workload_group group)
+/* `hidden_s`: the seconds after its turn that still run next to the message. */
+void plan_message_turn(plan_nodes *w, double hidden_s, uint32_t item)
 {
-    return group >= WORKLOAD_DP && group != WORKLOAD_ETP;
-}
-
-/* Send the part of a group's messages that fits next to `seconds` of compute. The rest
- * remains in the debt. */
-static double hide_group(plan_nodes *w, plan_debt *d, double seconds)
-{
-    plan_message m = d->of;
-    m.seconds = fmin(d->seconds, seconds);
-    const uint64_t id = plan_message_beside(w, &m, w->last);
-    if (id == PLAN_NO_NODE) {
-        if (d->seconds <= seconds)
-            d->seconds = 0; /* shorter than its latency, and hidden */
-        return 0;
-    }
-    d->seconds -= m.seconds;
-    w->failed |=
-        is_of_weights(m.group) ? !array_push(&w->late, id) : !array_push(&w->hiding, id);
-    return m.seconds;
-}
-
-bool plan_uses_cards_only(const plan_nodes *w, workload_group group)
-{
-    return w->c->per_node[group] == 1 && w->c->n[group] > 1;
-}
-
-static bool hides_far(const plan_nodes *w, int group)
-{
-    return is_of_weights((workload_group)group) &&
-           plan_uses_cards_only(w, (workload_group)group);
-}
-
-/* Groups inside nodes and groups that span nodes use different links. */
-void plan_hide_begin(plan_nodes *w, double seconds)
-{
-    double left[2] = {seconds, seconds};
-    for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
-        double *room = &left[w->c->per_node[g] < w->c->n[g]];
-        if (w->debts[g].seconds > 0 && *room > 0 && !hides_far(w, g))
-            *room -= hide_group(w, &w->debts[g], *room);
-    }
-}
-
-void plan_hide_far(plan_nodes *w, double seconds)
-{
-    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
-        if (w->debts[g].seconds > 0 && seconds > 0 && hides_far(w, g))
-            seconds -= hide_group(w, &w->debts[g], seconds);
-}
-
-void plan_hide_end(plan_nodes *w)
-{
-    for (size_t i = 0; i < w->hiding.n; i++)
-        plan_await(w, w->hiding.at[i]);
-    w->hiding.n = 0;
+    for (size_t i = 0; i < w->windows.n; i++)
+        if (w->windows.at[i].item == item) {
+            w->windows.at[i].item = PLAN_NO_ITEM;
+            w->windows.at[i].left_s = hidden_s;
+        }
+    pass_windows(w, 0);
 }
 
 /* Set the duration and the work of the latest compute node. */
@@ -269,39 +241,51 @@ static void add_times(plan_nodes *w, double seconds, double flops, double bytes)
                                   (uint64_t)llround(seconds * 1e9));
 }
 
-uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
-                            double bytes)
+/* The least time until the chain waits for a message. */
+static double find_next_end(const plan_nodes *w)
 {
-    seconds += w->more_s;
-    w->more_s = 0;
+    double least_s = HUGE_VAL;
+    for (size_t i = 0; i < w->windows.n; i++)
+        least_s = fmin(least_s, w->windows.at[i].left_s);
+    return least_s;
+}
+
+void plan_windows_close(plan_nodes *w)
+{
+    pass_windows(w, HUGE_VAL);
+}
+
+static void write_compute(plan_nodes *w, const char *name, double seconds, double flops,
+                          double bytes)
+{
     const uint64_t id = open_plan_node(w, HALLEY_NODE_COMP, name);
     add_times(w, seconds, flops, bytes);
     w->alone_s += seconds;
-    return link_chain(w, id);
+    link_chain(w, id);
 }
 
-void plan_compute_alone(plan_nodes *w, const char *name, double seconds)
+void plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
+                        double bytes)
 {
-    plan_hide_begin(w, seconds + w->more_s);
-    plan_hide_far(w, seconds + w->more_s);
-    plan_compute_chain(w, name, seconds, 0, 0);
-    plan_hide_end(w);
+    const double all_s = seconds + w->more_s;
+    double left_s = all_s, end_s;
+    assert(seconds >= 0);
+    w->more_s = 0;
+    while ((end_s = find_next_end(w)) < left_s) {
+        const double share = end_s / all_s;
+        write_compute(w, name, end_s, flops * share, bytes * share);
+        pass_windows(w, end_s);
+        left_s -= end_s;
+    }
+    const double share = all_s > 0 ? left_s / all_s : 1;
+    write_compute(w, name, left_s, flops * share, bytes * share);
+    pass_windows(w, left_s);
 }
 
 void plan_flush(plan_nodes *w, const char *name)
 {
     if (w->more_s > 0)
-        plan_compute_alone(w, name, 0);
-}
-
-void plan_debts_send(plan_nodes *w, workload_group group)
-{
-    plan_debt *d = &w->debts[group];
-    plan_message m = d->of;
-    m.seconds = d->seconds;
-    if (d->seconds > 0)
-        plan_await_late(w, plan_message_beside(w, &m, w->last));
-    d->seconds = 0;
+        plan_compute_chain(w, name, 0, 0, 0);
 }
 
 static uint64_t add_memory_node(plan_nodes *w, bool store, const char *name, double bytes)

@@ -1,21 +1,21 @@
 /*
  * A training step of one pipeline stage as a Chakra graph.
  *
- * Passes follow the schedule of their stage (workload/schedule.h). Compute and the
- * exposed part of messages form a chain. Hidden messages run next to compute nodes of the
- * chain (plan_nodes.h). Sends are asynchronous. A pass waits for its receive. The part of
- * a hop during which the sender waits is added to the sender's next node.
+ * Passes follow the schedule of their stage (workload/schedule.h). Compute and messages
+ * form a chain, with whole messages next to compute where they overlap (plan_script.c).
+ * Sends are asynchronous. A pass waits for its receive. The part of a hop during which
+ * the sender waits is added to the sender's next node.
  *
- * Gradients of a chunk are reduced next to its last backward pass. Weights are gathered
- * next to its first forward pass. Both are hidden only as far as the estimate hides them;
- * the rest comes after the last pass. With fully sharded weights, the messages of a layer
- * run next to its pass, and the next layer waits for them. The update waits for
- * everything and includes the rest of the step.
+ * Gradients and weights have their own messages (plan_reduce.c). With fully sharded
+ * weights, the messages of a layer run next to its pass, and the next layer waits for
+ * them. The update waits for everything and includes the rest of the step.
  *
- * Every time is the estimate's (step.h). A simulation without contention therefore takes
- * the estimated time, and a simulation with contention shows what the contention costs.
+ * Prices of operators and messages are the estimate's (price.h). When they run, and what
+ * waits for what, follows from the graph: the estimate's closed forms of windows, bubbles
+ * and tails are not used here.
  */
 #include "base/error.h"
+#include "estimate/plan_reduce.h"
 #include "estimate/plan_roles.h"
 #include "workload/stages.h"
 
@@ -29,14 +29,14 @@ typedef struct writer {
     const halley_plan *plan;
     uint32_t stage;
     uint32_t n_layers; /* of this stage */
-    step_reduction reduction;
-    double exposed;      /* fraction of its message time after the last pass */
+    plan_reduce reduce;
     double params;       /* parameters of the stage that are reduced */
     uint64_t ahead;      /* fetches for the next layer may start after this node */
     plan_passes *passes; /* collected passes; NULL = not needed */
 } writer;
 
 typedef struct chunk {
+    uint32_t index;
     workload_stage stage;
     stage_cost cost;
     uint32_t n_again;                   /* the first n_again layers are recomputed */
@@ -49,7 +49,8 @@ static chunk make_chunk(const writer *w, uint32_t c)
     const workload_stage st =
         workload_chunk_make(w->s->step.c.model, w->plan, w->stage, c);
     const uint32_t wide = w->plan->bf16_layers;
-    return (chunk){.stage = st,
+    return (chunk){.index = c,
+                   .stage = st,
                    .cost = step_stage_make(&w->s->step, &st),
                    .n_again = st.again_dense + st.again_moe,
                    .n_wide_first = st.first ? (wide + 1) / 2 : 0,
@@ -141,7 +142,7 @@ static void send_shards(writer *w, coll_kind kind, workload_group group, double 
     if (is_exposed(w->plan))
         plan_message_chain(&w->n, &m);
     else
-        plan_await(&w->n, plan_message_beside(&w->n, &m, w->ahead));
+        plan_await(&w->n, plan_message_beside(&w->n, &m, w->ahead, PLAN_NO_NODE));
 }
 
 /* If weights are gathered in every micro-batch: add the messages of a layer, for which
@@ -242,132 +243,118 @@ static void write_layer(writer *w, const chunk *c, uint32_t i, const pass_work *
     w->n.pass = NULL;
 }
 
-static void write_end(writer *w, estimate_kind kind, const pass_work *p)
+/* A chunk consists of places: the embedding (0), its layers, and the head. */
+static uint32_t count_places(const chunk *c)
 {
+    return count_layers(c) + 2;
+}
+
+static bool find_place_kind(estimate_kind *out, const chunk *c, uint32_t place)
+{
+    const uint32_t n = count_layers(c);
+    *out = place == 0       ? ESTIMATE_EMBEDDING
+           : place == n + 1 ? ESTIMATE_HEAD
+                            : find_kind(c, place - 1);
+    return place == 0 ? c->stage.first : place == n + 1 ? c->stage.last : true;
+}
+
+/* The trained parameters of a place. */
+static plan_params count_place_params(const writer *w, const chunk *c, uint32_t place)
+{
+    estimate_kind kind;
+    if (!find_place_kind(&kind, c, place))
+        return (plan_params){{0}};
+    const kind_cost *k = &w->s->step.kinds[kind];
+    const bool tied = kind == ESTIMATE_HEAD && w->s->step.c.model->tied && c->stage.first;
+    return (plan_params){{[PLAN_DENSE] = tied ? 0 : k->weights - k->frozen,
+                          [PLAN_EXPERTS] = w->plan->has_experts
+                                               ? k->expert_weights - k->frozen_experts
+                                               : 0}};
+}
+
+static void write_place(writer *w, const chunk *c, uint32_t place, const pass_work *p)
+{
+    estimate_kind kind;
+    if (!find_place_kind(&kind, c, place))
+        return;
+    if (kind != ESTIMATE_EMBEDDING && kind != ESTIMATE_HEAD) {
+        write_layer(w, c, place - 1, p);
+        return;
+    }
     w->n.layer = PLAN_NO_LAYER;
     w->n.pass = pass_words[p->kind];
     plan_script_run(&w->n, &w->s->scripts.of[kind][p->kind]);
     w->n.pass = NULL;
 }
 
-static void write_layers(writer *w, const chunk *c, const pass_work *p)
+/* Gradients of a place are complete after its last backward pass, or, if they are reduced
+ * after every micro-batch, after each one. */
+static void reduce_place(writer *w, const chunk *c, uint32_t place, const pass_work *p)
 {
-    const uint32_t n = count_layers(c);
+    const bool each = plan_reduces_each(w->plan);
+    if (p->makes && (each || p->last) && w->s->step.c.model->kind == HALLEY_TRANSFORMER)
+        plan_reduce_add(&w->reduce, count_place_params(w, c, place), place == 0);
+}
+
+static void write_places(writer *w, const chunk *c, const pass_work *p)
+{
+    const uint32_t n = count_places(c);
     w->ahead = w->n.last;
-    for (uint32_t i = 0; i < n; i++)
-        write_layer(w, c, p->kind == PLAN_FORWARD ? i : n - 1 - i, p);
-}
-
-static bool is_far(const writer *w, workload_group group)
-{
-    const price_context *c = &w->s->step.c;
-    return c->per_node[group] < c->n[group];
-}
-
-/* True if nothing else in the step crosses nodes. A group with one rank per node then has
- * the network between nodes to itself and does not wait for compute. */
-static bool has_own_lane(const writer *w, workload_group group)
-{
-    return w->plan->pp == 1 && plan_uses_cards_only(&w->n, group) &&
-           !is_far(w, WORKLOAD_TP) && !is_far(w, WORKLOAD_CP) &&
-           !is_far(w, WORKLOAD_EP) && !is_far(w, WORKLOAD_ETP);
-}
-
-static plan_message make_part(const step_message *m, double share)
-{
-    return (plan_message){.name = m->gathers ? "weight gather" : "gradient reduction",
-                          .kind = m->kind,
-                          .group = m->group,
-                          .bytes = m->bytes * share,
-                          .seconds = m->all_s * share};
-}
-
-/* Hide the messages of a step's gradients or weights, a fraction `share` of each. */
-static void hide_messages(writer *w, const step_reduction *r, bool gathers, double share)
-{
-    for (uint32_t i = 0; i < r->n; i++) {
-        const plan_message m = make_part(&r->messages[i], share);
-        if (r->messages[i].gathers != gathers)
-            continue;
-        if (!has_own_lane(w, m.group)) {
-            plan_message_hide(&w->n, &m);
-            continue;
-        }
-        plan_await_late(&w->n, plan_message_beside(&w->n, &m, w->n.last));
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t place = p->kind == PLAN_FORWARD ? i : n - 1 - i;
+        if (p->kind == PLAN_FORWARD && p->first)
+            plan_gather_await(&w->reduce, c->index, place);
+        write_place(w, c, place, p);
+        reduce_place(w, c, place, p);
     }
 }
 
-static void expose_messages(writer *w, const step_reduction *r, bool gathers,
-                            double share)
+/* Gather the weights of all chunks, in the order of their first forward passes. */
+static void write_gathers(writer *w)
 {
-    for (uint32_t i = 0; i < r->n; i++) {
-        const plan_message m = make_part(&r->messages[i], share);
-        if (r->messages[i].gathers != gathers)
-            continue;
-        const uint64_t before = w->n.last;
-        plan_message_chain(&w->n, &m);
-        if (!gathers && w->n.last != before) /* the update uses all of them */
-            plan_await_late(&w->n, w->n.last);
+    if (w->s->step.c.model->kind != HALLEY_TRANSFORMER)
+        return;
+    for (uint32_t i = 0; i < w->s->schedule.chunks; i++) {
+        const chunk c = make_chunk(w, i);
+        const uint32_t n = count_places(&c);
+        for (uint32_t place = 0; place < n; place++)
+            plan_gather_add(&w->reduce, (plan_gather){i, place, PLAN_NO_NODE},
+                            count_place_params(w, &c, place));
     }
 }
 
-static double sum_messages(const step_reduction *r, bool gathers, bool reduces)
+/* The seconds by which hidden messages of gradients slow down a pass. All stages slow
+ * down in the same micro-batches, one stage after the other, so each gets its part. */
+static double drag_pass(const writer *w, const chunk *c, bool gathers)
 {
-    double sum = 0;
-    for (uint32_t i = 0; i < r->n; i++)
-        sum += (r->messages[i].gathers ? gathers : reduces) ? r->messages[i].all_s : 0;
-    return sum;
+    const step *s = &w->s->step;
+    const double share = count_params(&c->cost) / fmax(1, w->params);
+    const double stages = fmin(w->plan->pp, s->micro_batches);
+    const double all_s =
+        share * (gathers ? w->reduce.all.gather_s : w->reduce.all.reduce_s);
+    /* Passes of other micro-batches lie between two chunks. */
+    const double passes = c->index > 0 ? stages : 1;
+    const double beside_s = passes * (gathers ? c->cost.forward_s : c->cost.backward_s);
+    return w->reduce.all.by_chunk ? step_drag(s) * fmin(all_s, beside_s) / stages : 0;
 }
 
-/* With ZeRO 2 and unsharded weights, gradients are reduced after every micro-batch. */
-static bool reduces_each(const halley_plan *plan)
+/* The messages of models that are not made of layers. */
+static void send_whole(writer *w, const pass_work *p)
 {
-    return plan->zero == 2 && !plan->fsdp;
-}
-
-/* Messages that found no compute to hide them continue, and the update waits for them. */
-static void send_debts(writer *w)
-{
-    for (int g = WORKLOAD_DP; g < WORKLOAD_N_GROUPS; g++)
-        plan_debts_send(&w->n, (workload_group)g);
-}
-
-/* For gradients that are reduced after every micro-batch, each next to its own backward
- * pass: the fraction of their time that is exposed. */
-static double shown_each(const step_reduction *r, const chunk *c)
-{
-    const double all = sum_messages(r, false, true);
-    return all > 0 ? fmin(1, c->cost.reduced_s / all) : 0;
-}
-
-/* Start the gathers and reductions that run next to a pass. */
-static void begin_messages(writer *w, const chunk *c, const pass_work *p)
-{
-    const double hidden = 1 - w->exposed;
-    const double share = w->params > 0 ? count_params(&c->cost) / w->params : 0;
+    const bool each = plan_reduces_each(w->plan);
+    if (w->s->step.c.model->kind == HALLEY_TRANSFORMER)
+        return;
     if (p->kind == PLAN_FORWARD && p->first)
-        hide_messages(w, &w->reduction, true, hidden * share);
-    if (!p->makes)
-        return;
-    if (reduces_each(w->plan)) {
-        const step_reduction r = step_reduction_make(&w->s->step, &c->cost);
-        hide_messages(w, &r, false, 1 - shown_each(&r, c));
-    } else if (p->last) {
-        hide_messages(w, &w->reduction, false, hidden * share);
-    }
+        plan_reduce_whole(&w->reduce, true);
+    if (p->makes && (each || p->last))
+        plan_reduce_whole(&w->reduce, false);
 }
 
-/* Add the messages that follow a pass. */
-static void end_messages(writer *w, const chunk *c, const pass_work *p)
+/* The stack's time for the slowest rank of those that meet, spread over the passes. */
+static void add_meeting_time(writer *w, double since_s)
 {
-    if (!p->makes)
-        return;
-    if (reduces_each(w->plan)) {
-        const step_reduction r = step_reduction_make(&w->s->step, &c->cost);
-        expose_messages(w, &r, false, shown_each(&r, c));
-    }
-    if (p->last)
-        send_debts(w);
+    w->n.more_s += step_meeting_share(&w->s->step) * (w->n.alone_s - since_s);
+    plan_flush(&w->n, "wait for the slowest");
 }
 
 static void add_up_gradients(writer *w, const chunk *c)
@@ -376,9 +363,10 @@ static void add_up_gradients(writer *w, const chunk *c)
     const double *k = prices->stack->k;
     const workload_schedule *s = &w->s->schedule;
     const double parts = workload_schedule_is_bidirectional(s->kind) ? 1 : s->chunks;
-    plan_compute_alone(&w->n, "gradient accumulation",
+    plan_compute_chain(&w->n, "gradient accumulation",
                        k[HALLEY_K_ACCUMULATE] * c->cost.added * prices->stream_s +
-                           k[HALLEY_K_MICRO] / parts);
+                           k[HALLEY_K_MICRO] / parts,
+                       0, 0);
 }
 
 /* The other end of a message: `places` places further along the path of a micro-batch. */
@@ -474,24 +462,22 @@ static void note_pass(writer *w, const workload_pass *p, uint64_t first)
 static void run_pass(writer *w, const workload_pass *p)
 {
     const uint64_t first_id = w->n.next_id; /* ids are indexes: nodes come in order */
+    const double since_s = w->n.alone_s;
     chunk c = make_chunk(w, p->chunk);
     if (w->n.is_labelled)
         c.n_before = count_layers_before(w, p->chunk);
     const pass_work work = make_work(w, p);
-    const bool forward = work.kind == PLAN_FORWARD;
-    begin_messages(w, &c, &work);
-    if (forward && c.stage.first)
-        write_end(w, ESTIMATE_EMBEDDING, &work);
-    if (!forward && c.stage.last)
-        write_end(w, ESTIMATE_HEAD, &work);
-    write_layers(w, &c, &work);
-    if (forward && c.stage.last)
-        write_end(w, ESTIMATE_HEAD, &work);
-    if (!forward && c.stage.first)
-        write_end(w, ESTIMATE_EMBEDDING, &work);
-    if (is_backward(&work))
+    send_whole(w, &work);
+    if (is_backward(&work)) /* a part of every layer, in one node */
         add_up_gradients(w, &c);
-    end_messages(w, &c, &work);
+    write_places(w, &c, &work);
+    if (work.kind == PLAN_FORWARD ? work.first : work.makes && work.last)
+        w->n.more_s += drag_pass(w, &c, work.kind == PLAN_FORWARD);
+    plan_flush(&w->n, "slowed by gradients and weights");
+    plan_windows_close(&w->n);
+    if (plan_reduces_each(w->plan))
+        plan_deferred_send(&w->reduce, false);
+    add_meeting_time(w, since_s);
     note_pass(w, p, first_id);
 }
 
@@ -515,8 +501,6 @@ static uint32_t write_pass(writer *w, const workload_pass *p)
 /* Wait for everything that runs next to the chain. */
 static void await_rest(writer *w)
 {
-    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
-        plan_debts_send(&w->n, (workload_group)g);
     for (size_t i = 0; i < w->n.late.n; i++)
         if (w->n.late.at[i] != w->n.last)
             plan_await(&w->n, w->n.late.at[i]);
@@ -531,19 +515,19 @@ static void write_update(writer *w)
     const step *s = &w->s->step;
     const double outer =
         e->outer_bytes[HALLEY_MEMORY_OPTIMIZER] + e->outer_bytes[HALLEY_MEMORY_GRADIENTS];
-    if (!reduces_each(w->plan))
-        expose_messages(w, &w->reduction, false, w->exposed);
+    const double since_s = w->n.alone_s;
+    plan_deferred_send(&w->reduce, false);
     await_rest(w);
     if (outer > 0)
         plan_memory_chain(&w->n, false, "optimizer states in", outer);
-    plan_compute_chain(&w->n, "update",
-                       e->part_s[HALLEY_PART_OPTIMIZER] + step_owner_time(s) +
-                           s->c.stack->k[HALLEY_K_STEP],
-                       0, e->memory_bytes[HALLEY_MEMORY_OPTIMIZER] * 2);
+    const double update_s = e->part_s[HALLEY_PART_OPTIMIZER] + step_owner_time(s) +
+                            s->c.stack->k[HALLEY_K_STEP];
+    w->n.more_s += step_meeting_share(s) * (w->n.alone_s - since_s + update_s);
+    plan_compute_chain(&w->n, "update", update_s, 0,
+                       e->memory_bytes[HALLEY_MEMORY_OPTIMIZER] * 2);
     if (outer > 0)
         plan_memory_chain(&w->n, true, "optimizer states out", outer);
-    expose_messages(w, &w->reduction, true, w->exposed);
-    plan_flush(&w->n, "wait");
+    plan_deferred_send(&w->reduce, true);
 }
 
 /* Write all passes of the stage. Returns false if memory ran out. */
@@ -560,21 +544,29 @@ static bool write_passes(writer *w)
     return true;
 }
 
-/* Find what the stage reduces, and how much of it is hidden. */
+/* Find what the stage reduces. */
 static void set_reduction(writer *w)
 {
     const step *s = &w->s->step;
     const workload_stage st = workload_stage_make(s->c.model, w->plan, w->stage);
-    stage_cost cost = step_stage_make(s, &st);
-    if (workload_schedule_is_bidirectional(w->s->schedule.kind)) {
-        cost.forward_s *= 0.5; /* half of the micro-batches per chunk */
-        cost.backward_s *= 0.5;
-    }
+    const stage_cost cost = step_stage_make(s, &st);
+    const plan_params total = {
+        {[PLAN_DENSE] = cost.trained,
+         [PLAN_EXPERTS] = w->plan->has_experts ? cost.trained_experts : 0}};
     w->n_layers = st.n_dense + st.n_moe;
     w->params = count_params(&cost);
-    w->reduction = step_reduction_make(s, &cost);
-    const double all = sum_messages(&w->reduction, true, !reduces_each(w->plan));
-    w->exposed = all > 0 ? fmin(1, w->reduction.exposed_s / all) : 0;
+    plan_reduce_init(&w->reduce, &w->n, s, &cost, total);
+}
+
+/* State how the trace gives the prices of its collectives. */
+static void add_prices(writer *w)
+{
+    static const char stack[] = "stack", plain[] = "plain";
+    const halley_attr attr = {
+        .name = {HALLEY_ATTR_NAME_PRICES, sizeof HALLEY_ATTR_NAME_PRICES - 1},
+        .kind = HALLEY_ATTR_STRING,
+        .bytes = {w->n.plain ? plain : stack, sizeof plain - 1}};
+    (void)halley_builder_metadata(w->n.b, &attr);
 }
 
 halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint32_t stage,
@@ -582,6 +574,7 @@ halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint3
 {
     writer w = {.n = {.c = &scene->step.c,
                       .last = PLAN_NO_NODE,
+                      .plain = scene->plain,
                       .is_labelled = scene->is_labelled},
                 .s = scene,
                 .plan = &scene->plan,
@@ -590,9 +583,12 @@ halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint3
     halley_trace *made = NULL;
     TRY(halley_builder_new(&w.n.b, err));
     (void)halley_builder_version(w.n.b, (halley_bytes){"1.0.0", 5});
+    add_prices(&w);
     set_reduction(&w);
+    write_gathers(&w);
     w.n.failed |= !write_passes(&w);
     write_update(&w);
+    plan_reduce_fini(&w.reduce);
     plan_nodes_fini(&w.n);
     TRY(halley_builder_finish(&made, w.n.b, err));
     if (w.n.failed) {

@@ -148,8 +148,8 @@ static halley_status fill_template(trace_template *t, const plan_scene *s,
 
 static halley_status make_template(halley_template **out, const halley_model *model,
                                    const halley_plan *plan, const halley_cluster *cluster,
-                                   const halley_stack *stack, bool is_labelled,
-                                   halley_error *err)
+                                   const halley_stack *stack, halley_trace_prices prices,
+                                   bool is_labelled, halley_error *err)
 {
     plan_scene *s = calloc(1, sizeof *s);
     trace_template *t = calloc(1, sizeof *t);
@@ -157,6 +157,7 @@ static halley_status make_template(halley_template **out, const halley_model *mo
                                ? make_scene(s, model, plan, cluster, stack, err)
                                : error_nomem(err);
     if (status == HALLEY_OK) {
+        s->plain = prices == HALLEY_PRICES_PLAIN;
         s->is_labelled = is_labelled;
         status = fill_template(t, s, err);
     }
@@ -172,18 +173,20 @@ static halley_status make_template(halley_template **out, const halley_model *mo
 
 halley_status halley_plan_template(halley_template **out, const halley_model *model,
                                    const halley_plan *plan, const halley_cluster *cluster,
-                                   const halley_stack *stack, halley_error *err)
+                                   const halley_stack *stack, halley_trace_prices prices,
+                                   halley_error *err)
 {
-    return make_template(out, model, plan, cluster, stack, false, err);
+    return make_template(out, model, plan, cluster, stack, prices, false, err);
 }
 
 halley_status halley_plan_template_labelled(halley_template **out,
                                             const halley_model *model,
                                             const halley_plan *plan,
                                             const halley_cluster *cluster,
-                                            const halley_stack *stack, halley_error *err)
+                                            const halley_stack *stack,
+                                            halley_trace_prices prices, halley_error *err)
 {
-    return make_template(out, model, plan, cluster, stack, true, err);
+    return make_template(out, model, plan, cluster, stack, prices, true, err);
 }
 
 halley_status halley_plan_passes(halley_plan_pass **out, size_t *n,

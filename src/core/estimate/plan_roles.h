@@ -16,6 +16,7 @@ typedef struct plan_scene {
     estimate_layers layers;
     step step;
     plan_scripts scripts;
+    bool plain; /* HALLEY_PRICES_PLAIN */
     workload_schedule schedule;
     bool is_labelled; /* names of nodes tell layer and pass */
     double hop_bytes; /* size of a message between two stages */

@@ -1,7 +1,11 @@
 /*
- * A pass over a layer as a list of operators and messages with their times. The estimate
- * determines the exposed time of a layer's messages (price_layer.c). It is divided among
- * the messages in proportion to their full time.
+ * A pass over a layer as a list of operators and messages with their times.
+ *
+ * The stack states the share of a message's time that compute hides. The message overlaps
+ * with that much compute: a gather with the compute that uses its data piece by piece, a
+ * reduction or dispatch with the compute that produces its data. If there is not enough
+ * of it before the next message of the group, compute on the other side hides as much of
+ * the rest as it can. The pass waits for what is left.
  */
 #include "estimate/plan_script.h"
 
@@ -14,7 +18,6 @@ typedef struct maker {
     const workload_layer *layer;
     const price_layer *price;
     bool floor; /* recomputed, and issued by the host */
-    double whole_f[WORKLOAD_N_GROUPS], whole_b[WORKLOAD_N_GROUPS]; /* seconds */
 } maker;
 
 static double traffic_bytes(const workload_op *op, bool backward)
@@ -32,7 +35,9 @@ static plan_item make_compute(const maker *m, const workload_op *op, plan_pass p
     const double again = m->floor && t.forward_s > 0 ? t.again_s / t.forward_s : 0;
     const double times = op->repeat > 0 ? op->repeat : 1, flops = times * op->flops;
     const double moved = times * traffic_bytes(op, pass >= PLAN_BACKWARD);
-    plan_item i = {.name = op->name};
+    plan_item i = {.name = op->name,
+                   .is_attention = op->class == WORKLOAD_ATTENTION,
+                   .is_turning = m->c.plan->cp > 1};
     switch (pass) {
     case PLAN_FORWARD:
         i.seconds = t.forward_s, i.flops = flops, i.bytes = moved;
@@ -57,20 +62,9 @@ static plan_item make_compute(const maker *m, const workload_op *op, plan_pass p
     return i;
 }
 
-/* The exposed fraction of the time of a group's messages in this pass. */
-static double exposed_share(const maker *m, workload_group group, plan_pass pass)
-{
-    const bool back = pass >= PLAN_BACKWARD;
-    const double whole = back ? m->whole_b[group] : m->whole_f[group];
-    const double shown = pass == PLAN_AGAIN ? m->price->comm_r[group]
-                         : back             ? m->price->comm_b[group]
-                                            : m->price->comm_f[group];
-    assert(shown <= whole * (1 + 1e-9) + 1e-12);
-    return whole > 0 ? fmin(1, shown / whole) : 0;
-}
-
-static plan_item make_message(const maker *m, const workload_op *op, plan_pass pass,
-                              double times)
+/* Backward, the gradient of a gather is a reduce-scatter and vice versa. The third gather
+ * of sequence parallelism remains one. */
+static coll_kind find_kind(const workload_op *op, bool backward, bool again)
 {
     static const coll_kind kinds[] = {
         [WORKLOAD_ALL_REDUCE] = COLL_ALL_REDUCE,
@@ -79,30 +73,129 @@ static plan_item make_message(const maker *m, const workload_op *op, plan_pass p
         [WORKLOAD_ALL_TO_ALL] = COLL_ALL_TO_ALL,
         [WORKLOAD_EXCHANGE] = COLL_ALL_GATHER, /* to the neighbour, n - 1 times */
     };
-    const bool turns = op->coll == WORKLOAD_EXCHANGE;
-    const double one = times * price_message_time(&m->c, op);
-    const double share = exposed_share(m, op->group, pass);
-    const plan_message all = {.name = op->name,
-                              .kind = kinds[op->coll],
-                              .group = op->group,
-                              .bytes =
-                                  turns ? op->bytes_f * m->c.n[op->group] : op->bytes_f};
-    plan_item i = {.name = op->name, .is_message = true, .exposed = all, .hidden = all};
-    i.exposed.seconds = share * one;
-    i.hidden.seconds = (1 - share) * one;
-    return i;
+    if (!backward || again)
+        return kinds[op->coll];
+    return op->coll == WORKLOAD_ALL_GATHER       ? COLL_REDUCE_SCATTER
+           : op->coll == WORKLOAD_REDUCE_SCATTER ? COLL_ALL_GATHER
+                                                 : kinds[op->coll];
 }
 
-/* A fractional number of messages ends with a message that is shorter by that
- * fraction. */
+/* `sent` of a whole message, of which `priced` counts; compute hides the rest. */
+static plan_item make_message(const maker *m, const workload_op *op, coll_kind kind,
+                              double sent, double priced)
+{
+    assert(sent > 0 && priced <= sent);
+    const double all_s = price_message_time(&m->c, op);
+    const double n = op->coll == WORKLOAD_EXCHANGE ? m->c.n[op->group] : 1;
+    const double shown_s = priced * all_s * price_exposed(&m->c, op->group);
+    return (plan_item){.name = op->name,
+                       .is_message = true,
+                       .start = PLAN_NO_ITEM,
+                       .message = {.name = op->name,
+                                   .kind = kind,
+                                   .group = op->group,
+                                   .bytes = sent * n * op->bytes_f,
+                                   .seconds = sent * all_s,
+                                   .hidden_s = sent * all_s - shown_s}};
+}
+
+/* A fractional number of messages (an average over the layers of a hybrid) ends with a
+ * message that is smaller by that fraction. */
 static bool add_messages(plan_script *to, const maker *m, const workload_op *op,
                          plan_pass pass)
 {
-    const double times = pass >= PLAN_BACKWARD ? op->times_b : op->times_f;
-    for (uint32_t i = 0; times - i > 1e-9; i++)
-        if (!array_push(&to->items, make_message(m, op, pass, fmin(times - i, 1))))
+    const bool back = pass >= PLAN_BACKWARD;
+    const double priced = back ? op->times_b : op->times_f;
+    const double sent = back && op->sent_b > 0 ? op->sent_b : priced;
+    for (uint32_t i = (uint32_t)ceil(sent - 1e-9); i-- > 0;) {
+        const double one = fmin(sent - i, 1);
+        const coll_kind kind = find_kind(op, back, i > 0);
+        plan_item item = make_message(m, op, kind, one, fmin(one, fmax(0, priced - i)));
+        item.follows = kind == COLL_ALL_GATHER && i == 0;
+        if (item.message.seconds > 0 && !array_push(&to->items, item))
             return false;
+    }
     return true;
+}
+
+/* True if a message does not run next to compute on the other side of an item: the next
+ * message of its group, or keys and values on their way, with the attention next to them.
+ */
+static bool splits_compute(const plan_item *of, const plan_item *item, double sum_s)
+{
+    const workload_group group = of->message.group;
+    if (item->is_message)
+        return item->message.group == group && sum_s > 0;
+    return group == WORKLOAD_TP && item->is_attention && item->is_turning;
+}
+
+/* Compute next to a message, from item i in a direction to the next message of the same
+ * group that is not adjacent. Attention alone hides keys and values. */
+static double measure_beside(const plan_script *script, size_t i, int to)
+{
+    const plan_item *of = &script->items.at[i];
+    const bool turns = of->message.group == WORKLOAD_CP;
+    double sum_s = 0;
+    for (size_t k = i + (size_t)to; k < script->items.n; k += (size_t)to) {
+        const plan_item *item = &script->items.at[k];
+        if (!turns && splits_compute(of, item, sum_s))
+            break;
+        if (turns && !item->is_message && !item->is_attention)
+            break;
+        sum_s += item->is_message ? 0 : item->seconds;
+    }
+    return sum_s;
+}
+
+/* Let a message start `before_s` of compute before its turn, `early_s` of which it runs
+ * next to. */
+static void set_start(plan_script *script, size_t i, double early_s, double before_s)
+{
+    plan_item *of = &script->items.at[i];
+    double left_s = before_s;
+    of->early_s = early_s;
+    for (size_t k = i; k-- > 0 && left_s > 0;) {
+        const plan_item *item = &script->items.at[k];
+        if (item->is_message)
+            continue;
+        of->start = (uint32_t)k;
+        of->offset_s = fmax(0, item->seconds - left_s);
+        left_s -= item->seconds;
+    }
+}
+
+/* Messages of a group are sent one after the other. One starts earlier by the time that
+ * compute hides of those that follow it directly. */
+static double measure_queue(const plan_script *script, size_t i)
+{
+    const plan_item *of = &script->items.at[i];
+    double sum_s = 0;
+    for (size_t k = i + 1; k < script->items.n; k++) {
+        const plan_item *item = &script->items.at[k];
+        if (!item->is_message || item->follows ||
+            item->message.group != of->message.group)
+            break;
+        sum_s += item->message.hidden_s;
+    }
+    return sum_s;
+}
+
+static void set_starts(plan_script *script)
+{
+    for (size_t i = script->items.n; i-- > 0;) {
+        plan_item *item = &script->items.at[i];
+        if (!item->is_message || !(item->message.hidden_s > 0))
+            continue;
+        const double before_s = measure_beside(script, i, -1);
+        const double after_s = measure_beside(script, i, 1);
+        const double hidden_s = fmin(item->message.hidden_s, before_s + after_s);
+        item->message.hidden_s = hidden_s;
+        const double early_s = item->follows ? fmin(before_s, fmax(0, hidden_s - after_s))
+                                             : fmin(before_s, hidden_s);
+        if (early_s > 0)
+            set_start(script, i, early_s,
+                      fmin(before_s, early_s + measure_queue(script, i)));
+    }
 }
 
 static void set_host(plan_script *to, const maker *m, plan_pass pass)
@@ -144,6 +237,7 @@ static bool make_script(plan_script *to, const maker *m, plan_pass pass)
         const plan_item item = make_compute(m, op, pass);
         fine = !(item.seconds > 0) || array_push(&to->items, item);
     }
+    set_starts(to);
     set_host(to, m, pass);
     return fine;
 }
@@ -157,14 +251,6 @@ static maker make_maker(const step *s, const workload_layer *layer, estimate_kin
                .floor = !end && (s->c.model->kind == HALLEY_TRANSFORMER ||
                                  kind == ESTIMATE_EXPERTS)};
     m.c.only_wide = kind == ESTIMATE_DENSE_WIDE || kind == ESTIMATE_EXPERTS_WIDE;
-    for (uint32_t i = 0; i < layer->n; i++) {
-        const workload_op *op = &layer->ops[i];
-        if (op->kind != WORKLOAD_COLL)
-            continue;
-        const double one = price_message_time(&m.c, op);
-        m.whole_f[op->group] += one * op->times_f;
-        m.whole_b[op->group] += one * op->times_b;
-    }
     return m;
 }
 
@@ -194,68 +280,51 @@ void plan_scripts_fini(plan_scripts *scripts)
             array_fini(&scripts->of[k][p].items);
 }
 
-static bool is_exposed_message(const plan_item *item)
+/* The next message that starts inside compute item i, at or after `from_s`; of those that
+ * start together the first. */
+static uint32_t find_start(const plan_script *script, uint32_t i, double from_s,
+                           uint32_t after)
 {
-    return item->is_message && item->exposed.seconds > 0;
-}
-
-static bool talks_far(const plan_nodes *to, const plan_item *item)
-{
-    const workload_group g = item->exposed.group;
-    return is_exposed_message(item) && to->c->per_node[g] < to->c->n[g];
-}
-
-/* Seconds of compute from item i until the chain sends a message. */
-static double measure_stretch(const plan_script *script, size_t i)
-{
-    double sum = 0;
-    for (; i < script->items.n && !is_exposed_message(&script->items.at[i]); i++)
-        sum += script->items.at[i].is_message ? 0 : script->items.at[i].seconds;
-    return sum;
-}
-
-/* Seconds from item i until the chain sends a message to other nodes. */
-static double measure_far(const plan_nodes *to, const plan_script *script, size_t i)
-{
-    double sum = 0;
-    for (; i < script->items.n && !talks_far(to, &script->items.at[i]); i++) {
-        const plan_item *item = &script->items.at[i];
-        sum += item->is_message ? item->exposed.seconds : item->seconds;
+    uint32_t best = PLAN_NO_ITEM;
+    for (uint32_t k = i + 1; k < script->items.n; k++) {
+        const plan_item *item = &script->items.at[k];
+        const bool is_later =
+            item->offset_s > from_s || (item->offset_s == from_s && k > after);
+        if (item->is_message && item->start == i && is_later &&
+            (best == PLAN_NO_ITEM || item->offset_s < script->items.at[best].offset_s))
+            best = k;
     }
-    return sum;
+    return best;
 }
 
-/* Hidden messages start at the beginning of a stretch; these flags are set inside one. */
-typedef struct stretches {
-    bool any, far;
-} stretches;
-
-static void run_item(plan_nodes *to, const plan_script *script, size_t i, stretches *in)
+/* Write compute up to the next start of a message, then that message, and so on. */
+static void run_compute(plan_nodes *to, const plan_script *script, uint32_t i)
 {
     const plan_item *item = &script->items.at[i];
-    if (!in->far && !talks_far(to, item)) {
-        plan_hide_far(to, measure_far(to, script, i));
-        in->far = true;
+    double done_s = 0;
+    for (uint32_t k = find_start(script, i, 0, 0); k != PLAN_NO_ITEM;) {
+        const plan_item *early = &script->items.at[k];
+        const double piece_s = early->offset_s - done_s, share = piece_s / item->seconds;
+        if (piece_s > 0)
+            plan_compute_chain(to, item->name, piece_s, share * item->flops,
+                               share * item->bytes);
+        plan_message_early(to, &early->message, k);
+        done_s = early->offset_s;
+        k = find_start(script, i, done_s, k);
     }
-    if (!item->is_message) {
-        if (!in->any)
-            plan_hide_begin(to, measure_stretch(script, i));
-        in->any = true;
-        plan_compute_chain(to, item->name, item->seconds, item->flops, item->bytes);
-        return;
-    }
-    if (is_exposed_message(item))
-        plan_hide_end(to);
-    in->any = in->any && !is_exposed_message(item);
-    in->far = in->far && !talks_far(to, item);
-    plan_message_chain(to, &item->exposed);
-    plan_message_hide(to, &item->hidden);
+    const double rest_s = item->seconds - done_s, share = rest_s / item->seconds;
+    plan_compute_chain(to, item->name, rest_s, share * item->flops, share * item->bytes);
 }
 
 void plan_script_run(plan_nodes *to, const plan_script *script)
 {
-    stretches in = {false, false};
-    for (size_t i = 0; i < script->items.n; i++)
-        run_item(to, script, i, &in);
-    plan_hide_end(to);
+    for (uint32_t i = 0; i < script->items.n; i++) {
+        const plan_item *item = &script->items.at[i];
+        if (!item->is_message)
+            run_compute(to, script, i);
+        else if (item->start == PLAN_NO_ITEM)
+            plan_message_chain(to, &item->message);
+        else
+            plan_message_turn(to, item->message.hidden_s - item->early_s, i);
+    }
 }

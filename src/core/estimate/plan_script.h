@@ -16,12 +16,21 @@ typedef enum plan_pass {
     PLAN_N_PASSES
 } plan_pass;
 
-/* An operator that computes, or a message that is partly exposed. */
+/*
+ * An operator that computes, or a message. A part of a message may run next to compute:
+ * next to the `early_s` seconds before its turn, in which it starts `offset_s` after the
+ * beginning of item `start`, and next to message.hidden_s - early_s seconds after it.
+ */
 typedef struct plan_item {
     const char *name; /* static */
     bool is_message;
+    bool is_attention; /* compute that hides keys and values on their way ... */
+    bool is_turning;   /* ... if there are any */
+    bool follows;      /* a message that overlaps with the compute after it if it can */
     double seconds, flops, bytes; /* of compute */
-    plan_message exposed, hidden; /* of a message */
+    plan_message message;
+    double early_s, offset_s;
+    uint32_t start;
 } plan_item;
 
 typedef struct plan_script {

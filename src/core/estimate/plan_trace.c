@@ -10,7 +10,8 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 halley_error *err)
 {
     halley_template *t = NULL;
-    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, err));
+    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack,
+                                      HALLEY_PRICES_STACK, err));
     const halley_status status = trace_template_expand(out, t, rank, err);
     halley_template_free(t);
     return status;

@@ -114,11 +114,12 @@ halley_status halley_plan_trace_save(const char *prefix, const halley_model *mod
                                      const halley_plan *plan,
                                      const halley_cluster *cluster,
                                      const halley_stack *stack,
+                                     halley_trace_prices prices,
                                      halley_gen_summary *summary, halley_error *err)
 {
     saving to = {.prefix = prefix, .sum = {.size = sizeof to.sum}};
     halley_template *t = NULL;
-    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, err));
+    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, prices, err));
     const halley_status status = save_template(&to, t, err);
     halley_template_free(t);
     if (status == HALLEY_OK && summary)

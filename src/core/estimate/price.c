@@ -6,6 +6,7 @@
  */
 #include "estimate/price.h"
 
+#include "coll/load.h"
 #include "estimate/groups.h"
 #include "estimate/outer.h"
 #include "workload/memory.h"
@@ -256,15 +257,33 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
                        .dims = c->has_dims ? &c->dims[group] : NULL};
 }
 
+/* The network between nodes as a call of the group sees it. */
+static halley_fabric see_fabric(const price_context *c, workload_group group,
+                                const coll_call *call)
+{
+    halley_fabric out = *c->out[group];
+    if (c->n_levels > 0 && !c->has_dims)
+        out.bandwidth_Bps =
+            call->kind == COLL_ALL_TO_ALL ? c->pairs_Bps[group] : c->ring_Bps[group];
+    return out;
+}
+
 double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call)
 {
-    if (c->n_levels == 0 || c->has_dims)
-        return coll_call_time(&c->cluster->nodes.up, c->out[group], call);
-    halley_fabric out = *c->out[group];
-    out.bandwidth_Bps =
-        call->kind == COLL_ALL_TO_ALL ? c->pairs_Bps[group] : c->ring_Bps[group];
+    const halley_fabric out = see_fabric(c, group, call);
     return coll_call_time(&c->cluster->nodes.up, &out, call);
+}
+
+double price_call_wire(const price_context *c, workload_group group,
+                       const coll_call *call)
+{
+    coll_load load;
+    const halley_fabric out = see_fabric(c, group, call);
+    if (c->has_dims) /* chunks share the dimensions: all of it depends on bandwidth */
+        return price_call_time(c, group, call);
+    coll_call_load(&load, &c->cluster->nodes.up, &out, call);
+    return load.wire_s;
 }
 
 double price_coll(const price_context *c, coll_kind kind, workload_group group,

@@ -73,6 +73,9 @@ coll_call price_call(const price_context *c, coll_kind kind, workload_group grou
                      double bytes);
 double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call);
+/* The part of that time during which bytes are sent. */
+double price_call_wire(const price_context *c, workload_group group,
+                       const coll_call *call);
 /* The level of the network that connects stages `a` and `b`: 0 = the node, then outer
  * levels. Messages of the same size across the same level take the same time. */
 uint32_t price_stages_level(const price_context *c, uint32_t a, uint32_t b);

@@ -81,13 +81,22 @@ double price_message_time(const price_context *c, const workload_op *op)
     return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;
 }
 
+/* A pass through a block of tensor-parallel ranks: from its gather to its scatter, or to
+ * its all-reduce. */
+typedef struct block_pass {
+    double npu;    /* compute between its messages */
+    double sent;   /* its messages, hidden or not */
+    double wished; /* the part of them that compute hides if there is enough of it */
+} block_pass;
+
 /* The sums of one layer. */
 typedef struct layer_sums {
     double npu_f, npu_b, again;    /* compute */
     double comm_f, comm_b, comm_r; /* exposed messages except those of experts */
     double expert_f, expert_b;     /* messages of experts, hidden or not */
     double turn_f, turn_b;         /* keys and values around the ring, hidden or not */
-    double tensor_f, tensor_b;     /* messages of tensor-parallel ranks, hidden or not */
+    block_pass f, b;               /* of the current block */
+    block_pass blocks_f, blocks_b; /* of all blocks; npu: what can hide their messages */
     bool repeats;                  /* messages are repeated in recomputation */
 } layer_sums;
 
@@ -116,6 +125,33 @@ static void add_link_time(price_layer *out, const layer_sums *sum, workload_grou
     out->link_r[group] += sum->repeats ? f : 0;
 }
 
+/* The block ends: its own compute hides its messages. In a block with an exchange of keys
+ * and values, which attention hides, each side of the attention is a block. */
+static void end_block(block_pass *all, block_pass *block)
+{
+    all->npu += fmin(block->npu, block->wished);
+    all->sent += block->sent;
+    all->wished += block->wished;
+    *block = (block_pass){0};
+}
+
+static void add_block_message(layer_sums *sum, const price_context *c,
+                              const workload_op *op, double one_s)
+{
+    const double share = price_exposed(c, WORKLOAD_TP);
+    const double sent_b = op->sent_b > 0 ? op->sent_b : op->times_b;
+    if (op->coll == WORKLOAD_ALL_GATHER) /* what came before is not part of the block */
+        sum->f = sum->b = (block_pass){0};
+    sum->f.sent += one_s * op->times_f;
+    sum->b.sent += one_s * sent_b;
+    sum->f.wished += one_s * op->times_f * (1 - share);
+    sum->b.wished += one_s * (sent_b - op->times_b * share);
+    if (op->coll != WORKLOAD_ALL_GATHER) {
+        end_block(&sum->blocks_f, &sum->f);
+        end_block(&sum->blocks_b, &sum->b);
+    }
+}
+
 static void add_message_time(price_layer *out, layer_sums *sum, const price_context *c,
                              const workload_op *op)
 {
@@ -132,8 +168,7 @@ static void add_message_time(price_layer *out, layer_sums *sum, const price_cont
         return;
     }
     if (op->group == WORKLOAD_TP) {
-        sum->tensor_f += one * op->times_f;
-        sum->tensor_b += one * op->times_b;
+        add_block_message(sum, c, op, one);
         return;
     }
     const double share = price_exposed(c, op->group);
@@ -157,6 +192,14 @@ static void add_compute(price_layer *out, layer_sums *sum, const price_context *
     out->again_flops += t.forward_s > 0 ? flops * again / t.forward_s : 0;
     sum->npu_f += t.forward_s;
     sum->npu_b += t.backward_s;
+    if (op->class == WORKLOAD_ATTENTION && c->plan->cp > 1) {
+        /* Keys and values need the block's gather, and its scatter needs them. */
+        end_block(&sum->blocks_f, &sum->f);
+        end_block(&sum->blocks_b, &sum->b);
+    } else {
+        sum->f.npu += t.forward_s;
+        sum->b.npu += t.backward_s;
+    }
     sum->again += again;
 }
 
@@ -209,20 +252,17 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
                            waits ? k[HALLEY_K_HOST_WAIT] * c->cluster->host_factor : 0};
 }
 
-/* The fraction of compute between the messages of tensor-parallel ranks that can hide
- * them. */
-static const double tensor_cover = 0.9;
-
 /* The compute of one pass that can hide messages. */
 typedef struct cover {
-    double npu, attention; /* seconds of compute, and of it attention */
-    double wait; /* seconds the NPU waits for its host; 0 = nothing hides there */
-    double pass; /* seconds of a pass of another micro-batch, without its messages */
+    double attention; /* seconds */
+    double wait;      /* seconds the NPU waits for its host; 0 = nothing hides there */
+    double pass;      /* seconds of a pass of another micro-batch, without its messages */
 } cover;
 
 /* The messages of one pass: first their full time, later the exposed rest. */
 typedef struct messages {
     double expert, turn, tensor;
+    block_pass blocks; /* of tensor-parallel ranks */
 } messages;
 
 static double hide(double *message, double exposed_share, double behind)
@@ -235,19 +275,19 @@ static double hide(double *message, double exposed_share, double behind)
 
 /*
  * Compute hides messages up to its own duration. Attention hides the keys and values that
- * go around the ring. Nine tenths of a layer's compute hide the messages of its
- * tensor-parallel ranks. These two follow each other, so the same compute cannot hide
- * both. Otherwise a faster device would expose the same second twice and be slower. A
- * pass of another micro-batch hides messages of experts. This pass lasts as long as its
- * compute and its own exposed messages.
+ * go around the ring. The compute of a block hides the messages of its tensor-parallel
+ * ranks. These two follow each other, so the same compute cannot hide both. Otherwise a
+ * faster device would expose the same second twice and be slower. A pass of another
+ * micro-batch hides messages of experts. This pass lasts as long as its compute and its
+ * own exposed messages.
  */
 static messages expose_pass(const price_context *c, messages all, const cover *by)
 {
     messages m = all;
     const double turn =
         hide(&m.turn, price_exposed(c, WORKLOAD_CP), by->attention + by->wait);
-    hide(&m.tensor, price_exposed(c, WORKLOAD_TP),
-         tensor_cover * by->npu + by->wait - turn);
+    m.tensor = all.blocks.sent -
+               fmin(all.blocks.wished, fmax(0, all.blocks.npu + by->wait - turn));
     hide(&m.expert, price_exposed(c, WORKLOAD_EP), by->pass + m.turn + m.tensor);
     return m;
 }
@@ -260,14 +300,14 @@ static void expose_hidden(price_layer *out, layer_sums *sum, const price_context
     const double busy_b = sum->npu_b + sum->again;
     const double wait_f = price_side_by_side(sum->npu_f, h->f) - sum->npu_f;
     const double wait_b = price_side_by_side(busy_b, h->b + h->again) - busy_b;
-    const cover by_f = {sum->npu_f, out->f[WORKLOAD_ATTENTION], moe ? wait_f : 0,
+    const cover by_f = {out->f[WORKLOAD_ATTENTION], moe ? wait_f : 0,
                         sum->npu_f + wait_f};
-    const cover by_b = {sum->npu_b, out->b[WORKLOAD_ATTENTION], moe ? wait_b : 0,
+    const cover by_b = {out->b[WORKLOAD_ATTENTION], moe ? wait_b : 0,
                         sum->npu_b + wait_b};
     const messages f =
-        expose_pass(c, (messages){sum->expert_f, sum->turn_f, sum->tensor_f}, &by_f);
+        expose_pass(c, (messages){sum->expert_f, sum->turn_f, 0, sum->blocks_f}, &by_f);
     const messages b =
-        expose_pass(c, (messages){sum->expert_b, sum->turn_b, sum->tensor_b}, &by_b);
+        expose_pass(c, (messages){sum->expert_b, sum->turn_b, 0, sum->blocks_b}, &by_b);
     add_exposed(out, sum, WORKLOAD_EP, f.expert, b.expert);
     add_exposed(out, sum, WORKLOAD_TP, f.tensor, b.tensor);
     add_exposed(out, sum, WORKLOAD_CP, f.turn, b.turn);
@@ -327,6 +367,8 @@ void price_layer_make(price_layer *out, const price_context *c,
         else
             add_compute(out, &sum, c, op, floor);
     }
+    end_block(&sum.blocks_f, &sum.f); /* a gather without a scatter */
+    end_block(&sum.blocks_b, &sum.b);
     const host_time h = floor ? make_host_time(c, layer) : (host_time){0};
     expose_hidden(out, &sum, c, &h, layer->moe);
     out->forward_s = sum.npu_f + sum.comm_f;

@@ -59,6 +59,8 @@ stage_cost step_stage_make(const step *s, const workload_stage *stage);
 /* Add passes, bubble, transfers and gradient accumulation. `walk`: walk the schedule pass
  * by pass, else use its closed form. Returns the stage with the most parameters. */
 stage_cost step_add_pipeline(step *s, bool walk);
+/* Seconds in which a micro-batch adds up its gradients. */
+double step_accumulation_time(const step *s, const stage_cost *c);
 /* Exposed seconds of reducing the gradients of a stage or chunk after a micro-batch,
  * where they are reduced after each one (ZeRO 2). */
 double step_reduced_each(const step *s, const stage_cost *st);
@@ -82,11 +84,18 @@ typedef struct step_reduction {
     double gather_s;         /* gathering the weights again */
     double hidden_s;         /* the part of the three that compute hides */
     double exposed_s;        /* the rest, including delays */
+    bool by_chunk; /* buckets leave as soon as a chunk's last pass has computed them */
 } step_reduction;
 step_reduction step_reduction_make(const step *s, const stage_cost *st);
 /* Extra time of owner-wise ZeRO 1, where ranks own whole tensors one after the other. */
 double step_owner_time(const step *s);
 void step_add_reduction(step *s, const stage_cost *st);
+/* Parameters in a bucket of a group's gradients or weights. */
+double step_bucket_params(const step *s, workload_group group);
+/* The share of a step by which ranks wait for the slowest of those they meet. */
+double step_meeting_share(const step *s);
+/* The share of hidden gradient messages by which they slow down the passes. */
+double step_drag(const step *s);
 void step_add_update(step *s, const stage_cost *st);
 
 /* The operators of a kind of layer; NULL if the model has no such layer. */

@@ -2,10 +2,16 @@
  * Gradient reduction, weight gather and update, for the stage with the most parameters.
  *
  * Gradients are reduced in buckets of max(40 M, 1 M per rank) parameters, as in Megatron.
- * Each bucket has the latency of its collective, and no compute hides the last one. A
- * fraction given by the stack is hidden: the backward pass hides reduction, and the
- * forward pass hides the gather of weights. Together they hide at most nine tenths of a
- * pass.
+ * Each bucket has the latency of its collective. A bucket leaves as soon as the last
+ * backward pass of a chunk has computed it, and weights are gathered before the first
+ * forward pass of a layer. What ends after the last pass or makes the first one wait is
+ * exposed (reduce_tail, gather_tail). The rest slows the passes down by a fraction of its
+ * time: it takes units and memory bandwidth from kernels, and with stages a late pass
+ * also delays its neighbours.
+ *
+ * With sharded weights, ZeRO 2, hybrid ZeRO and on TPUs a fraction given by the stack is
+ * hidden: the backward pass hides reduction, and the forward pass hides the gather of
+ * weights. Together they hide at most nine tenths of a pass.
  *
  * ZeRO 2 stores only a shard of the gradients. They are therefore reduced after every
  * micro-batch, each hidden by its own backward pass. If only some ranks shard (hybrid
@@ -26,13 +32,17 @@ typedef struct bucketed {
     double all_s, last_s; /* all buckets; one of them */
 } bucketed;
 
+double step_bucket_params(const step *s, workload_group group)
+{
+    assert(group < WORKLOAD_N_GROUPS);
+    return fmax(bucket_params, bucket_params_per_rank * s->c.n[group]);
+}
+
 static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
                             double params, double bytes_each)
 {
-    assert(group < WORKLOAD_N_GROUPS);
     assert(params >= 0);
-    const double ranks = s->c.n[group];
-    const double size = fmax(bucket_params, bucket_params_per_rank * ranks);
+    const double size = step_bucket_params(s, group);
     /* Compilers (TPU), and models other than transformers, do not use these buckets. */
     const bool whole = s->c.model->kind != HALLEY_TRANSFORMER ||
                        s->c.cluster->npu.type == HALLEY_NPU_TPU;
@@ -59,11 +69,20 @@ static bucketed list_message(step_reduction *r, const step *s, coll_kind kind,
     return t;
 }
 
+/* Weights with one fp8 scale per tensor travel in 8 bits, all others in 16. */
+static double weight_bytes(const halley_plan *plan)
+{
+    const bool eight = plan->dtype == HALLEY_FP8 && plan->recipe == HALLEY_FP8_TENSOR &&
+                       plan->fp8_params != HALLEY_CHOICE_NO && !plan->fsdp;
+    return eight ? 1 : 2;
+}
+
 /* Gather the weights, in one piece or bucket by bucket. */
 static double list_gather(step_reduction *r, const step *s, workload_group group,
                           double params)
 {
-    const bucketed t = list_message(r, s, COLL_ALL_GATHER, group, params, 2);
+    const bucketed t =
+        list_message(r, s, COLL_ALL_GATHER, group, params, weight_bytes(s->c.plan));
     if (!s->c.plan->fsdp || !(t.all_s > 0))
         return t.all_s;
     const double whole = price_coll(&s->c, COLL_ALL_GATHER, group, 2 * params);
@@ -149,14 +168,15 @@ static double compute_delay(const step *s, const stage_cost *st, double hidden)
 }
 
 /* True if messages of a layer's group and of the data-parallel group use the same links:
- * network cards, or the links inside nodes. */
+ * network cards, or the links inside nodes. A data-parallel group across nodes leaves
+ * most of the bandwidth inside nodes to others. */
 static bool share_links(const price_context *c, workload_group group)
 {
     const bool far = c->per_node[group] < c->n[group];
     const bool data_far = c->per_node[WORKLOAD_DP] < c->n[WORKLOAD_DP];
     if (c->n[group] < 2 || c->n[WORKLOAD_DP] < 2)
         return false;
-    return far == data_far || (data_far && c->per_node[WORKLOAD_DP] > 1);
+    return far == data_far;
 }
 
 /* The time of a pass in which its own messages, hidden or not, use the links of the
@@ -202,11 +222,112 @@ static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
     return fmin(reduced_s + gathered_s, behind_b + (gathered_s > 0 ? behind_f : 0));
 }
 
+/* True if buckets leave as soon as the last backward pass of a chunk has computed them.
+ * Sharded weights, ZeRO 2, hybrid ZeRO and compilers order these messages in other ways,
+ * and stacks may not overlap them at all. */
+static bool is_by_chunk(const step *s)
+{
+    const halley_plan *plan = s->c.plan;
+    return s->c.model->kind == HALLEY_TRANSFORMER &&
+           s->c.cluster->npu.type != HALLEY_NPU_TPU && !plan->fsdp && plan->zero < 2 &&
+           plan_shards(plan) == 1 && price_exposed(&s->c, WORKLOAD_DP) < 1;
+}
+
+double step_drag(const step *s)
+{
+    return s->c.stack->k[s->c.plan->pp > 1 ? HALLEY_K_DP_DRAG_STAGES : HALLEY_K_DP_DRAG];
+}
+
+/* A stage seen by its gradients: n = chunks x layers equal buckets. */
+typedef struct chunk_view {
+    double chunks, layers; /* layers: of a chunk */
+    double away;           /* micro-batches between two chunks */
+    double forward_s, backward_s;
+} chunk_view;
+
+static chunk_view view_chunks(const step *s, const stage_cost *st)
+{
+    const halley_plan *plan = s->c.plan;
+    const double v = plan->virtual_stages > 1 && plan->pp > 1 ? plan->virtual_stages : 1;
+    double layers = 0;
+    for (int i = 0; i < ESTIMATE_N_KINDS; i++)
+        layers += st->kinds[i].n;
+    return (chunk_view){.chunks = v,
+                        .layers = fmax(1, round(layers / v)),
+                        .away = fmin(plan->pp, s->micro_batches),
+                        .forward_s = st->forward_s,
+                        .backward_s = st->backward_s + step_accumulation_time(s, st)};
+}
+
+/* How long the reduction ends after the last backward pass. Chunk c ends c `away` chunk
+ * passes before it, and its layers one after the other. */
+static double reduce_tail(const chunk_view *w, double reduce_s)
+{
+    const double n = w->chunks * w->layers;
+    double end_s = -HUGE_VAL;
+    for (double c = w->chunks - 1; c >= 0; c--)
+        for (double k = 1; k <= w->layers; k++) {
+            const double ready_s = -c * w->away * w->backward_s / w->chunks -
+                                   (w->layers - k) * w->backward_s / n;
+            end_s = fmax(end_s, ready_s) + reduce_s / n;
+        }
+    return fmax(0, end_s);
+}
+
+/* How long the first forward passes wait for weights, which are gathered in order. */
+static double gather_tail(const chunk_view *w, double gather_s)
+{
+    const double n = w->chunks * w->layers;
+    double end_s = 0, tail_s = 0;
+    for (double c = 0; c < w->chunks; c++)
+        for (double k = 0; k < w->layers; k++) {
+            const double needed_s =
+                c * w->away * w->forward_s / w->chunks + k * w->forward_s / n;
+            end_s += gather_s / n;
+            tail_s = fmax(tail_s, end_s - needed_s);
+        }
+    return tail_s;
+}
+
+/*
+ * The time by which hidden messages delay exposed messages of the layers on the same
+ * links: both share the bandwidth while they meet. The fraction of a pass with such
+ * messages is the fraction of the hidden time that they lose.
+ */
+static double meet_on_links(const step *s, const stage_cost *st, double hidden_s)
+{
+    const price_context *c = &s->c;
+    const bool far = c->per_node[WORKLOAD_DP] < c->n[WORKLOAD_DP];
+    double talks_s = 0;
+    for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++)
+        for (int k = 0; k < ESTIMATE_N_KINDS; k++)
+            if ((c->per_node[g] < c->n[g]) == far)
+                talks_s += st->kinds[k].n *
+                           (s->kinds[k].price->comm_f[g] + s->kinds[k].price->comm_b[g]);
+    return hidden_s * fmin(1, talks_s / stage_time(st));
+}
+
+static step_reduction reduce_by_chunk(const step *s, const stage_cost *st,
+                                      step_reduction r)
+{
+    const chunk_view view = view_chunks(s, st);
+    const double all_s = r.reduce_s + r.gather_s;
+    const double tails_s =
+        fmin(all_s, reduce_tail(&view, r.reduce_s) + gather_tail(&view, r.gather_s));
+    r.by_chunk = true;
+    r.hidden_s = (1 - step_drag(s)) * (all_s - tails_s);
+    r.hidden_s -= fmin(r.hidden_s, meet_on_links(s, st, all_s - tails_s));
+    r.exposed_s = all_s - r.hidden_s;
+    return r;
+}
+
 step_reduction step_reduction_make(const step *s, const stage_cost *st)
 {
     assert(s->micro_batches > 0);
     const halley_plan *plan = s->c.plan;
     step_reduction r = reduce_stage(s, st);
+    if (is_by_chunk(s))
+        return reduce_by_chunk(s, st, r);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
     const bool each = plan->zero == 2 && !plan->fsdp;
     const double last = fmin(r.last_s, r.reduce_s);

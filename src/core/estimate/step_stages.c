@@ -80,8 +80,7 @@ stage_cost step_stage_make(const step *s, const workload_stage *st)
     return c;
 }
 
-/* The time to accumulate gradients, and the cost of a micro-batch beyond its layers. */
-static double accumulation_time(const step *s, const stage_cost *c)
+double step_accumulation_time(const step *s, const stage_cost *c)
 {
     return s->c.stack->k[HALLEY_K_ACCUMULATE] * c->added * s->c.stream_s;
 }
@@ -89,7 +88,8 @@ static double accumulation_time(const step *s, const stage_cost *c)
 static workload_pass_times pass_times(const step *s, const stage_cost *c, double parts)
 {
     assert(parts > 0);
-    const double more = accumulation_time(s, c) + s->c.stack->k[HALLEY_K_MICRO] / parts;
+    const double more =
+        step_accumulation_time(s, c) + s->c.stack->k[HALLEY_K_MICRO] / parts;
     return (workload_pass_times){.forward_s = c->forward_s,
                                  .input_s = c->backward_s - c->weight_s + more,
                                  .weight_s = c->weight_s + c->reduced_s};
@@ -317,7 +317,7 @@ stage_cost step_add_pipeline(step *s, bool walk)
             add_parts(s, &l.slow.kinds[i], &s->kinds[i], m);
     s->out->slow_stage = l.slow_stage;
     s->out->hfu = count_again(s, &l.slow); /* becomes a fraction of the peak */
-    part[HALLEY_PART_ACCUMULATE] = m * accumulation_time(s, &l.slow);
+    part[HALLEY_PART_ACCUMULATE] = m * step_accumulation_time(s, &l.slow);
     part[HALLEY_PART_DP] += m * l.slow.reduced_s;
     part[HALLEY_PART_OTHER] += m * s->c.stack->k[HALLEY_K_MICRO];
     if (s->c.plan->pp > 1)

@@ -74,8 +74,8 @@ static halley_status simulate_design(double *out_s, const explore_design *d,
     halley_template *roles = NULL;
     halley_cluster *cluster = NULL;
     halley_result *result = NULL;
-    halley_status status =
-        halley_plan_template(&roles, &d->model, &d->plan, &d->cluster, &d->stack, err);
+    halley_status status = halley_plan_template(&roles, &d->model, &d->plan, &d->cluster,
+                                                &d->stack, HALLEY_PRICES_STACK, err);
     if (status == HALLEY_OK)
         status = make_cluster(&cluster, d, err);
     if (status == HALLEY_OK)

@@ -81,6 +81,13 @@ typedef struct net_request {
     net_part part;
 } net_request;
 
+/* How a collective differs from the library's table on this network. */
+typedef struct net_price {
+    double rate;    /* factor on its bandwidth; above 1, as many fewer bytes cross the
+                       links; 0 = 1 */
+    double fixed_s; /* seconds added to the latency of the table; may be negative */
+} net_price;
+
 /* A whole collective, as the communication library would do it. */
 typedef struct net_bundle {
     coll_kind kind;
@@ -91,6 +98,7 @@ typedef struct net_bundle {
     uint64_t group; /* equal for equal members */
     int64_t id;     /* of the group, for reports */
     uint64_t event; /* handed back at its end */
+    net_price price;
     /* For a part of it (start_part), by member: 0 absent, 1 in an earlier part, 2 new.
      * The part has the messages between present members of which at least one is new.
      * NULL: all of it. */

@@ -170,6 +170,7 @@ typedef struct sim_plan { /* a plan and what it was made for */
     coll_rooted rooted;
     uint32_t root;
     const char *custom;
+    net_price price; /* of a bundle */
     uint32_t stride; /* of a member's block */
     uint32_t pool;   /* where the blocks of its ops come from */
 } sim_plan;

@@ -24,6 +24,7 @@ typedef struct sim_trace_rules {
     bool models_compute;         /* nodes without a time are timed by cost/ */
     bool keeps_uncounted;        /* roofline: nodes without counts keep their time */
     bool has_uneven;             /* all-to-alls may list what each member gets */
+    bool has_prices;             /* collectives may state their rate and fixed time */
     bool cpu_may_communicate;    /* is_cpu_op matters on communication nodes */
     uint64_t default_ticks;      /* of a compute node without a duration */
     uint32_t n_default_involved; /* dimensions known without involved_dim */

@@ -353,6 +353,7 @@ const sim_rules sim_rules_native = {
             .models_compute = true,
             .keeps_uncounted = true,
             .has_uneven = true,
+            .has_prices = true,
             .n_default_involved = UINT32_MAX,
             .colls = {[HALLEY_COLL_ALL_REDUCE] = SIM_COLL_SIMULATED,
                       [HALLEY_COLL_REDUCE] = SIM_COLL_SIMULATED,

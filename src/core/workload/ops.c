@@ -163,6 +163,7 @@ static void share_block(workload_layer *l, const block_start *from, double share
         op->weights *= share;
         op->times_f *= share;
         op->times_b *= share;
+        op->sent_b *= share;
     }
     l->weights = from->weights + share * (l->weights - from->weights);
     l->expert_weights =
@@ -170,22 +171,28 @@ static void share_block(workload_layer *l, const block_start *from, double share
     l->touched = l->expert_weights;
 }
 
-/* Messages of a tensor-parallel block: an all-reduce after it, or a gather before and a
- * scatter after it (and one more gather for the weight gradient). */
-static void block_messages(workload_layer *l, const halley_plan *plan,
-                           const halley_stack *stack, const workload_shape *s)
+/* The message before a tensor-parallel block: with sequence parallelism a gather, and
+ * backward one more gather for the weight gradient. */
+static void gather_block(workload_layer *l, const halley_plan *plan,
+                         const halley_stack *stack, const workload_shape *s)
 {
-    if (plan->tp < 2)
+    if (plan->tp < 2 || !plan->sequence_parallel)
         return;
-    const double bytes = s->tokens * s->hidden * 2;
-    if (!plan->sequence_parallel) {
-        coll(l, "tensor all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP, bytes);
-        return;
-    }
-    workload_op *op =
-        coll(l, "sequence all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_TP, bytes);
+    workload_op *op = coll(l, "sequence all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_TP,
+                           s->tokens * s->hidden * 2);
     op->times_b = 1 + stack->k[HALLEY_K_SP_EXTRA];
-    coll(l, "sequence reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_TP, bytes);
+    op->sent_b = 2;
+}
+
+/* The message after it: a scatter or an all-reduce. */
+static void reduce_block(workload_layer *l, const halley_plan *plan,
+                         const workload_shape *s)
+{
+    const double bytes = s->tokens * s->hidden * 2;
+    if (plan->tp > 1 && plan->sequence_parallel)
+        coll(l, "sequence reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_TP, bytes);
+    else if (plan->tp > 1)
+        coll(l, "tensor all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP, bytes);
 }
 
 static void fused_attention(workload_layer *l, const halley_model *model,
@@ -252,12 +259,19 @@ static bool sums_after(const halley_model *model, const workload_layer *l)
     return !l->moe || model->shared_ffn > 0;
 }
 
+/* A parallel block adds both of its parts before its scatter, after one gather. */
+static bool sums_once(const halley_model *model, const workload_layer *l)
+{
+    return model->parallel_block && sums_after(model, l);
+}
+
 static void attention_block(workload_layer *l, const halley_model *model,
                             const halley_plan *plan, const halley_stack *stack,
                             const workload_shape *s)
 {
     const double T = s->tokens;
     const double kv = s->kv_heads * (s->dim_qk + s->dim_v);
+    gather_block(l, plan, stack, s);
     if (model->kv_rank)
         latent_products(l, model, s);
     else
@@ -268,18 +282,17 @@ static void attention_block(workload_layer *l, const halley_model *model,
            4 * T * (s->heads * s->dim_qk + kv) * stack->k[HALLEY_K_ROPE],
            stack->k[HALLEY_K_BACKWARD])
         ->part = WORKLOAD_PART_ROTATE;
+    if (plan->cp > 1)
+        coll(l, "key-value exchange", WORKLOAD_EXCHANGE, WORKLOAD_CP, 2 * T * kv)
+            ->times_b = 2;
     if (plan->attention == HALLEY_ATTENTION_UNFUSED)
         unfused_attention(l, plan, stack, s);
     else
         fused_attention(l, model, s);
-    if (plan->cp > 1)
-        coll(l, "key-value exchange", WORKLOAD_EXCHANGE, WORKLOAD_CP, 2 * T * kv)
-            ->times_b = 2;
     gemm(l, "projection", T, s->hidden, s->heads * s->dim_v)->part =
         WORKLOAD_PART_PROJECTION;
-    /* A parallel block adds both parts before its messages. */
-    if (!(model->parallel_block && sums_after(model, l)))
-        block_messages(l, plan, stack, s);
+    if (!sums_once(model, l))
+        reduce_block(l, plan, s);
 }
 
 /* Separate operators move more bytes than fused ones. */
@@ -308,24 +321,36 @@ static double expert_width(const halley_model *model)
     return model->expert_hidden ? model->expert_hidden : model->hidden;
 }
 
-/* Send routed tokens to their experts and back, twice per pass. */
-static void expert_messages(workload_layer *l, const halley_model *model,
+static void send_tokens(workload_layer *l, const char *name, const halley_model *model,
+                        const halley_plan *plan, double bytes)
+{
+    if (plan->ep < 2)
+        return;
+    workload_op *op = coll(l, name, WORKLOAD_ALL_TO_ALL, WORKLOAD_EP, bytes);
+    op->copies = model->top_k;
+    op->slow = 1 + plan->expert_skew;
+}
+
+/* Routed tokens go to their experts, in 8 or 16 bits ... */
+static void dispatch_tokens(workload_layer *l, const halley_model *model,
                             const halley_plan *plan, double rows)
 {
-    workload_op *op;
-    if (plan->ep > 1) {
-        /* In fp8, dispatch has half the bytes of combine. */
-        const double bytes = (plan->fp8_dispatch ? 1.5 : 2) * rows * expert_width(model);
-        op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP, bytes);
-        op->times_f = op->times_b = 2;
-        op->copies = model->top_k;
-        op->slow = 1 + plan->expert_skew;
-    }
-    if (plan->etp < 2)
-        return;
-    const double bytes = 2 * rows * plan->etp * expert_width(model);
-    coll(l, "expert all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_ETP, bytes);
-    coll(l, "expert reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_ETP, bytes);
+    const double bytes = rows * expert_width(model);
+    send_tokens(l, "dispatch", model, plan, (plan->fp8_dispatch ? 1 : 2) * bytes);
+    if (plan->etp > 1)
+        coll(l, "expert all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_ETP,
+             2 * bytes * plan->etp);
+}
+
+/* ... and back in 16. */
+static void combine_tokens(workload_layer *l, const halley_model *model,
+                           const halley_plan *plan, double rows)
+{
+    const double bytes = 2 * rows * expert_width(model);
+    if (plan->etp > 1)
+        coll(l, "expert reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_ETP,
+             bytes * plan->etp);
+    send_tokens(l, "combine", model, plan, bytes);
 }
 
 /* Combine the matmuls of all local experts into one grouped matmul each. The sizes of
@@ -375,7 +400,7 @@ static void expert_block(workload_layer *l, const halley_model *model,
     }
     stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1)->part =
         WORKLOAD_PART_ROUTER;
-    expert_messages(l, model, plan, rows);
+    dispatch_tokens(l, model, plan, rows);
     const double before = l->weights, each = rows * etp / local;
     const uint32_t first = l->n;
     gemm(l, "experts in", each, wide * f, h)->class = WORKLOAD_EXPERTS;
@@ -390,6 +415,9 @@ static void expert_block(workload_layer *l, const halley_model *model,
     group_experts(l, first, local, 1 + plan->expert_skew);
     l->expert_weights = l->touched = (l->weights - before) * local;
     l->weights = before;
+    combine_tokens(l, model, plan, rows);
+    if (model->shared_ffn && !sums_once(model, l))
+        gather_block(l, plan, stack, s);
     if (model->shared_ffn)
         shared_experts(l, model, plan, stack, s);
 }
@@ -406,21 +434,23 @@ static void mixed_blocks(workload_layer *l, const halley_model *model,
     share_block(l, &start, mix.attention);
     start = begin_block(l);
     if (mix.recurrent > 0) {
+        gather_block(l, plan, stack, s);
         workload_recurrent_add(l, model, plan, stack, s);
-        block_messages(l, plan, stack, s);
+        reduce_block(l, plan, s);
     }
     share_block(l, &start, mix.recurrent);
     start = begin_block(l);
     if (mix.ffn > 0) {
+        gather_block(l, plan, stack, s);
         feed_forward(l, model, plan, s, (double)model->ffn / plan->tp, stack);
-        block_messages(l, plan, stack, s);
+        reduce_block(l, plan, s);
     }
     share_block(l, &start, mix.ffn);
     start = begin_block(l);
     if (mix.experts > 0)
         expert_block(l, model, plan, stack, s);
     if (mix.experts > 0 && model->shared_ffn > 0)
-        block_messages(l, plan, stack, s);
+        reduce_block(l, plan, s);
     share_block(l, &start, mix.experts);
 }
 
@@ -460,10 +490,12 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
     if (moe) {
         expert_block(out, model, plan, stack, s);
     } else {
+        if (!sums_once(model, out))
+            gather_block(out, plan, stack, s);
         feed_forward(out, model, plan, s, (double)model->ffn / plan->tp, stack);
     }
     if (sums_after(model, out))
-        block_messages(out, plan, stack, s);
+        reduce_block(out, plan, s);
 }
 
 static void make_embedding(workload_layer *out, const halley_model *model,

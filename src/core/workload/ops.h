@@ -93,9 +93,11 @@ typedef struct workload_op {
     workload_coll coll;
     workload_group group;
     double times_f, times_b; /* COLL: number of times */
-    double copies;           /* COLL: copies of each token, to this many ranks; 0 = 1 */
-    bool raw;    /* STREAM: at the memory's full bandwidth, not a kernel's share */
-    bool frozen; /* GEMM: its weights get no gradient */
+    double sent_b; /* COLL: messages sent backward, if compute hides the rest of one of
+                      them whatever the plan; 0 = times_b */
+    double copies; /* COLL: copies of each token, to this many ranks; 0 = 1 */
+    bool raw;      /* STREAM: at the memory's full bandwidth, not a kernel's share */
+    bool frozen;   /* GEMM: its weights get no gradient */
 } workload_op;
 
 enum { WORKLOAD_MAX_OPS = 64 };

@@ -100,6 +100,11 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_DP_HIDDEN] =
         SHARE("dp-hidden", 0.5, 0.3,
               "share of the gradient reduction that overlaps with the backward pass"),
+    [HALLEY_K_DP_DRAG] =
+        SHARE("dp-drag", 0.1, 0.1,
+              "share of hidden gradient reduction that slows down the passes"),
+    [HALLEY_K_DP_DRAG_STAGES] =
+        SHARE("dp-drag-stages", 0.35, 0.1, "the same with pipeline stages"),
     [HALLEY_K_NETWORK] = FACTOR("network-time", 1.2, 0.5, 4, 0.3,
                                 "collectives between nodes against the table", study),
     [HALLEY_K_FSDP_DRAG] = FACTOR(

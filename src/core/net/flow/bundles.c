@@ -108,8 +108,10 @@ static const flow_group *get_group(flow_net *f, const net_bundle *b)
 /* True if the closed form would get the same arguments as in the last call. The group may
  * be another one. */
 static bool is_last_call(const flow_loads_memo *m, const coll_call *call,
-                         const halley_fabric *out)
+                         const halley_fabric *out, const net_price *price)
 {
+    if (m->price.rate != price->rate || m->price.fixed_s != price->fixed_s)
+        return false;
     return m->n == call->n && m->kind == call->kind && m->bytes == call->bytes &&
            m->has_box == (call->box != NULL) &&
            (call->box == NULL || hw_box_equal(&m->box, call->box)) &&
@@ -118,13 +120,27 @@ static bool is_last_call(const flow_loads_memo *m, const coll_call *call,
            m->hop_s[2] == out->hop_s[2];
 }
 
+/* Links carry the bytes of the call at another rate. Above 1, fewer bytes cross them: the
+ * volume by which the load of every link is divided grows. */
+static void apply_price(bundle_loads *l, const net_price *price)
+{
+    const double rate = price->rate > 0 ? price->rate : 1;
+    const double fixed_s = fmax(0, l->own.time_s - l->own.wire_s + price->fixed_s);
+    l->own.wire_s /= rate;
+    l->own.time_s = l->own.wire_s + fixed_s;
+    l->rate_Bps *= rate;
+    l->volume_bytes *= fmax(1, rate);
+}
+
 static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
                                 const net_bundle *b)
 {
-    if (f->has_dims)
-        return flow_boxes_find_loads(out, f, group, b);
-    if (group->found != NULL)
-        return flow_found_find_loads(out, f, group, b);
+    if (f->has_dims || group->found != NULL) {
+        TRY(f->has_dims ? flow_boxes_find_loads(out, f, group, b)
+                        : flow_found_find_loads(out, f, group, b));
+        apply_price(out, &b->price);
+        return HALLEY_OK;
+    }
     coll_call call = {.kind = b->kind,
                       .bytes = b->bytes,
                       .n = b->n,
@@ -140,7 +156,7 @@ static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group
                        b->ranks[1] % each);
         call.box = &path;
     }
-    if (is_last_call(&f->memo, &call, &group->out)) {
+    if (is_last_call(&f->memo, &call, &group->out, &b->price)) {
         *out = f->memo.loads;
         return HALLEY_OK;
     }
@@ -159,6 +175,7 @@ static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group
         (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
     out->rate_Bps = out->volume_bytes / load->wire_s;
     assert(out->volume_bytes > 0 && out->rate_Bps > 0);
+    apply_price(out, &b->price);
     assert(out->own.time_s >= out->own.wire_s && out->own.wire_s > 0);
     f->memo = (flow_loads_memo){
         .kind = b->kind,
@@ -169,6 +186,7 @@ static halley_status find_loads(bundle_loads *out, flow_net *f, const flow_group
         .has_box = call.box != NULL,
         .bandwidth_Bps = group->out.bandwidth_Bps,
         .hop_s = {group->out.hop_s[0], group->out.hop_s[1], group->out.hop_s[2]},
+        .price = b->price,
         .loads = *out};
     return HALLEY_OK;
 }
@@ -244,7 +262,8 @@ static uint64_t hash_double(double x)
 
 static uint64_t hash_call(const net_bundle *b, double bytes, uint32_t variant)
 {
-    return hash_u64(b->group) ^ hash_double(bytes) * 3 ^
+    return hash_u64(b->group) ^ hash_double(bytes) * 3 ^ hash_double(b->price.rate) * 5 ^
+           hash_double(b->price.fixed_s) * 7 ^
            hash_u64((uint64_t)b->root << 32 | (uint64_t)b->kind << 8 | variant);
 }
 
@@ -252,7 +271,7 @@ static bool is_shape(const flow_shape *s, const net_bundle *b, const bundle_load
 {
     return s->group == b->group && s->kind == b->kind && s->root == b->root &&
            s->variant == loads->own.variant &&
-           s->canonical_bytes == loads->canonical_bytes;
+           s->canonical_bytes == loads->canonical_bytes && s->rate == b->price.rate;
 }
 
 /* Find or add the shape of a call. *fresh: it was added, without a class. */
@@ -270,6 +289,7 @@ static halley_status find_shape(uint32_t *out, bool *fresh, flow_net *f,
             continue;
         const flow_shape made = {.group = b->group,
                                  .canonical_bytes = loads->canonical_bytes,
+                                 .rate = b->price.rate,
                                  .kind = b->kind,
                                  .root = b->root,
                                  .variant = loads->own.variant,
@@ -312,6 +332,7 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
     *out =
         (flow_call){.group = b->group,
                     .bytes = b->bytes,
+                    .price = b->price,
                     .kind = b->kind,
                     .root = b->root,
                     .class_id = f->shapes.at[shape].class_id,
@@ -324,7 +345,8 @@ static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
 static bool is_call(const flow_call *c, const net_bundle *b)
 {
     return c->group == b->group && c->bytes == b->bytes && c->kind == b->kind &&
-           c->root == b->root;
+           c->root == b->root && c->price.rate == b->price.rate &&
+           c->price.fixed_s == b->price.fixed_s;
 }
 
 /* NULL: the run has failed. */
@@ -372,7 +394,8 @@ net_id flow_net_start_bundle(net *n, const net_bundle *b)
                                               .group = b->group,
                                               .group_id = b->id,
                                               .call_bytes = b->bytes,
-                                              .volume_bytes = call->volume_bytes});
+                                              .volume_bytes = call->volume_bytes,
+                                              .price = b->price});
 }
 
 /*
@@ -516,7 +539,8 @@ bool flow_net_move_transfer(flow_net *f, uint32_t transfer)
                           .root = t.root,
                           .group = t.group,
                           .id = t.group_id,
-                          .event = t.event};
+                          .event = t.event,
+                          .price = t.price};
     const flow_call *call = get_call(f, &b);
     if (call == NULL || call->class_id == t.class_id)
         return false;
@@ -556,9 +580,11 @@ static halley_status prepare_group(flow_net *f, const net_bundle *b)
     return HALLEY_OK;
 }
 
-static void describe_shape(net_shape *out, const flow_net *f, const bundle_loads *loads)
+static void describe_shape(net_shape *out, const flow_net *f, const net_bundle *b,
+                           const bundle_loads *loads)
 {
-    *out = (net_shape){.key = hash_double(loads->canonical_bytes) ^ loads->own.variant,
+    *out = (net_shape){.key = hash_double(loads->canonical_bytes) ^ loads->own.variant ^
+                              hash_double(b->price.rate) * 5,
                        .fixed_ticks =
                            flow_net_ticks(f, loads->own.time_s - loads->own.wire_s),
                        .volume_bytes = loads->own.wire_s * loads->rate_Bps,
@@ -571,7 +597,7 @@ halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b)
     bundle_loads loads;
     TRY(prepare_group(f, b));
     TRY(find_loads(&loads, f, &f->prepared, b));
-    describe_shape(out, f, &loads);
+    describe_shape(out, f, b, &loads);
     return HALLEY_OK;
 }
 
@@ -585,7 +611,7 @@ halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
     TRY(prepare_group(f, b));
     TRY(find_loads(&loads, f, &f->prepared, b));
     TRY(find_hops(f, b, &f->prepared, &loads, shares));
-    describe_shape(out, f, &loads);
+    describe_shape(out, f, b, &loads);
     const flow_owner owner = describe_owner(b, shares);
     out->payload = owner.payload;
     out->payload_out = owner.payload_out;

@@ -39,6 +39,7 @@ typedef struct flow_transfer {
     uint64_t group;
     int64_t group_id;
     double call_bytes, volume_bytes; /* of the whole collective */
+    net_price price;
 } flow_transfer;
 
 /* A link that changes during a run: the bytes it could have carried until `since`. */
@@ -77,6 +78,7 @@ typedef struct flow_loads_memo {
     double bandwidth_Bps, hop_s[3];
     hw_box box; /* if the call has one */
     bool has_box;
+    net_price price;
     bundle_loads loads;
 } flow_loads_memo;
 
@@ -84,6 +86,7 @@ typedef struct flow_loads_memo {
 typedef struct flow_shape {
     uint64_t group;
     double canonical_bytes;
+    double rate; /* of its price */
     coll_kind kind;
     uint32_t root, variant;
     uint32_t class_id;
@@ -93,6 +96,7 @@ typedef struct flow_shape {
 typedef struct flow_call {
     uint64_t group;
     double bytes;
+    net_price price;
     coll_kind kind;
     uint32_t root;
     uint32_t class_id;

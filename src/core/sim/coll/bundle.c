@@ -62,7 +62,8 @@ static net_bundle describe_op(const sim *s, uint32_t op)
                         .root = g == NULL ? s->ranks[p->root].npu : g->npus[p->root],
                         .group = o->plan->grouped ? o->group : 0,
                         .id = g == NULL ? 0 : g->id,
-                        .event = sim_event_arrival(op, 0, 0)};
+                        .event = sim_event_arrival(op, 0, 0),
+                        .price = {o->plan->rate, o->plan->fixed_s}};
 }
 
 static uint32_t *get_n_come(const sim *s, uint32_t op)

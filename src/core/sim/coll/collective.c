@@ -43,6 +43,8 @@ static halley_status make_whole_plan(coll_plan **out, const sim_job *j, arena *m
                         .n_steps = j->bundle,
                         .phases = phase,
                         .bytes = j->request.bytes,
+                        .rate = j->price.rate,
+                        .fixed_s = j->price.fixed_s,
                         .coll = j->request.coll,
                         .local = j->request.local,
                         .grouped = j->request.grouped};
@@ -56,7 +58,8 @@ static bool is_same_plan(const sim_plan *p, const sim_job *j)
     return p->bytes == r->bytes && p->group == j->group && p->coll == r->coll &&
            p->involved == r->involved && p->directions == r->directions &&
            p->trees == r->trees && p->order == r->order && p->custom == j->custom &&
-           p->silent == r->silent && p->rooted == r->rooted && p->root == r->root;
+           p->silent == r->silent && p->rooted == r->rooted && p->root == r->root &&
+           p->price.rate == j->price.rate && p->price.fixed_s == j->price.fixed_s;
 }
 
 static void note_warnings(sim *s, const coll_plan *plan)
@@ -117,6 +120,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
                            .rooted = r->rooted,
                            .root = r->root,
                            .custom = j->custom,
+                           .price = j->price,
                            .stride = (uint32_t)stride,
                            .pool = pool};
     if (pool == SIM_NONE || !array_push(&t->plans, made) ||
@@ -280,6 +284,8 @@ static bool read_job(sim *s, sim_job *j)
         j->custom =
             sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
     j->bundle = is_bundle(s, j);
+    if (j->bundle)
+        j->price = sim_program_price(p, n);
     return true;
 }
 

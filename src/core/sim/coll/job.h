@@ -15,6 +15,7 @@ typedef struct sim_job {
     bool uneven;     /* an all-to-all of unequal sizes */
     bool bundle;     /* the network carries it as a whole */
     const char *custom;
+    net_price price; /* of a bundle */
     coll_request request;
     coll_outline outlines[COLL_MAX_PHASES];
     uint32_t n_phases;

@@ -25,6 +25,8 @@ typedef enum sim_attr {
     SIM_ATTR_MSG_CHUNK_CNT,
     SIM_ATTR_MSG_CHUNK_IDX,
     SIM_ATTR_TOTAL_CHUNK_CNT,
+    SIM_ATTR_RATE,
+    SIM_ATTR_FIXED_NS,
     SIM_N_ATTRS
 } sim_attr;
 

@@ -30,6 +30,8 @@ const char *const sim_attr_names[SIM_N_ATTRS] = {
     [SIM_ATTR_MSG_CHUNK_CNT] = HALLEY_ATTR_NAME_MSG_CHUNK_CNT,
     [SIM_ATTR_MSG_CHUNK_IDX] = HALLEY_ATTR_NAME_MSG_CHUNK_IDX,
     [SIM_ATTR_TOTAL_CHUNK_CNT] = HALLEY_ATTR_NAME_TOTAL_CHUNK_CNT,
+    [SIM_ATTR_RATE] = HALLEY_ATTR_NAME_RATE,
+    [SIM_ATTR_FIXED_NS] = HALLEY_ATTR_NAME_FIXED_NS,
 };
 
 halley_status sim_compile_error(const sim_compiler *c, uint32_t index, halley_status code,

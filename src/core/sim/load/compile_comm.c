@@ -1,9 +1,11 @@
 /* sim/load/compile_comm.c - messages and collectives, and the objects they name. */
+#include "base/number/number.h"
 #include "base/str.h"
 #include "sim/load/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A message of an algorithm may state which chunks of the collective's data it moves. The
  * value -1 (older converters) means that it does not. */
@@ -164,6 +166,50 @@ static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
     return find_name(&n->self, c, (sim_name){SIM_NAME_ROOT, n->a}, (uint32_t)rank);
 }
 
+static bool find_price(uint32_t *out, const sim_program *p, const net_price *price)
+{
+    for (*out = 0; *out < p->n_prices; ++*out)
+        if (memcmp(&p->prices[*out], price, sizeof *price) == 0)
+            return true;
+    return false;
+}
+
+/* Read a double, also one that is written as a whole number. */
+static halley_status read_real(double *out, const sim_compiler *c, uint32_t index,
+                               sim_attr name, double least, double most)
+{
+    halley_attr attr;
+    double value;
+    char text[128];
+    if (!sim_compile_find_attr(&attr, c, index, name))
+        return HALLEY_OK;
+    if (halley_attr_to_double(&attr, &value) && value >= least && value <= most) {
+        *out = value;
+        return HALLEY_OK;
+    }
+    snprintf(text, sizeof text, "attribute %s must be a number from %s to %s",
+             sim_attr_names[name], number_shortest(least).at, number_shortest(most).at);
+    return sim_compile_error(c, index, HALLEY_EINVAL, text);
+}
+
+/* A collective of a group may state how it differs from the library's table. */
+static halley_status compile_price(sim_node *n, sim_compiler *c, uint32_t index)
+{
+    sim_program *p = c->p;
+    net_price price = {.rate = 1};
+    double fixed_ns = 0;
+    TRY(read_real(&price.rate, c, index, SIM_ATTR_RATE, 1e-9, 1e9));
+    TRY(read_real(&fixed_ns, c, index, SIM_ATTR_FIXED_NS, -1e15, 1e15));
+    price.fixed_s = fixed_ns / 1e9;
+    if ((price.rate == 1 && price.fixed_s == 0) || find_price(&n->b, p, &price))
+        return HALLEY_OK;
+    if (!grow_names(&p->prices, p->n_prices, sizeof *p->prices))
+        return error_nomem(c->err);
+    p->prices[p->n_prices++] = price;
+    assert(n->b < p->n_prices);
+    return HALLEY_OK;
+}
+
 /* Logical dimensions of a collective: the number of entries that ASTRA-sim reads. */
 static uint32_t count_logical_dims(const sim_compiler *c, uint64_t type)
 {
@@ -180,13 +226,13 @@ static uint32_t count_logical_dims(const sim_compiler *c, uint64_t type)
     return c->opts->cluster->system.colls[colls[type]].n;
 }
 
-static halley_status compile_involved(sim_node *n, const sim_compiler *c, uint32_t index)
+static halley_status compile_involved(sim_node *n, sim_compiler *c, uint32_t index)
 {
     halley_attr attr;
     uint32_t d = 0;
-    n->b = UINT32_MAX;
-    if (n->a != SIM_NO_NAME)
-        return HALLEY_OK; /* plans of groups do not use it */
+    n->b = SIM_NO_NAME;
+    if (n->a != SIM_NO_NAME) /* plans of groups do not use dimensions */
+        return c->rules->has_prices ? compile_price(n, c, index) : HALLEY_OK;
     const uint32_t n_dims = count_logical_dims(c, n->coll);
     if (!sim_compile_find_attr(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
         if (n_dims > c->rules->n_default_involved)

@@ -187,6 +187,7 @@ void sim_program_fini(sim_program *p)
     free(p->lanes);
     free(p->names);
     free(p->tag_names);
+    free(p->prices);
     free(p->own.values);
     free(p->own.tags);
     sim_tensors_fini(&p->tensors);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "halley/trace.h"
 #include "hw/cluster.h"
+#include "net/net.h"
 #include "sim/retime.h"
 #include "sim/tensors.h"
 
@@ -37,7 +38,9 @@ typedef struct sim_node {
      * the peer of a message, the group of a collective (SIM_NO_NAME = all ranks). Nodes
      * of a custom algorithm hold the peer itself. */
     uint32_t a;
-    uint32_t b; /* message: index of its tag; collective: involved dimensions */
+    /* Message: index of its tag. Collective of a group: index of its price, or
+     * SIM_NO_NAME. Collective of all ranks: involved dimensions. */
+    uint32_t b;
     /* message: the rank that the node claims to belong to; collective: its root. A name,
      * or SIM_NO_NAME. */
     uint32_t self;
@@ -100,7 +103,8 @@ struct sim_program {
     uint32_t n;
     sim_name *names;
     uint32_t *tag_names; /* by index of a tag: the peer it belongs to */
-    uint32_t n_names, n_tags;
+    uint32_t n_names, n_tags, n_prices;
+    net_price *prices;  /* of collectives that differ from the library's table */
     sim_names own;      /* of `trace` */
     sim_node *nodes;    /* n + 1: the last only ends the children of the one before */
     uint32_t *children; /* by place in `nodes` */
@@ -131,6 +135,11 @@ typedef struct sim_program_opts {
 halley_status sim_program_init(sim_program *out, const halley_trace *trace,
                                const sim_program_opts *opts, halley_error *err);
 void sim_program_fini(sim_program *p);
+/* The price of a collective node. */
+static inline net_price sim_program_price(const sim_program *p, const sim_node *n)
+{
+    return n->a != SIM_NO_NAME && n->b < p->n_prices ? p->prices[n->b] : (net_price){0};
+}
 /* The id that the trace gives to a node of the program. */
 static inline uint64_t sim_program_id(const sim_program *p, uint32_t node)
 {

@@ -9,13 +9,23 @@ static sim_call_kind describe_call(const sim_program *p, const sim_node *n)
     return (sim_call_kind){.name = n->a == SIM_NO_NAME ? p->n_names : n->a,
                            .root = is_coll ? n->self : SIM_NO_NAME,
                            .coll = is_coll ? n->coll : HALLEY_N_COLL_TYPES,
-                           .amount = n->amount};
+                           .amount = n->amount,
+                           .price = is_coll ? sim_program_price(p, n) : (net_price){0}};
+}
+
+static uint64_t hash_price(const net_price *p)
+{
+    uint64_t bits[2];
+    static_assert(sizeof bits == sizeof *p, "two doubles");
+    memcpy(bits, p, sizeof bits);
+    return symmetry_mix(bits[0], bits[1]);
 }
 
 static bool is_same_call(const sim_call_kind *a, const sim_call_kind *b)
 {
     return a->name == b->name && a->root == b->root && a->coll == b->coll &&
-           a->amount == b->amount;
+           a->amount == b->amount && a->price.rate == b->price.rate &&
+           a->price.fixed_s == b->price.fixed_s;
 }
 
 /* List the distinct calls of a program, in the order of their first use. */
@@ -29,10 +39,12 @@ static bool find_calls(sim_program_calls *out, const sim_program *p)
             (n->type != HALLEY_NODE_COLL && n->type != HALLEY_NODE_SEND))
             continue;
         const sim_call_kind call = describe_call(p, n);
-        uint64_t key = symmetry_mix(
-            symmetry_mix(call.amount, (uint64_t)call.name << 32 | call.coll), call.root);
-        out->sums[call.name] += hash_u64(symmetry_mix(
-            call.amount, (uint64_t)call.coll << 1 | (call.root != SIM_NO_NAME)));
+        uint64_t key = symmetry_mix(symmetry_mix(call.amount ^ hash_price(&call.price),
+                                                 (uint64_t)call.name << 32 | call.coll),
+                                    call.root);
+        out->sums[call.name] +=
+            hash_u64(symmetry_mix(call.amount ^ hash_price(&call.price),
+                                  (uint64_t)call.coll << 1 | (call.root != SIM_NO_NAME)));
         for (;; key = hash_u64(key)) {
             uint32_t id = (uint32_t)out->calls.n;
             bool fresh;
@@ -120,7 +132,8 @@ net_bundle sim_symmetry_bundle(const sim *s, const sim_symmetry *y, uint32_t car
     net_bundle b = {.ranks = grouped ? of->ranks : NULL,
                     .n = sim_symmetry_group_size(s, y, carrier),
                     .group = grouped ? group : 0,
-                    .id = grouped ? of->id : 0};
+                    .id = grouped ? of->id : 0,
+                    .price = call->price};
     b.root = call->root == SIM_NO_NAME ? grouped ? of->ranks[0] : 0
                                        : s->instance.values[first->rank][call->root];
     sim_bundle_describe(&b, call->coll, call->amount);

@@ -19,6 +19,7 @@ typedef struct sim_call_kind {
     uint32_t root; /* name, or SIM_NO_NAME */
     uint32_t coll; /* halley_coll_type; HALLEY_N_COLL_TYPES = a message */
     uint64_t amount;
+    net_price price;
 } sim_call_kind;
 
 /* The network calls of a program. */

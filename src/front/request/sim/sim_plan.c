@@ -1,8 +1,7 @@
 /*
  * A plan is simulated from its roles (halley/plan_trace.h). The simulated time is that of
- * the programs. As in the closed form, it is multiplied by a factor for the time that
- * ranks wait for the slowest of those they synchronize with. The factor is printed on its
- * own line.
+ * the programs. Their passes include the time that ranks wait for the slowest of those
+ * they meet.
  */
 #include "request/sim/sim_plan.h"
 
@@ -37,8 +36,8 @@ typedef struct plan_run {
     halley_estimate e;
     halley_template *roles;
     halley_result *result;
-    double programs_s, step_s; /* without and with the wait for the slowest rank */
-    uint32_t rank;             /* the first rank of the slowest stage */
+    double step_s;
+    uint32_t rank; /* the first rank of the slowest stage */
     double parts[REPORT_PLAN_N_PARTS];
     bool path_is_finish; /* the critical path was found, and ends with the run */
 } plan_run;
@@ -65,7 +64,7 @@ static halley_status check_path(plan_run *p, halley_error *err)
     TRY(halley_result_path(&path, &n, p->result, err));
     const double end =
         n > 0 ? (double)path[n - 1].end / halley_result_ticks_per_s(p->result) : 0;
-    p->path_is_finish = n > 0 && fabs(end - p->programs_s) <= 1e-9 * p->programs_s;
+    p->path_is_finish = n > 0 && fabs(end - p->step_s) <= 1e-9 * p->step_s;
     free(path);
     return HALLEY_OK;
 }
@@ -77,13 +76,11 @@ static halley_status simulate_plan_roles(plan_run *p, halley_error *err)
     TRY(halley_estimate_fill_nodes(p->cluster, &p->plan, err));
     /* Timelines show the names. */
     TRY((p->o->timeline != NULL ? halley_plan_template_labelled : halley_plan_template)(
-        &p->roles, &p->model, &p->plan, p->cluster, &p->stack, err));
+        &p->roles, &p->model, &p->plan, p->cluster, &p->stack, HALLEY_PRICES_STACK, err));
     if (p->o->columns != NULL && halley_template_ranks(p->roles) <= MOST_HEAT_RANKS)
         opts.heat = true;
     TRY(halley_sim_run_template(&p->result, p->roles, p->cluster, &opts, err));
-    const double meeting = p->e.part_s[HALLEY_PART_MEETING];
-    p->programs_s = report_plan_finish(p->result);
-    p->step_s = p->programs_s * (p->e.step_s / (p->e.step_s - meeting));
+    p->step_s = report_plan_finish(p->result);
     p->rank = find_rank(p);
     TRY(report_plan_parts(p->parts, p->result, p->roles, p->rank, err));
     return check_path(p, err);
@@ -111,17 +108,11 @@ static void write_plan_header(const request_call *call, const plan_run *p)
 static void write_step(FILE *to, const plan_run *p)
 {
     char a[32];
-    const double d = 100 * difference_of(p), meeting = p->step_s - p->programs_s;
+    const double d = 100 * difference_of(p);
     fprintf(to, "\nstep          %s simulated\n", amount(a, p->step_s, UNITS_TIME));
     fprintf(to, "closed form   %s; the simulation is %s %% %s\n",
             amount(a, p->e.step_s, UNITS_TIME), number_fixed(fabs(d), 1).at,
             d < 0 ? "shorter" : "longer");
-    if (meeting > 0)
-        fprintf(to,
-                "waiting       %s of the step: ranks wait for the slowest of those they "
-                "meet (factor %s)\n",
-                amount(a, meeting, UNITS_TIME),
-                number_fixed(p->step_s / p->programs_s, 4).at);
 }
 
 /* Name the link that explains a difference: the busiest one. */
@@ -168,14 +159,12 @@ static void describe_losses(char to[REPORT_LOSSES_TEXT], const plan_run *p)
                             "exposed transfers between pipeline stages"},
         [REPORT_PLAN_BUBBLE] = {REPORT_LOSS_BUBBLE, 0, "pipeline bubble"},
     };
-    report_loss parts[REPORT_PLAN_N_PARTS + 1];
+    report_loss parts[REPORT_PLAN_N_PARTS];
     for (int i = 0; i < REPORT_PLAN_N_PARTS; i++) {
         parts[i] = kinds[i];
         parts[i].seconds = p->parts[i];
     }
-    parts[REPORT_PLAN_N_PARTS] = (report_loss){
-        REPORT_LOSS_OTHER, p->step_s - p->programs_s, "waiting for the slowest rank"};
-    report_losses_describe(to, parts, REPORT_PLAN_N_PARTS + 1, "the step");
+    report_losses_describe(to, parts, REPORT_PLAN_N_PARTS, "the step");
 }
 
 static halley_status write_plan_text(const request_call *call, const plan_run *p,
@@ -209,7 +198,6 @@ static void write_plan_parts_json(report_json *j, const plan_run *p)
     report_json_object(j, "parts_s");
     for (int i = 0; i < REPORT_PLAN_N_PARTS; i++)
         report_json_double(j, report_plan_part_key((report_plan_part)i), p->parts[i]);
-    report_json_double(j, "meeting", p->step_s - p->programs_s);
     report_json_end(j);
 }
 

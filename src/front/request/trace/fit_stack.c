@@ -109,6 +109,8 @@ static uint32_t classify_node(const halley_trace *t, uint32_t node, str name)
         const char *name;
         uint32_t part;
     } known[] = {{"host", FIT_HOST},
+                 {"slowed by gradients and weights", FIT_HOST},
+                 {"wait for the slowest", FIT_HOST},
                  {"update", FIT_OPTIMIZER},
                  {"gradient accumulation", FIT_OPTIMIZER},
                  {"attention", FIT_ATTENTION},
@@ -199,7 +201,8 @@ static halley_status generate_step(double *out, const fit_design *d,
             *out += parts.s[i];
         return HALLEY_OK;
     }
-    TRY(halley_plan_template(&roles, &d->model, &d->plan, d->cluster, stack, err));
+    TRY(halley_plan_template(&roles, &d->model, &d->plan, d->cluster, stack,
+                             HALLEY_PRICES_STACK, err));
     const halley_status status =
         halley_sim_run_template(&result, roles, d->cluster, &opts, err);
     if (status == HALLEY_OK)

@@ -398,7 +398,7 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     if (!o->trace)
         return HALLEY_OK;
     return halley_plan_trace_save(o->trace, &d->model, &d->r.plan, d->cluster, &d->stack,
-                                  NULL, err);
+                                  HALLEY_PRICES_STACK, NULL, err);
 }
 
 static halley_status estimate_run(request_call *call, halley_error *err)

@@ -18,7 +18,7 @@
 typedef struct gen_options {
     uint32_t npus;
     const char *out;
-    bool exact, list, roles;
+    bool exact, list, roles, plain;
     request_output output;
     request_texts group;
     const char *size, *repeat, *order, *compute, *flops, *tensor;
@@ -56,6 +56,12 @@ static const request_option options[] = {
      .offset = offsetof(gen_options, roles),
      .doc = "with --model: write one trace per role and PREFIX.roles.yaml instead of a "
             "trace per rank"},
+    {.name = "plain",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(gen_options, plain),
+     .doc = "with --model: for other simulators, without the attributes halley_rate and "
+            "halley_fixed_ns: time that the stack adds to collectives becomes compute "
+            "before them, and factors on their bandwidth are left out"},
     {.name = "chakra",
      .kind = REQUEST_FLAG,
      .offset = offsetof(gen_options, exact),
@@ -194,12 +200,12 @@ static halley_status write_pattern(request_call *call, const char *pattern,
 /* Save one trace per role and the index. */
 static halley_status save_roles(const char *prefix, const halley_model *model,
                                 const halley_plan *plan, const halley_cluster *cluster,
-                                const halley_stack *stack, halley_gen_summary *sum,
-                                halley_error *err)
+                                const halley_stack *stack, halley_trace_prices prices,
+                                halley_gen_summary *sum, halley_error *err)
 {
     halley_template *t = NULL;
     halley_template_summary made;
-    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, err));
+    TRY(halley_plan_template_labelled(&t, model, plan, cluster, stack, prices, err));
     const halley_status status = halley_template_save(t, prefix, &made, err);
     *sum = (halley_gen_summary){.n_files = halley_template_roles(t),
                                 .n_distinct = halley_template_roles(t),
@@ -233,16 +239,18 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     halley_stack stack;
     halley_plan plan;
     halley_gen_summary sum;
+    const halley_trace_prices prices =
+        g->plain ? HALLEY_PRICES_PLAIN : HALLEY_PRICES_STACK;
     TRY(design_load(&model, &cluster, &stack, call, o, err));
     halley_status status =
         design_plan(&plan, NULL, &model, cluster, &stack, call, o, err);
     if (status == HALLEY_OK)
         note_full_nodes(call, &plan, cluster);
     if (status == HALLEY_OK && g->roles)
-        status = save_roles(prefix, &model, &plan, cluster, &stack, &sum, err);
+        status = save_roles(prefix, &model, &plan, cluster, &stack, prices, &sum, err);
     else if (status == HALLEY_OK)
-        status =
-            halley_plan_trace_save(prefix, &model, &plan, cluster, &stack, &sum, err);
+        status = halley_plan_trace_save(prefix, &model, &plan, cluster, &stack, prices,
+                                        &sum, err);
     halley_model_fini(&model);
     halley_cluster_free(cluster);
     TRY(status);
@@ -357,6 +365,8 @@ static halley_status check_gen_options(request_call *call, halley_error *err)
         return request_usage(call, err, "give a pattern or --model, not both");
     if (o->roles && !o->design.model)
         return request_usage(call, err, "--template needs --model");
+    if (o->plain && !o->design.model)
+        return request_usage(call, err, "--plain needs --model");
     if (!o->design.model && call->n_args == 0)
         return request_usage(call, err, "name a pattern; --list shows them");
     bool of_plan = false;
@@ -366,7 +376,7 @@ static halley_status check_gen_options(request_call *call, halley_error *err)
         const bool shared =
             strcmp(it->name, "json") == 0 || strcmp(it->name, "csv") == 0 ||
             strcmp(it->name, "out") == 0 || strcmp(it->name, "template") == 0 ||
-            (of_plan && is_param(it->name));
+            strcmp(it->name, "plain") == 0 || (of_plan && is_param(it->name));
         if (shared || of_plan == (o->design.model != NULL) ||
             !request_given(call, it->name))
             continue;

@@ -180,6 +180,19 @@ static void write_work(FILE *to, const halley_trace_stats *t)
     line_amounts(to, "communication", comm, 3);
 }
 
+/* Traces of a plan state how they give the prices of a stack. */
+static void write_prices(const info *x)
+{
+    const halley_trace *first = halley_trace_set_get(x->set, 0);
+    for (uint32_t i = 0; i < halley_trace_metadata_count(first); i++) {
+        const halley_attr attr = halley_trace_metadata(first, i);
+        const str name = {attr.name.at, attr.name.n};
+        if (str_eq(name, STR(HALLEY_ATTR_NAME_PRICES)) && attr.kind == HALLEY_ATTR_STRING)
+            write_info_line(x->call->out, "prices", "%.*s", (int)attr.bytes.n,
+                            attr.bytes.at);
+    }
+}
+
 static void write_sums(const info *x)
 {
     FILE *to = x->call->out;
@@ -195,6 +208,7 @@ static void write_sums(const info *x)
                         "%" PRIu64 " nodes in or after cycles, which can never start",
                         t->n_cyclic);
     write_work(to, t);
+    write_prices(x);
     write_info_line(
         to, "busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
         units_format(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,

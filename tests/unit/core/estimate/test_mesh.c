@@ -97,7 +97,8 @@ static halley_result *run_plan(world *w, bool no_fold)
     halley_result *result = NULL;
     const halley_sim_opts opts = {.no_fold = no_fold};
     check(halley_estimate_fill_nodes(w->cluster, &w->plan, &err), &err);
-    check(halley_plan_template(&t, &w->model, &w->plan, w->cluster, &w->stack, &err),
+    check(halley_plan_template(&t, &w->model, &w->plan, w->cluster, &w->stack,
+                               HALLEY_PRICES_STACK, &err),
           &err);
     check(halley_sim_run_template(&result, t, w->cluster, &opts, &err), &err);
     halley_template_free(t);

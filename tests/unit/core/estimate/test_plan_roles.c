@@ -97,9 +97,9 @@ static void rules_give_the_groups_of_the_plan(void **state)
         halley_template *t = NULL;
         uint32_t members[64];
         draw_world(&w, &r);
-        assert_int_equal(
-            halley_plan_template(&t, &w.model, &w.plan, w.cluster, &w.stack, NULL),
-            HALLEY_OK);
+        assert_int_equal(halley_plan_template(&t, &w.model, &w.plan, w.cluster, &w.stack,
+                                              HALLEY_PRICES_STACK, NULL),
+                         HALLEY_OK);
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const uint32_t rule =
                 trace_template_find_group(t, str_from(plan_group_name(kinds[k])));
@@ -140,7 +140,7 @@ static halley_result *run_files(const char *prefix, const world *w)
     halley_error err = {0};
     char groups[256];
     assert_int_equal(halley_plan_trace_save(prefix, &w->model, &w->plan, w->cluster,
-                                            &w->stack, NULL, NULL),
+                                            &w->stack, HALLEY_PRICES_STACK, NULL, NULL),
                      HALLEY_OK);
     assert_int_equal(halley_trace_set_load(&set, &prefix, 1, NULL, NULL), HALLEY_OK);
     snprintf(groups, sizeof groups, "%s.comm_group.json", prefix);
@@ -199,9 +199,9 @@ static void roles_files_and_plans_take_the_same_ticks(void **state)
         halley_template *t = NULL, *read = NULL;
         halley_error err = {0};
         draw_world(&w, &r);
-        assert_int_equal(
-            halley_plan_template(&t, &w.model, &w.plan, w.cluster, &w.stack, NULL),
-            HALLEY_OK);
+        assert_int_equal(halley_plan_template(&t, &w.model, &w.plan, w.cluster, &w.stack,
+                                              HALLEY_PRICES_STACK, NULL),
+                         HALLEY_OK);
         snprintf(prefix, sizeof prefix, "%s/t%d", folder, trial);
         snprintf(index, sizeof index, "%s.roles.yaml", prefix);
         assert_int_equal(halley_template_save(t, prefix, NULL, NULL), HALLEY_OK);
@@ -230,16 +230,16 @@ static void roles_files_and_plans_take_the_same_ticks(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* The simulated step, with the factor by which ranks wait for each other. */
+/* The simulated step. */
 static double simulate_step(const world *w, double *estimated)
 {
     halley_template *t = NULL;
     halley_estimate e;
     uint64_t last = 0;
     halley_estimate_run(&e, &w->model, &w->plan, w->cluster, &w->stack);
-    assert_int_equal(
-        halley_plan_template(&t, &w->model, &w->plan, w->cluster, &w->stack, NULL),
-        HALLEY_OK);
+    assert_int_equal(halley_plan_template(&t, &w->model, &w->plan, w->cluster, &w->stack,
+                                          HALLEY_PRICES_STACK, NULL),
+                     HALLEY_OK);
     halley_result *result = run_roles(t, w->cluster, true);
     for (uint32_t r = 0; r < halley_result_ranks(result); r++) {
         const uint64_t finish = halley_result_rank(result, r).finish;
@@ -249,7 +249,7 @@ static double simulate_step(const world *w, double *estimated)
     halley_result_free(result);
     halley_template_free(t);
     *estimated = e.step_s;
-    return seconds * e.step_s / (e.step_s - e.part_s[HALLEY_PART_MEETING]);
+    return seconds;
 }
 
 static void simulation_takes_what_the_estimate_says(void **state)
@@ -257,17 +257,20 @@ static void simulation_takes_what_the_estimate_says(void **state)
     (void)state;
     rng r = rng_seed(29);
     double worst = 0;
+    int n_far = 0;
     for (int trial = 0; trial < 40; trial++) {
         world w;
         double estimated;
         draw_world(&w, &r);
         const double off = simulate_step(&w, &estimated) / estimated - 1;
-        if (fabs(off) > 0.05)
+        if (fabs(off) > 0.06)
             fail_msg("%s: the simulation is %+.1f %% off", w.text, 100 * off);
+        n_far += fabs(off) > 0.03;
         worst = fmax(worst, fabs(off));
         free_world(&w);
     }
     printf("40 plans, worst %.2f %%\n", 100 * worst);
+    assert_true(n_far <= 3);
 }
 
 static void every_schedule_takes_what_its_walk_says(void **state)

@@ -236,8 +236,10 @@ static void the_slowest_rank_computes_as_long_as_the_estimate(void **state)
             e.part_s[HALLEY_PART_HOST] + e.part_s[HALLEY_PART_ACCUMULATE] +
             e.part_s[HALLEY_PART_OPTIMIZER] + e.part_s[HALLEY_PART_OTHER] +
             e.part_s[HALLEY_PART_RECOMPUTE];
-        /* What gathers slow down and what senders wait is compute, too. */
-        const double most = least + e.part_s[HALLEY_PART_DP] + e.part_s[HALLEY_PART_PP];
+        /* What gathers slow down and what senders and the slowest wait is compute, too.
+         */
+        const double most = least + e.part_s[HALLEY_PART_DP] + e.part_s[HALLEY_PART_PP] +
+                            e.part_s[HALLEY_PART_MEETING];
         /* With tensor parallelism recomputed messages are collectives in the trace. */
         const double slack =
             w.plan.recompute == HALLEY_RECOMPUTE_FULL && w.plan.tp > 1 ? 0.15 : 0.01;
@@ -294,6 +296,190 @@ static void messages_between_stages_have_the_bytes_of_their_activations(void **s
         assert_true(n_messages > 0);
         halley_trace_free(t);
     }
+}
+
+/* Bytes and messages of a rank, by group and kind of collective. */
+typedef struct traffic {
+    uint64_t bytes[WORKLOAD_N_GROUPS][HALLEY_N_COLL_TYPES];
+    uint64_t n[WORKLOAD_N_GROUPS][HALLEY_N_COLL_TYPES];
+} traffic;
+
+static workload_group group_of_number(const halley_plan *p, uint32_t rank, uint32_t id)
+{
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        if (g != WORKLOAD_PP && plan_group_of(p, (workload_group)g, rank) == id)
+            return (workload_group)g;
+    fail_msg("rank %u is not in group %u", rank, id);
+    return WORKLOAD_N_GROUPS;
+}
+
+static traffic sum_traffic(const world *w, uint32_t rank)
+{
+    traffic sum = {0};
+    halley_trace *t = trace(w, rank);
+    for (uint32_t k = 0; k < halley_trace_count(t); k++) {
+        halley_attr a;
+        char name[16];
+        if (halley_node_type_of(t, k) != HALLEY_NODE_COLL)
+            continue;
+        assert_true(halley_node_find_attr(&a, t, k, "pg_name"));
+        snprintf(name, sizeof name, "%.*s", (int)a.bytes.n, a.bytes.at);
+        const workload_group g =
+            group_of_number(&w->plan, rank, (uint32_t)strtoul(name, NULL, 10));
+        const uint64_t kind = number(t, k, "comm_type");
+        assert_true(kind < HALLEY_N_COLL_TYPES);
+        sum.bytes[g][kind] += number(t, k, "comm_size");
+        sum.n[g][kind]++;
+    }
+    halley_trace_free(t);
+    return sum;
+}
+
+static void the_bytes_of_a_plan_are_the_same_on_every_cluster(void **state)
+{
+    static const char *const clusters[] = {"dgx-h100", "gb200-nvl72", "mi300x"};
+    static const char *const stacks[] = {NULL, "megatron-bridge", "nemo-25"};
+    (void)state;
+    for (size_t i = 0; i < N_CASES; i++) {
+        world w = load(i);
+        const traffic first = sum_traffic(&w, n_ranks(&w.plan) - 1);
+        for (int k = 0; k < 3; k++) {
+            w.cluster = cluster_of(clusters[k]);
+            if (stacks[k] != NULL)
+                assert_int_equal(halley_stack_load(&w.stack, stacks[k], NULL), HALLEY_OK);
+            const traffic other = sum_traffic(&w, n_ranks(&w.plan) - 1);
+            if (stacks[k] == NULL) {
+                assert_memory_equal(&first, &other, sizeof first);
+                continue;
+            }
+            assert_memory_equal(first.bytes, other.bytes, sizeof first.bytes);
+        }
+    }
+}
+
+static world make_world(const char *model, const halley_plan *plan)
+{
+    world w = {.plan = *plan};
+    halley_error err = {0};
+    halley_stack_default(&w.stack);
+    if (halley_model_load(&w.model, model, &err) != HALLEY_OK ||
+        halley_plan_check(&w.plan, &w.model, 0, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    w.cluster = cluster_of("dgx-a100");
+    return w;
+}
+
+/* Tokens x width x bytes of an element, counted by hand. */
+static void tensor_parallel_messages_have_the_bytes_of_their_activations(void **state)
+{
+    (void)state;
+    const world w = make_world("llama3-8b", &(halley_plan){.tp = 8,
+                                                           .dp = 2,
+                                                           .zero = 1,
+                                                           .seq = 8192,
+                                                           .sequence_parallel = true,
+                                                           .gradient_bytes = 4,
+                                                           .global_batch = 4});
+    const traffic t = sum_traffic(&w, 0);
+    const uint64_t micro_batches = 2, blocks = 2 * 32, all = 8192ull * 4096 * 2;
+    /* Forward a gather and a scatter; backward both, and a gather for the weights. */
+    assert_int_equal(t.n[WORKLOAD_TP][HALLEY_COLL_ALL_GATHER],
+                     micro_batches * blocks * 3);
+    assert_int_equal(t.bytes[WORKLOAD_TP][HALLEY_COLL_ALL_GATHER],
+                     micro_batches * blocks * 3 * all / 8);
+    assert_int_equal(t.n[WORKLOAD_TP][HALLEY_COLL_REDUCE_SCATTER],
+                     micro_batches * blocks * 2);
+    assert_int_equal(t.bytes[WORKLOAD_TP][HALLEY_COLL_REDUCE_SCATTER],
+                     micro_batches * blocks * 2 * all);
+    /* Every parameter of the rank once: four bytes reduced, two gathered. */
+    const double h = 4096, layer = h * h * 2 + h * 1024 * 2 + 3 * h * 14336;
+    const double params = (32 * layer + 2 * h * 128256) / 8;
+    const double norms = 32 * 4 * h;
+    const double reduced = (double)t.bytes[WORKLOAD_DP][HALLEY_COLL_REDUCE_SCATTER];
+    const double gathered = 2 * (double)t.bytes[WORKLOAD_DP][HALLEY_COLL_ALL_GATHER];
+    assert_true(fabs(reduced - 4 * (params + norms)) < 1e-3 * reduced);
+    assert_true(fabs(gathered - 2 * (params + norms)) < 1e-3 * gathered);
+}
+
+static void expert_messages_have_the_bytes_of_routed_tokens(void **state)
+{
+    (void)state;
+    for (int fp8 = 0; fp8 < 2; fp8++) {
+        const world w = make_world(
+            "qwen3-30b-a3b",
+            &(halley_plan){
+                .dp = 8, .ep = 8, .seq = 4096, .fp8_dispatch = fp8, .global_batch = 8});
+        const traffic t = sum_traffic(&w, 0);
+        const uint64_t rows = 4096ull * 8, layers = 48;
+        /* Dispatch and combine, forward and backward. */
+        assert_int_equal(t.n[WORKLOAD_EP][HALLEY_COLL_ALL_TO_ALL], layers * 4);
+        assert_int_equal(t.bytes[WORKLOAD_EP][HALLEY_COLL_ALL_TO_ALL],
+                         layers * 2 * rows * 2048 * (fp8 ? 3 : 4));
+    }
+}
+
+static void keys_and_values_go_around_the_ring(void **state)
+{
+    (void)state;
+    const world w =
+        make_world("llama3-8b", &(halley_plan){.cp = 4, .seq = 8192, .global_batch = 1});
+    const traffic t = sum_traffic(&w, 0);
+    /* Forward once, backward twice; 8 heads of 128 for keys and for values. */
+    assert_int_equal(t.bytes[WORKLOAD_CP][HALLEY_COLL_ALL_GATHER],
+                     32 * 3 * 2048ull * 8 * 128 * 2 * 2);
+}
+
+static void all_reduced_gradients_have_the_bytes_of_the_parameters(void **state)
+{
+    (void)state;
+    const world w = make_world("llama3-8b", &(halley_plan){.dp = 8, .global_batch = 8});
+    const traffic t = sum_traffic(&w, 0);
+    const double params = halley_model_params(&w.model);
+    const double bytes = (double)t.bytes[WORKLOAD_DP][HALLEY_COLL_ALL_REDUCE];
+    assert_true(fabs(bytes / (params * w.plan.gradient_bytes) - 1) < 1e-3);
+}
+
+static void fully_sharded_weights_are_gathered_for_both_passes(void **state)
+{
+    (void)state;
+    const world w =
+        make_world("llama3-8b", &(halley_plan){.dp = 8, .fsdp = 8, .global_batch = 16});
+    const traffic t = sum_traffic(&w, 0);
+    const double h = 4096, layer = h * h * 2 + h * 1024 * 2 + 3 * h * 14336 + 4 * h;
+    const double gathered = 8 * (double)t.bytes[WORKLOAD_FSDP][HALLEY_COLL_ALL_GATHER];
+    const double reduced = (double)t.bytes[WORKLOAD_FSDP][HALLEY_COLL_REDUCE_SCATTER];
+    assert_true(fabs(gathered / (2 * 2 * 32 * layer * 2) - 1) < 1e-3);
+    assert_true(fabs(reduced / (2 * 32 * layer * (double)w.plan.gradient_bytes) - 1) <
+                1e-3);
+}
+
+static void plain_traces_have_the_same_bytes_and_no_attributes_of_ours(void **state)
+{
+    (void)state;
+    world w = load(5);
+    halley_template *t[2];
+    assert_int_equal(halley_stack_load(&w.stack, "megatron-bridge", NULL), HALLEY_OK);
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(halley_plan_template(
+                             &t[k], &w.model, &w.plan, w.cluster, &w.stack,
+                             k == 0 ? HALLEY_PRICES_STACK : HALLEY_PRICES_PLAIN, NULL),
+                         HALLEY_OK);
+    uint64_t bytes[2] = {0}, n_priced[2] = {0};
+    for (int k = 0; k < 2; k++) {
+        const halley_trace *role = halley_template_trace(t[k], 0);
+        for (uint32_t i = 0; i < halley_trace_count(role); i++) {
+            halley_attr a;
+            bytes[k] += halley_node_type_of(role, i) == HALLEY_NODE_COLL
+                            ? number(role, i, "comm_size")
+                            : 0;
+            n_priced[k] += halley_node_find_attr(&a, role, i, "halley_rate") ||
+                           halley_node_find_attr(&a, role, i, "halley_fixed_ns");
+        }
+        halley_template_free(t[k]);
+    }
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_true(n_priced[0] > 0);
+    assert_int_equal(n_priced[1], 0);
 }
 
 static halley_plan_pass *list_passes(const world *w, uint32_t stage, size_t *n)
@@ -367,6 +553,13 @@ int main(void)
         cmocka_unit_test(the_slowest_rank_computes_as_long_as_the_estimate),
         cmocka_unit_test(what_is_sent_is_received),
         cmocka_unit_test(messages_between_stages_have_the_bytes_of_their_activations),
+        cmocka_unit_test(the_bytes_of_a_plan_are_the_same_on_every_cluster),
+        cmocka_unit_test(tensor_parallel_messages_have_the_bytes_of_their_activations),
+        cmocka_unit_test(expert_messages_have_the_bytes_of_routed_tokens),
+        cmocka_unit_test(keys_and_values_go_around_the_ring),
+        cmocka_unit_test(all_reduced_gradients_have_the_bytes_of_the_parameters),
+        cmocka_unit_test(fully_sharded_weights_are_gathered_for_both_passes),
+        cmocka_unit_test(plain_traces_have_the_same_bytes_and_no_attributes_of_ours),
         cmocka_unit_test(every_node_is_in_at_most_one_pass_and_micro_batches_come_back),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };

@@ -219,9 +219,7 @@ class SimulateController implements PageView {
     else this.pathBox.clear();
     fill(this.pathBelow, kinds.length > 0 ? [pathList(kinds), el("p", { class: "note" }, `${plural(r.critical_path!.steps, "step")}. Making anything else faster does not shorten the run.`)] : el("p", { class: "note" }, "The critical path was not followed."));
     fill(this.ranks, rankTable(spreads(r)));
-    const waits = r.step_s !== undefined && columns !== null ? r.step_s - columns.end_s : 0;
-    const meeting = waits > 1e-6 * (r.step_s ?? 1) ? [`The timeline ends at ${time(columns!.end_s)}; ranks that wait for the slowest of those they meet add ${time(waits)} to the step.`] : [];
-    fill(this.notes, [...meeting, ...(r.warnings ?? []), ...(r.assumed ?? []).map((a) => `Assumed: ${a.text}`)].slice(0, 6).map((w) => el("p", { class: "note" }, w)));
+    fill(this.notes, [...(r.warnings ?? []), ...(r.assumed ?? []).map((a) => `Assumed: ${a.text}`)].slice(0, 6).map((w) => el("p", { class: "note" }, w)));
     this.showHelp();
     this.timeline.element.hidden = columns === null;
     this.noTimeline.hidden = columns !== null;
