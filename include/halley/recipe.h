@@ -25,7 +25,7 @@ typedef enum halley_key_class {
     HALLEY_N_KEY_CLASSES
 } halley_key_class;
 halley_key_class halley_plan_key_class(halley_plan_key key);
-const char *halley_key_class_name(halley_key_class class); /* lent, static */
+const char *halley_key_class_name(halley_key_class kind); /* lent, static */
 
 /* One recipe, and what a plan took from it. */
 typedef struct halley_recipe {

@@ -304,7 +304,7 @@ static double meet_on_links(const step *s, const stage_cost *st, double hidden_s
             if ((c->per_node[g] < c->n[g]) == far)
                 talks_s += st->kinds[k].n *
                            (s->kinds[k].price->comm_f[g] + s->kinds[k].price->comm_b[g]);
-    return hidden_s * fmin(1, talks_s / stage_time(st));
+    return fmin(hidden_s, stage_time(st)) * fmin(1, talks_s / stage_time(st));
 }
 
 static step_reduction reduce_by_chunk(const step *s, const stage_cost *st,

@@ -33,15 +33,15 @@ halley_key_class halley_plan_key_class(halley_plan_key key)
     return HALLEY_KEY_SOFTWARE;
 }
 
-const char *halley_key_class_name(halley_key_class class)
+const char *halley_key_class_name(halley_key_class kind)
 {
     static const char *const names[HALLEY_N_KEY_CLASSES] = {
         [HALLEY_KEY_SOFTWARE] = "software",
         [HALLEY_KEY_MEMORY] = "memory",
         [HALLEY_KEY_LAYOUT] = "layout",
         [HALLEY_KEY_WORKLOAD] = "workload"};
-    assert((int)class < HALLEY_N_KEY_CLASSES);
-    return names[class];
+    assert((int)kind < HALLEY_N_KEY_CLASSES);
+    return names[kind];
 }
 
 /* What is needed to try a plan. */

@@ -309,7 +309,8 @@ static void simulate(const recipe *r, const halley_trace_set *set, bool loose,
     rng random = rng_seed(seed);
     for (uint32_t k = 0; k < r->n_npus; k++) {
         halley_trace *trace = (halley_trace *)(uintptr_t)halley_trace_set_get(set, k);
-        assert_int_equal(halley_feeder_new(&npus[k].feeder, trace, NULL, NULL),
+        const halley_feeder_opts both = {.deps = HALLEY_FEED_BOTH};
+        assert_int_equal(halley_feeder_new(&npus[k].feeder, trace, &both, NULL),
                          HALLEY_OK);
         start_nodes(&npus[k], loose);
     }
