@@ -446,6 +446,8 @@ static int close_stdout(const cli_program *program, int code)
     errno = 0;
     if (fflush(stdout) == 0 && !failed_before)
         return code;
+    if (errno == 0 && write(STDOUT_FILENO, "", 0) == 0) /* an earlier write failed */
+        (void)!write(STDOUT_FILENO, "\n", 1);
     fprintf(stderr, "%s: cannot write the results to standard output%s%s\n",
             program->name, errno ? ": " : "", errno ? strerror(errno) : "");
     return code == REQUEST_DONE ? REQUEST_FAILED : code;

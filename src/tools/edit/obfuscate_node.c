@@ -66,6 +66,8 @@ static const struct {
     {"launch_ns", WANT_NUMBER, ACT_START},
     {"call_ns", WANT_NUMBER, ACT_DURATION},
     {"free_lane", WANT_INTEGER, ACT_KEEP},
+    {"halley_rate", WANT_NUMBER, ACT_KEEP},
+    {"halley_fixed_ns", WANT_NUMBER, ACT_KEEP},
     {"from_graph", WANT_INTEGER, ACT_KEEP},
     {"device", WANT_INTEGER, ACT_KEEP},
     {"step", WANT_INTEGER, ACT_KEEP},

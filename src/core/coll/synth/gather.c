@@ -8,6 +8,7 @@
  * way: with the order on every link kept, each move starts as early as its chunk and its
  * links allow, which delays none.
  */
+#include "base/call.h"
 #include "coll/synth/synth.h"
 
 #include <assert.h>
@@ -114,7 +115,7 @@ static halley_status try_pieces(synth_gather *best, const synth_graph *g, double
                                           .stores = stores,
                                           .slack_s = slacks[k]},
                              err));
-    return HALLEY_OK;
+    return call_check(err);
 }
 
 halley_status synth_gather_find(synth_gather *out, const synth_graph *g, double bytes,

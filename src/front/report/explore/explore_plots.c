@@ -30,6 +30,8 @@ static figure_list list_of(const halley_slice *slice)
 static halley_status save_svg(const char *path, const strbuf *drawn, halley_error *err)
 {
     strbuf alone = {0};
+    if (drawn->failed)
+        return error_nomem(err);
     const str svg = strbuf_str(drawn);
     const char *inside = memchr(svg.at, '>', svg.n);
     assert(inside != NULL);
@@ -41,7 +43,6 @@ static halley_status save_svg(const char *path, const strbuf *drawn, halley_erro
     figure_patterns(&alone);
     strbuf_add(&alone, STR("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"));
     strbuf_add(&alone, (str){svg.at + head, svg.n - head});
-    alone.failed |= drawn->failed;
     const halley_status status = file_save(path, &alone, err);
     strbuf_fini(&alone);
     return status;
