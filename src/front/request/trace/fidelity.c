@@ -133,6 +133,7 @@ halley_status fidelity_make_portable(halley_trace_set **out, const request_call 
     TRY(halley_trace_make_portable(out, &p, set, err));
     if (warn_of_ratio(call, p.wall_s, *out, err) == HALLEY_ENOMEM) {
         halley_trace_set_free(*out);
+        *out = NULL;
         return HALLEY_ENOMEM;
     }
     note_share(call, p.device_gap_s, p.wall_s, NOTED_SHARE,

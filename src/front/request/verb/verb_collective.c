@@ -1,6 +1,7 @@
 /* halley collective - synthesise the schedule of a collective for a network. */
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/number/number.h"
 #include "halley/schedule.h"
 #include "request/topology.h"
 #include "request/verbs.h"
@@ -111,8 +112,8 @@ static halley_status write_moves(const char *path, const halley_collective_sched
     TRY(file_output_open(&file, path, err));
     file_output_str(file, STR("start_s,end_s,from,to,chunk,sums\n"));
     for (uint64_t i = 0; halley_schedule_get_move(&m, s, i); i++)
-        file_output_printf(file, "%.12f,%.12f,%u,%u,%u,%d\n", m.start_s, m.end_s, m.from,
-                           m.to, m.chunk, m.sums);
+        file_output_printf(file, "%s,%s,%u,%u,%u,%d\n", number_fixed(m.start_s, 12).at,
+                           number_fixed(m.end_s, 12).at, m.from, m.to, m.chunk, m.sums);
     return file_output_commit(file, err);
 }
 
