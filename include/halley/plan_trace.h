@@ -32,12 +32,11 @@ halley_status halley_plan_template(halley_template **out, const halley_model *mo
 /* The same with names that tell the layer of the model and the pass:
  * "L12.query-key-value.FP", or .IG and .WG for gradients of inputs and of weights (.IG+WG
  * where one node computes both), .RC for what is computed again. They take memory. */
-halley_status halley_plan_template_labelled(halley_template **out,
-                                            const halley_model *model,
-                                            const halley_plan *plan,
-                                            const halley_cluster *cluster,
-                                            const halley_stack *stack,
-                                            halley_trace_prices prices, halley_error *err);
+halley_status
+halley_plan_template_labelled(halley_template **out, const halley_model *model,
+                              const halley_plan *plan, const halley_cluster *cluster,
+                              const halley_stack *stack, halley_trace_prices prices,
+                              halley_error *err);
 
 /*
  * One training step of `rank`. Compute nodes have num_ops, tensor_size and a duration (in

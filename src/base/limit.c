@@ -104,13 +104,6 @@ halley_status limit_check_ratio(uint64_t n_in, uint64_t n_out, halley_error *err
     return HALLEY_OK;
 }
 
-halley_status limit_check_unpacked(uint64_t n_in, uint64_t n_out, uint64_t most,
-                                   halley_error *err)
-{
-    TRY(limit_check_ratio(n_in, n_out, err));
-    return limit_check_size(n_out, most, err);
-}
-
 halley_status limit_process_apply(halley_error *err)
 {
     uint64_t limit = 0;

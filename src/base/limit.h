@@ -33,9 +33,6 @@ halley_status limit_memory(uint64_t *out, halley_error *err);
 halley_status limit_check_size(uint64_t n, uint64_t most, halley_error *err);
 /* Check that `n_in` compressed bytes may become `n_out` bytes. */
 halley_status limit_check_ratio(uint64_t n_in, uint64_t n_out, halley_error *err);
-/* The same, and check that n_out is within `most` (0 = the memory limit). */
-halley_status limit_check_unpacked(uint64_t n_in, uint64_t n_out, uint64_t most,
-                                   halley_error *err);
 /* Limit all memory of the process: allocations beyond the limit fail from now on. It has
  * no effect under sanitizers, which reserve more than any limit. For programs, not for
  * the library. */

@@ -16,6 +16,7 @@
 
 bool plan_reduces_each(const halley_plan *plan)
 {
+    assert(plan != NULL);
     return plan->zero == 2 && !plan->fsdp;
 }
 
@@ -48,12 +49,14 @@ static double sum_params(plan_params p)
 
 static bool is_full(const plan_reduce *r, int set, double params)
 {
+    assert(r != NULL);
     const step *s = r->s;
     return params >= step_bucket_params(s, set == PLAN_DENSE ? WORKLOAD_DP : WORKLOAD_XP);
 }
 
 static plan_message make_part(const step_message *m, double share)
 {
+    assert(m != NULL);
     return (plan_message){.name = m->gathers ? "weight gather" : "gradient reduction",
                           .kind = m->kind,
                           .group = m->group,
@@ -85,6 +88,7 @@ static uint64_t send_beside(plan_reduce *r, const plan_message *m, uint64_t awai
 
 static void send_part(plan_reduce *r, const plan_message *m, send_mode mode)
 {
+    assert(r != NULL && m != NULL);
     plan_message own = *m;
     if (mode == SEND_BESIDE) {
         plan_await_late(r->n, send_beside(r, m, r->n->last));
@@ -153,6 +157,7 @@ void plan_reduce_whole(plan_reduce *r, bool gathers)
 
 static bool has_gathers(const plan_reduce *r)
 {
+    assert(r != NULL);
     for (uint32_t i = 0; i < r->all.n; i++)
         if (r->all.messages[i].gathers)
             return true;
@@ -191,6 +196,7 @@ void plan_gather_add(plan_reduce *r, plan_gather at, plan_params needed)
 
 void plan_gather_await(plan_reduce *r, uint32_t chunk, uint32_t place)
 {
+    assert(r != NULL);
     for (size_t i = 0; i < r->gathers.n; i++) {
         const plan_gather *g = &r->gathers.at[i];
         if (g->chunk == chunk && g->place == place)
@@ -200,6 +206,7 @@ void plan_gather_await(plan_reduce *r, uint32_t chunk, uint32_t place)
 
 void plan_deferred_send(plan_reduce *r, bool gathers)
 {
+    assert(r != NULL);
     size_t n = 0;
     for (size_t i = 0; i < r->deferred.n; i++) {
         const plan_deferred d = r->deferred.at[i];

@@ -263,6 +263,7 @@ static chunk_view view_chunks(const step *s, const stage_cost *st)
  * passes before it, and its layers one after the other. */
 static double reduce_tail(const chunk_view *w, double reduce_s)
 {
+    assert(w->layers >= 1 && reduce_s >= 0);
     const double n = w->chunks * w->layers;
     double end_s = -HUGE_VAL;
     for (double c = w->chunks - 1; c >= 0; c--)
@@ -277,6 +278,7 @@ static double reduce_tail(const chunk_view *w, double reduce_s)
 /* How long the first forward passes wait for weights, which are gathered in order. */
 static double gather_tail(const chunk_view *w, double gather_s)
 {
+    assert(w->layers >= 1 && gather_s >= 0);
     const double n = w->chunks * w->layers;
     double end_s = 0, tail_s = 0;
     for (double c = 0; c < w->chunks; c++)

@@ -8,6 +8,7 @@
  */
 #include "hw/direct.h"
 
+#include "base/number/whole.h"
 #include "hw/cluster.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ void hw_direct_sizes(uint32_t *sizes, uint32_t n_dims, uint32_t n)
 {
     for (uint32_t d = 0; d < n_dims; d++) {
         const uint32_t left = n_dims - d;
-        uint32_t size = (uint32_t)floor(pow(n, 1.0 / left) + 1e-9);
+        uint32_t size = whole_u32(pow(n, 1.0 / left) + 1e-9);
         while (size > 1 && n % size != 0)
             size--;
         sizes[d] = left == 1 ? n : size;

@@ -2,9 +2,9 @@
 #ifndef HW_SAVE_H
 #define HW_SAVE_H
 
-#include "hw/cluster.h"
 #include "base/str.h"
 #include "halley/link.h"
+#include "hw/cluster.h"
 
 /* Without `cost`, price and power are left to hw_npu_print_cost if everything else equals
  * a preset. */

@@ -53,8 +53,8 @@ static void list_knobs(asker *a)
                         strncmp(a->generation, "blackwell", 9) == 0;
     if (a->model->kind != HALLEY_TRANSFORMER)
         return;
-    add_knob(a, recipe_may_overlap(p) && (any || f->overlap_ep), HALLEY_KEY_OVERLAP_EP, "yes",
-             "no");
+    add_knob(a, recipe_may_overlap(p) && (any || f->overlap_ep), HALLEY_KEY_OVERLAP_EP,
+             "yes", "no");
     add_knob(a, p->ep > 1 && (has_hybridep || has_deepep), HALLEY_KEY_DISPATCHER,
              has_hybridep ? "hybridep" : "deepep", "all-to-all");
     add_knob(a, a->model->experts > 0 && nvidia && (any || f->graphs), HALLEY_KEY_GRAPHS,

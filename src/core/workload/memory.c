@@ -281,8 +281,10 @@ const halley_tier *workload_outer_tier(const halley_plan *plan,
     return plan->offload_tier < npu->n_tiers ? &npu->tiers[plan->offload_tier] : NULL;
 }
 
-double workload_outer_users(const halley_tier *tier, const halley_plan *plan,
-                            const halley_cluster *cluster)
+/* The number of NPUs of the plan that share one such memory: its capacity and
+ * bandwidth. */
+static double count_outer_users(const halley_tier *tier, const halley_plan *plan,
+                                const halley_cluster *cluster)
 {
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
     switch (tier->kind) {
@@ -329,7 +331,7 @@ workload_outer_rate workload_outer_rate_find(const halley_tier *tier,
                                              const halley_plan *plan,
                                              const halley_cluster *cluster)
 {
-    const double users = workload_outer_users(tier, plan, cluster);
+    const double users = count_outer_users(tier, plan, cluster);
     const double Bps = tier->bandwidth_Bps / users;
     const bool is_pool = tier->kind == HALLEY_TIER_POOL;
     assert(users > 0 && tier->bandwidth_Bps > 0);
@@ -420,7 +422,7 @@ static void take_outer_use(halley_estimate *out, const outer_use *use,
     const bool is_shared = tier != NULL && (tier->kind == HALLEY_TIER_POOL ||
                                             tier->kind == HALLEY_TIER_HIERARCHICAL);
     out->outer_capacity_bytes = tier != NULL ? tier->capacity_bytes : 0;
-    out->outer_users = tier != NULL ? workload_outer_users(tier, plan, cluster) : 1;
+    out->outer_users = tier != NULL ? count_outer_users(tier, plan, cluster) : 1;
     out->outer_stage = use->most_stage;
     out->outer_need_bytes = is_shared ? use->all_bytes / plan->pp : use->most_bytes;
     assert(out->outer_need_bytes >= 0 && out->outer_stage < plan->pp);

@@ -13,10 +13,6 @@ void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
 /* The tier to which the plan offloads, or NULL if the NPU has none. */
 const halley_tier *workload_outer_tier(const halley_plan *plan,
                                        const halley_cluster *cluster);
-/* The number of NPUs of the plan that share one such memory: its capacity and
- * bandwidth. */
-double workload_outer_users(const halley_tier *tier, const halley_plan *plan,
-                            const halley_cluster *cluster);
 /* How fast each NPU of the plan loads and stores when all of them do. */
 typedef struct workload_outer_rate {
     double Bps;       /* the lesser of */

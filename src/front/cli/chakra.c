@@ -6,7 +6,9 @@
  */
 #include "cli/chakra.h"
 
+#include "base/error.h"
 #include "base/file/file.h"
+#include "base/number/number.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "halley/trace_gen.h"
@@ -133,8 +135,14 @@ static int run_timeline(const char *const *v)
     const int code = write_log(v[LOG], "chakra_timeline_visualizer");
     if (code != 0)
         return code;
-    const halley_status status = chakra_timeline(
-        v[IN], v[OUT], strtoull(v[NPUS], NULL, 10), strtod(v[FREQUENCY], NULL), &err);
+    uint64_t npus;
+    double frequency;
+    const bool are_numbers = str_to_u64(str_from(v[NPUS]), &npus) &&
+                             number_read(str_from(v[FREQUENCY]), &frequency);
+    const halley_status status =
+        are_numbers ? chakra_timeline(v[IN], v[OUT], npus, frequency, &err)
+                    : error_set(&err, HALLEY_EINVAL,
+                                "the number of NPUs and their frequency must be numbers");
     return status == HALLEY_OK ? 0 : report(&err);
 }
 

@@ -50,10 +50,12 @@ static halley_status find_in(halley_recipe *out, const char *framework,
     return status;
 }
 
-halley_status design_find_recipe(halley_recipe *out, const halley_plan *plan,
-                                 const halley_model *model, const halley_cluster *cluster,
-                                 const halley_stack *stack, request_call *call,
-                                 const design_options *o, halley_error *err)
+/* Find the recipe that the options choose; without a name if there is none. */
+static halley_status find_plan_recipe(halley_recipe *out, const halley_plan *plan,
+                                      const halley_model *model,
+                                      const halley_cluster *cluster,
+                                      const halley_stack *stack, request_call *call,
+                                      const design_options *o, halley_error *err)
 {
     bool use = false;
     const bool automatic = o->recipe == NULL || strcasecmp(o->recipe, "auto") == 0;
@@ -82,7 +84,8 @@ static void print_taken(char *to, size_t size, const char *key, const char *valu
         snprintf(to, size, "%s %s", key, value);
 }
 
-void design_assume_recipe(const request_call *call, const halley_recipe *recipe)
+/* Report the keys that a plan took from a recipe. */
+static void assume_plan_recipe(const request_call *call, const halley_recipe *recipe)
 {
     static const halley_key_class order[] = {HALLEY_KEY_LAYOUT, HALLEY_KEY_SOFTWARE,
                                              HALLEY_KEY_MEMORY};
@@ -157,11 +160,11 @@ halley_status design_take_recipe(halley_plan *plan, halley_recipe *out,
 {
     halley_recipe recipe;
     const halley_plan stated = *plan;
-    TRY(design_find_recipe(&recipe, plan, model, cluster, stack, call, o, err));
+    TRY(find_plan_recipe(&recipe, plan, model, cluster, stack, call, o, err));
     TRY(halley_recipe_apply(plan, &recipe, model, cluster, halley_cluster_npus(cluster),
                             stack, err));
     if (recipe.name[0] != '\0') {
-        design_assume_recipe(call, &recipe);
+        assume_plan_recipe(call, &recipe);
         suggest_layout(call, &stated, &recipe, model, cluster, stack);
         note_workload(call, &stated, &recipe);
     }

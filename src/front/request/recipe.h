@@ -21,12 +21,5 @@ halley_status design_leaves_open(bool *open, const design_options *o, halley_err
  * it by name. *framework must live as long as the search. */
 halley_status design_limit_search(halley_search_opts *opts, halley_framework *framework,
                                   const halley_stack *stack, halley_error *err);
-/* Report the keys that a plan took from a recipe. */
-void design_assume_recipe(const request_call *call, const halley_recipe *recipe);
-/* Find the recipe that the options choose; without a name if there is none. */
-halley_status design_find_recipe(halley_recipe *out, const halley_plan *plan,
-                                 const halley_model *model, const halley_cluster *cluster,
-                                 const halley_stack *stack, request_call *call,
-                                 const design_options *o, halley_error *err);
 
 #endif

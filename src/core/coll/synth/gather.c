@@ -65,6 +65,7 @@ static int compare_moves(const void *a, const void *b)
 /* Keep the better of two schedules; `other` is empty afterwards. */
 static void keep_better(synth_gather *best, synth_gather *other)
 {
+    assert(best != other);
     if (best->moves.n == 0 || other->time_ps < best->time_ps) {
         synth_gather_fini(best);
         *best = *other;
@@ -90,6 +91,7 @@ static halley_status try_once(synth_gather *best, const synth_graph *g, double b
 
 static double find_slowest_wire(const synth_graph *g, double bytes)
 {
+    assert(bytes >= 0);
     double most = 0;
     for (size_t i = 0; i < g->edges.n; i++)
         most = fmax(most, bytes / g->edges.at[i].Bps);
@@ -148,6 +150,7 @@ halley_status synth_gather_find(synth_gather *out, const synth_graph *g, double 
  * each member alone. */
 static bool bound_level(double *most, const synth_graph *g, uint32_t level, double bytes)
 {
+    assert(most != NULL && bytes >= 0);
     double *rate = mem_array_zero(g->n, sizeof *rate);
     uint32_t *size = mem_array_zero(g->n, sizeof *size);
     bool *seen = mem_array_zero(g->n_links, sizeof *seen);

@@ -48,6 +48,7 @@ typedef struct search {
 
 static bool is_before(const search_event *a, const search_event *b)
 {
+    assert(a != NULL && b != NULL);
     return a->at < b->at;
 }
 
@@ -66,6 +67,7 @@ static bool push_event(search *s, uint64_t at, uint32_t move, bool arrives)
 
 static search_event pop_event(search *s)
 {
+    assert(s != NULL);
     search_event *const h = s->heap.at;
     const search_event first = h[0], e = h[--s->heap.n];
     size_t i = 0;
@@ -140,6 +142,7 @@ static void claim_chunk(search *s, uint32_t v, uint32_t c)
 
 static bool is_free(const search *s, const synth_edge *e)
 {
+    assert(s != NULL && e != NULL);
     for (uint32_t i = 0; i < e->n; i++)
         if (s->busy[s->g->path.at[e->first + i]])
             return false;
@@ -358,6 +361,7 @@ static void release(search *s)
 /* Time per chunk through the fastest ports of a member. */
 static double find_fast_time(const search *s, uint32_t v)
 {
+    assert(s != NULL);
     const synth_graph *g = s->g;
     double rate = 0;
     for (uint32_t p = g->port_at[v]; p < g->port_at[v + 1]; p++) {
@@ -370,6 +374,7 @@ static double find_fast_time(const search *s, uint32_t v)
 
 static void begin(search *s, double chunk_bytes)
 {
+    assert(chunk_bytes >= 0);
     const synth_graph *g = s->g;
     for (size_t i = 0; i < g->edges.n; i++) {
         s->drain[i] = synth_drain_ps(&g->edges.at[i], chunk_bytes);
@@ -398,6 +403,7 @@ static void shuffle_members(search *s)
 
 static void end_event(search *s, const search_event *e)
 {
+    assert(e != NULL);
     const synth_move *m = &s->out->moves.at[e->move];
     const synth_edge *edge = &s->g->edges.at[m->edge];
     if (e->arrives)

@@ -14,14 +14,14 @@ typedef struct hw_collective_time {
 
 /*
  * All-reduce of `bytes` per NPU by rings. There are as many rings as NPUs in a node (one
- * if there are no nodes). Each leaves every node through another NPU. The time is the bytes
- * over the busiest link plus one latency per step. On rings, tori and meshes, every NPU
- * forwards data along all axes at once (hw/direct.h).
+ * if there are no nodes). Each leaves every node through another NPU. The time is the
+ * bytes over the busiest link plus one latency per step. On rings, tori and meshes, every
+ * NPU forwards data along all axes at once (hw/direct.h).
  */
 halley_status hw_graph_all_reduce(hw_collective_time *out, const hw_graph *g,
                                   double bytes, halley_error *err);
-/* All-to-all of buffers of `bytes`: every NPU sends one of n equal parts to each other NPU,
- * by even spraying over shortest paths. */
+/* All-to-all of buffers of `bytes`: every NPU sends one of n equal parts to each other
+ * NPU, by even spraying over shortest paths. */
 halley_status hw_graph_all_to_all(hw_collective_time *out, const hw_graph *g,
                                   double bytes, halley_error *err);
 /* Capacity down / capacity up of all switches of a tier; negative: unknown, or the top

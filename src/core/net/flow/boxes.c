@@ -17,6 +17,7 @@
 
 static halley_status add_edge(flow_net *f, uint32_t from, uint32_t to, double bytes)
 {
+    assert(f != NULL && bytes >= 0);
     return flow_loads_add_edge(&f->loads, f->network, from, to, bytes, f->err);
 }
 
@@ -38,11 +39,13 @@ static uint32_t get_npu(const box_lines *b, uint32_t line, uint32_t place)
 
 static uint32_t count_lines(const box_lines *b)
 {
+    assert(b != NULL);
     return b->members->n_members / b->box->extent[b->dim];
 }
 
 static bool is_ring_closed(const box_lines *b)
 {
+    assert(b != NULL);
     const cluster_dim *dim = &b->box->dims[b->dim];
     return dim->topology == CLUSTER_RING && b->box->extent[b->dim] > 2 &&
            b->box->extent[b->dim] * b->box->stride[b->dim] == dim->n;
@@ -51,6 +54,7 @@ static bool is_ring_closed(const box_lines *b)
 static halley_status add_line_ring(flow_net *f, const box_lines *b, uint32_t line,
                                    double bytes)
 {
+    assert(f != NULL && b != NULL);
     const uint32_t m = b->box->extent[b->dim];
     const bool both = is_ring_closed(b);
     for (uint32_t i = 0; i < m; i++) {
@@ -65,6 +69,7 @@ static halley_status add_line_ring(flow_net *f, const box_lines *b, uint32_t lin
 static halley_status add_line_pairs(flow_net *f, const box_lines *b, uint32_t line,
                                     double bytes)
 {
+    assert(f != NULL && b != NULL);
     const uint32_t m = b->box->extent[b->dim];
     for (uint32_t i = 0; i < m; i++)
         for (uint32_t k = 0; k < m; k++)
@@ -75,6 +80,7 @@ static halley_status add_line_pairs(flow_net *f, const box_lines *b, uint32_t li
 static halley_status add_line_halving(flow_net *f, const box_lines *b, uint32_t line,
                                       double bytes)
 {
+    assert(f != NULL && b != NULL);
     const uint32_t m = b->box->extent[b->dim];
     for (uint32_t distance = 1; distance < m; distance *= 2, bytes /= 2)
         for (uint32_t i = 0; i < m; i++)
@@ -85,6 +91,7 @@ static halley_status add_line_halving(flow_net *f, const box_lines *b, uint32_t 
 static halley_status add_line_switch(flow_net *f, const box_lines *b, uint32_t line,
                                      const coll_dims_part *part)
 {
+    assert(f != NULL && b != NULL);
     for (uint32_t i = 0; i < b->box->extent[b->dim]; i++) {
         const uint32_t up = flow_net_find_up(f, get_npu(b, line, i), b->dim);
         assert(up != HW_NONE);
@@ -183,12 +190,14 @@ halley_status flow_any_time(coll_load *out, flow_net *f, const flow_group *group
 
 static coll_call make_box_call(const net_bundle *b, double bytes)
 {
+    assert(b != NULL && bytes >= 0);
     return (coll_call){.kind = b->kind, .bytes = bytes, .n = b->n};
 }
 
 /* Equal for calls that use the same links in the same proportions. */
 static uint32_t find_variant(const coll_dims_load *load)
 {
+    assert(load != NULL);
     uint64_t hash = 1;
     for (uint32_t i = 0; i < load->n_parts; i++)
         hash = hash_u64(hash ^ (uint64_t)load->parts[i].edges << 32 ^ load->parts[i].dim);

@@ -27,11 +27,13 @@ struct flow_found {
 
 static bool is_drawn(const hw_graph *g)
 {
+    assert(g != NULL);
     return str_eq(str_from(g->generator), STR("edges")) || g->names != NULL;
 }
 
 bool flow_found_can(const flow_net *f, const flow_members *m)
 {
+    assert(f != NULL && m != NULL);
     const hw_network *w = f->network;
     const hw_graph *g = w->graph;
     return !f->has_dims && !w->joins_nodes && f->cluster->nodes.up.torus &&
@@ -77,6 +79,7 @@ halley_status flow_found_new(flow_found **out, const flow_net *f, const flow_mem
 static halley_status get_gather(const synth_gather **out, flow_found *found, int reversed,
                                 double bytes, halley_error *err)
 {
+    assert(found != NULL && (reversed == 0 || reversed == 1));
     int i = 0;
     while (i + 1 < N_FOUND_SIZES && bytes * bytes > found_bytes[i] * found_bytes[i + 1])
         i++;
@@ -109,6 +112,7 @@ static bool is_routed(coll_kind kind)
 static halley_status add_moves(flow_net *f, const synth_gather *s, const synth_graph *g,
                                double bytes)
 {
+    assert(s != NULL && g != NULL);
     const double chunk = bytes / ((double)g->n * s->pieces);
     for (size_t i = 0; i < s->moves.n; i++) {
         const synth_edge *e = &g->edges.at[s->moves.at[i].edge];
@@ -121,6 +125,7 @@ static halley_status add_moves(flow_net *f, const synth_gather *s, const synth_g
 
 static double get_share(const flow_net *f)
 {
+    assert(f != NULL);
     const double share = f->cluster->nodes.up.simple.share;
     return share > 0 ? share : 1;
 }
@@ -129,6 +134,7 @@ static double get_share(const flow_net *f)
 static halley_status add_passes(double *time_s, flow_net *f, flow_found *found,
                                 coll_kind kind, double bytes)
 {
+    assert(found != NULL);
     const unsigned passes = list_passes(kind);
     *time_s = 0;
     for (int k = 0; k < 2; k++) {

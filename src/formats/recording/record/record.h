@@ -1,9 +1,9 @@
 /*
  * recording/record/record.h - one rank's profiler recording, independent of the profiler.
  *
- * Every reader (Kineto, nsys, xplane, rocprofv3, rocpd) fills this structure, and everything
- * after it uses only this structure. It has threads with host events, device rows
- * (streams) with the work that ran on them, descriptions of collectives, groups and
+ * Every reader (Kineto, nsys, xplane, rocprofv3, rocpd) fills this structure, and
+ * everything after it uses only this structure. It has threads with host events, device
+ * rows (streams) with the work that ran on them, descriptions of collectives, groups and
  * devices. Times are nanoseconds since the origin of the file, which is base_ns after
  * 1970.
  *

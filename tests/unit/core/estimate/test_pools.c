@@ -61,7 +61,8 @@ static double simulate_s(const halley_model *model, const halley_plan *plan,
     halley_template *roles = NULL;
     halley_result *result = NULL;
     halley_error err = {0};
-    if (halley_plan_template(&roles, model, plan, c, stack, HALLEY_PRICES_STACK, &err) != HALLEY_OK ||
+    if (halley_plan_template(&roles, model, plan, c, stack, HALLEY_PRICES_STACK, &err) !=
+            HALLEY_OK ||
         halley_sim_run_template(&result, roles, c, &(halley_sim_opts){0}, &err) !=
             HALLEY_OK)
         fail_msg("%s", err.text);
