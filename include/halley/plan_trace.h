@@ -29,9 +29,10 @@ halley_status halley_plan_template(halley_template **out, const halley_model *mo
                                    const halley_stack *stack, halley_trace_prices prices,
                                    halley_error *err);
 
-/* The same with names that tell the layer of the model and the pass:
- * "L12.query-key-value.FP", or .IG and .WG for gradients of inputs and of weights (.IG+WG
- * where one node computes both), .RC for what is computed again. They take memory. */
+/* The same with names that contain the layer of the model and the pass, as in
+ * "L12.query-key-value.FP". Other passes are .IG and .WG for gradients of inputs and of
+ * weights (.IG+WG where one node computes both), .RC for what is computed again. They
+ * take memory. */
 halley_status
 halley_plan_template_labelled(halley_template **out, const halley_model *model,
                               const halley_plan *plan, const halley_cluster *cluster,

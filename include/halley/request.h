@@ -35,9 +35,9 @@ halley_status halley_request(char **reply, const char *json, const halley_watch 
                              halley_error *err);
 
 /*
- * For programs whose requests come from others, such as assistants: from now on requests
- * of this process read files only below `folder`, which becomes the working directory,
- * and with `read_only` != 0 they write none. Absolute paths, "..", hidden files and links
+ * For programs whose requests come from others, such as assistants. From now on requests
+ * of this process read files only below `folder`, which becomes the working directory.
+ * With `read_only` != 0 they write none. Absolute paths, "..", hidden files and links
  * that lead out are refused. Call this once, before threads are started; it cannot be
  * undone.
  */

@@ -39,7 +39,7 @@ struct call_state {
     halley_error failure; /* HALLEY_OK: none */
 };
 
-/* An exception to "no mutable globals": passing the call to all functions that may loop
+/* An exception to "no mutable globals". Passing the call to all functions that may loop
  * or open a file would give each of them a parameter that most only hand on. */
 static _Thread_local call_state *current;
 

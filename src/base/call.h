@@ -3,7 +3,7 @@
  * file.
  *
  * The threads of a pool belong to the call of the thread that started them. So code at
- * any depth can ask whether its call was cancelled, and no file that a call reads can be
+ * any depth can ask whether its call was cancelled. No file that a call reads can be
  * replaced by the same call, however the file was named. Outside a call (in programs
  * that use the library's functions one by one) nothing is cancelled or compared.
  */
@@ -21,7 +21,7 @@ typedef struct call_state call_state;
 
 /*
  * Begin a call of a verb on this thread. `what` is its name, lent until the end.
- * *watch, which may be NULL, is replaced by a watch for all parts of the call: they may
+ * *watch, which may be NULL, is replaced by a watch for all parts of the call. They may
  * look at the same time, and the given watch is still asked once at a time. Calls may
  * nest: the inner ones are parts of the outermost.
  */
@@ -50,7 +50,7 @@ halley_status call_reads(const struct stat *about, const char *path, halley_erro
 /* `words` say what writes: "--report"; copied. NULL: an output without an option. */
 halley_status call_writes(const struct stat *about, const char *words, const char *path,
                           halley_error *err);
-/* What users can do besides choosing another name: ", or add --force"; lent. */
+/* What users can do instead of choosing another name: ", or add --force"; lent. */
 void call_set_remedy(const char *remedy);
 /* From now on, files may be written over (--force). */
 void call_allow_replacing(void);

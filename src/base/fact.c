@@ -230,7 +230,7 @@ size_t fact_tables(const fact_table **tables, size_t n, size_t size, const fact_
             continue;
         const size_t before = n;
         n = fact_tables(tables, n, size, f->of);
-        if (f->kind == FACT_INLINE && n > before) { /* its rows stand in this table */
+        if (f->kind == FACT_INLINE && n > before) { /* this table has its rows */
             memmove(&tables[before], &tables[before + 1],
                     (n - before - 1) * sizeof *tables);
             n--;

@@ -1,7 +1,7 @@
 /*
- * base/fact.h - a struct described once, row by row. Of results, tables for people, CSV,
- * JSON, the schema and the help are made from the rows; of inputs, the reader of files
- * and options, the printer and the manual pages.
+ * base/fact.h - a struct described once, row by row. For results, tables for people, CSV,
+ * JSON, the schema and the help are made from the rows. For inputs, the reader of files
+ * and options, the printer and the manual pages are made from them.
  *
  * To add a quantity to a result: a member of the struct and one row of its table in a
  * file *_facts.c (macros: base/fact_rows.h), then its computation. Nothing else: JSON,
@@ -21,8 +21,8 @@
  * member has another type does not compile. Values are in SI base units, which the end of
  * the key states (_s, _bytes, _usd). Keys may contain -, which JSON and CSV write as _.
  *
- * A value is absent if its number is not finite, its text is NULL, its name "", its list
- * empty, its pointer NULL, no bit set, or an input out of its range. The row then says
+ * A value is absent if its number is not finite, its text or pointer NULL, its name "",
+ * its list empty, no bit set, or an input out of its range. The row then says
  * .rare = true, and the schema does not require it. A value that follows from the struct
  * alone is DERIVED; one that needs more is computed by the engine into the struct.
  */

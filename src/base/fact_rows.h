@@ -84,7 +84,7 @@
         FACT_AT(FACT_CHAIN, k, m), .of = &o, .next = offsetof(item, next_), .title = t,  \
                                    .doc = __VA_ARGS__                                    \
     }
-/* `id` tells `f` which list is meant. */
+/* `id` selects the list that `f` returns. */
 #define TEXTS(k, f, id, t, ...)                                                          \
     {                                                                                    \
         .key = k, .kind = FACT_TEXTS, .each = f, .at = id, .title = t,                   \

@@ -4,10 +4,10 @@
  *
  * A group is a box: in every dimension it has members at equal distances. A collective
  * crosses the dimensions in phases (coll_outline_get). Chunks of its data follow each
- * other, so that different phases work on different chunks at the same time. With c
- * chunks, of which a dimension handles at most a at a time, t_p the time of one chunk in
- * phase p, and u the time for which a chunk keeps the busiest direction of a dimension's
- * links or the memory of an NPU busy:
+ * other, so that different phases work on different chunks at the same time. There are c
+ * chunks, of which a dimension handles at most a at a time. One chunk takes t_p in phase
+ * p. It keeps the busiest direction of a dimension's links or the memory of an NPU busy
+ * for u.
  *
  *     T = sum of all t_p + (c - 1) max(u, t_p / a) + fill of switches that reduce
  *

@@ -2,10 +2,10 @@
  * estimate/mesh.c - where the ranks of a plan are on a torus or mesh.
  *
  * Each parallel dimension of a plan is a product of factors along the axes of the grid.
- * The dimension that moves the most data chooses first: of all factorings, the one with
- * the greatest bandwidth into a member, then the one with the fewest axes (which leaves
- * rings to the others), then the one with the shortest paths. Its factors are the inner
- * ones. So every group of a plan is a box, and its neighbours are near.
+ * The dimension that moves the most data chooses first. It takes the factoring with the
+ * greatest bandwidth into a member. Among equals it takes the one with the fewest axes
+ * (which leaves rings to the others), then the one with the shortest paths. Its factors
+ * are the inner ones. So every group of a plan is a box, and its neighbours are near.
  */
 #include "estimate/mesh.h"
 

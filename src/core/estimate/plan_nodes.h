@@ -48,7 +48,7 @@ typedef struct plan_nodes {
     double alone_s;       /* duration of the chain without contention */
     bool plain;           /* without attributes that only halley reads */
     bool failed;          /* memory ran out: the trace is incomplete */
-    /* Names tell layer and pass: "L12.query-key-value.FP". FP forward, IG and WG
+    /* Names contain layer and pass: "L12.query-key-value.FP". FP forward, IG and WG
      * gradients of inputs and of weights, IG+WG both, RC recomputed. */
     bool is_labelled;
     uint32_t layer;   /* of the model; PLAN_NO_LAYER: embedding, head and the update */

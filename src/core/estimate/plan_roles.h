@@ -18,7 +18,7 @@ typedef struct plan_scene {
     plan_scripts scripts;
     bool plain; /* HALLEY_PRICES_PLAIN */
     workload_schedule schedule;
-    bool is_labelled; /* names of nodes tell layer and pass */
+    bool is_labelled; /* names of nodes contain layer and pass */
     double hop_bytes; /* size of a message between two stages */
     /* From stage i to the next: the priced time, and the part of it that the stack adds
      * to the time on an idle network. */

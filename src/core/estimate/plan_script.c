@@ -118,9 +118,9 @@ static bool add_messages(plan_script *to, const maker *m, const workload_op *op,
     return true;
 }
 
-/* True if a message does not run next to compute on the other side of an item: the next
- * message of its group, or keys and values on their way, with the attention next to them.
- */
+/* True if a message does not run next to compute on the other side of an item. Such items
+ * are the next message of its group, and keys and values on their way, with the attention
+ * next to them. */
 static bool splits_compute(const plan_item *of, const plan_item *item, double sum_s)
 {
     const workload_group group = of->message.group;

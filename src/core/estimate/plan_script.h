@@ -17,9 +17,9 @@ typedef enum plan_pass {
 } plan_pass;
 
 /*
- * An operator that computes, or a message. A part of a message may run next to compute:
- * next to the `early_s` seconds before its turn, in which it starts `offset_s` after the
- * beginning of item `start`, and next to message.hidden_s - early_s seconds after it.
+ * An operator that computes, or a message. A part of a message may run next to compute.
+ * It does so in the `early_s` seconds before its turn, where it starts `offset_s` after
+ * the beginning of item `start`, and in message.hidden_s - early_s seconds after it.
  */
 typedef struct plan_item {
     const char *name; /* static */

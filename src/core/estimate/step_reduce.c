@@ -10,7 +10,7 @@
  * also delays its neighbours.
  *
  * With sharded weights, ZeRO 2, hybrid ZeRO and on TPUs a fraction given by the stack is
- * hidden: the backward pass hides reduction, and the forward pass hides the gather of
+ * hidden. The backward pass hides reduction, and the forward pass hides the gather of
  * weights. Together they hide at most nine tenths of a pass.
  *
  * ZeRO 2 stores only a shard of the gradients. They are therefore reduced after every

@@ -1,12 +1,12 @@
 /*
  * hw/bill.c - money and power as sums over counted things.
  *
- *   hosts     ceil(N / h): h NPUs are bought with one host, whatever a domain holds
+ *   hosts     ceil(N / h): h NPUs per host, whatever a domain holds
  *   scale-up  N x bandwidth x f(n): f = 0.5 on a board (n <= 16), 1 for one tier of
  *             switches, 2t - 1 for t tiers; 0 for direct networks. Beyond the reach of
  *             copper, cables have optics at both ends.
  *   network   one tree of switches for each network card of a host, over all hosts, with
- *             as many tiers as are needed; or the counts of the stated topology
+ *             as many tiers as are needed. A stated topology gives its own counts.
  *   memory    what exceeds the capacity and bandwidth that NPUs and hosts contain
  *   racks     ceil(power of NPUs and hosts / power of a rack)
  *

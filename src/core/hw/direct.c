@@ -236,7 +236,7 @@ bool hw_box_find(hw_box *out, const hw_direct *d, const uint32_t *npus, uint32_t
         for (uint32_t k = 0; k < d->n_axes; k++)
             used[first[k] + where[k]] = true;
     }
-    /* The members differ. So they are the whole product if it has as many. */
+    /* The members differ. So they are the whole Cartesian product if it has as many. */
     found = found && make_box(out, d, used, at) && out->n == n;
     free(used);
     free(at);
@@ -271,7 +271,7 @@ static bool multiply_positions(axis_positions *p, uint32_t radix, uint32_t strid
     return true;
 }
 
-/* Multiply the positions along `axis` by the parts of a digit of the group that lie in
+/* Multiply the positions along `axis` by the parts of a digit of the group that are in
  * digits of the numbering. */
 static bool cut_digit(axis_positions *p, const hw_box_digit *g,
                       const hw_direct_digit *digits, uint32_t n, uint32_t axis)

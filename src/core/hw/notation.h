@@ -6,7 +6,7 @@
  *
  * Names are Ring, FC or FullyConnected, SW or Switch, in any case. Rates and latencies
  * are one per dimension, or one for all. Rates are those of an NPU in each dimension, as
- * papers quote them: its 2 links of a ring, its k - 1 of a full mesh, its 1 to a switch
+ * papers quote them. Its 2 links of a ring, its k - 1 of a full mesh, its 1 to a switch
  * share it. With "/link" after the unit they are those of one link.
  */
 #ifndef HW_NOTATION_H

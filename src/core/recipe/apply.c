@@ -1,7 +1,7 @@
 /*
- * What a plan takes from a recipe: the layout if the user states none of it, the settings
- * of the software, and recomputation where the recipe's layout is used or the plan does
- * not fit without. Every step is kept only if the plan is still possible.
+ * What a plan takes from a recipe: the layout if the user states none of it, and the
+ * settings of the software. It takes recomputation where the recipe's layout is used or
+ * the plan does not fit without. Every step is kept only if the plan is still possible.
  */
 #include "halley/estimate.h"
 #include "recipe/data.h"
@@ -164,7 +164,7 @@ static bool lower_ep(const halley_plan *plan, const trial *t)
     return true;
 }
 
-/* The layout as it stands, without its list of stages, or with a lower ep. */
+/* The layout as it is, without its list of stages, or with a lower ep. */
 static void take_layout(halley_plan *plan, const trial *t)
 {
     char ep[HALLEY_RECIPE_VALUE];

@@ -41,7 +41,7 @@ struct halley_recipes {
 
 /* Part by part as numbers; <0, 0, >0. */
 int recipe_release_compare(str a, str b);
-/* Where a release stands among those of its file; -1 = no such release. */
+/* The index of a release among those of its file; -1 = no such release. */
 int recipe_release_index(const recipe_file *file, str release);
 /* "mxfp8", "fp8-block", "nvfp4", "bf16". */
 const char *recipe_format_name(halley_dtype dtype, halley_fp8_recipe scales);

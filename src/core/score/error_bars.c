@@ -1,6 +1,6 @@
 /*
  * Makes the table of what was compared, and measures how far error bars hold. Each source
- * of runs is left out in turn: its runs are predicted by stacks that were fitted to the
+ * of runs is left out in turn. Its runs are predicted by stacks that were fitted to the
  * other sources, or by defaults where no other source has that software.
  */
 #include "score/error_bars.h"
@@ -299,10 +299,10 @@ static halley_status write_table(const maker *m, const char *path, halley_error 
         to,
         "# What error to expect of a step time: terms of the standard deviation of\n"
         "# ln(predicted / measured), and what was compared. Made by `halley calibrate\n"
-        "# --error-bars` from %u sources, each left out in turn: %s %% of their runs "
+        "# --error-bars` from %u sources, each left out in turn. Of their runs, %s %% "
         "are\n"
-        "# within the typical error and %s %% within the bound (mean over sources).\n"
-        "# rms of sources and within them: %s and %s %% where another source had the\n"
+        "# within the typical error and %s %% within the bound (mean over sources). Rms\n"
+        "# of sources and within them: %s and %s %% where another source had the\n"
         "# software, %s and %s %% with defaults.\n",
         m->out->n_sources, number_fixed(100 * m->out->typical, 0).at,
         number_fixed(100 * m->out->bound, 0).at, number_fixed(root_of(m, 0, 0), 1).at,

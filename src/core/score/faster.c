@@ -1,8 +1,8 @@
 /*
  * Which of two designs is faster. Errors of two predictions for one model have much in
- * common, so their ratio is surer than each: Student's t with two degrees of freedom, of
- * ln(time of B / time of A) over a scale. The scales are from pairs of published runs of
- * one source and model.
+ * common, so their ratio is surer than each. The value ln(time of B / time of A) over a
+ * scale follows Student's t with two degrees of freedom. The scales are from pairs of
+ * published runs of one source and model.
  */
 #include "halley/score.h"
 

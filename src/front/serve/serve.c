@@ -24,7 +24,7 @@ enum {
     STACK_BYTES = 512 << 10, /* of the thread of a connection */
     TRIM_LOOKS = 50,         /* polls after which free memory is returned to the system */
     LOOK_MS = 100,           /* between two polls of jobs and connections */
-    MOST_END_S = 4,          /* a server that was told to end is gone after this time */
+    MOST_END_S = 4,          /* a server that was asked to end is gone after this time */
 };
 static const uint64_t usual_upload = 2000000000, usual_output = 2000000000;
 static const double usual_time_s = 3600;

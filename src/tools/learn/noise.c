@@ -7,9 +7,9 @@
  * places. If it holds for most nodes of all operators, the order is random and nothing
  * is a pause.
  *
- * Parents. The first control dependency of a node is kept (REF_UP) unless an eighth of an
- * operator's nodes have another parent, in another place, than the first one between the
- * same neighbours.
+ * Parents. The first control dependency of a node is usually kept (REF_UP). It is not if
+ * an eighth of an operator's nodes have another parent, in another place, than the first
+ * one between the same neighbours.
  *
  * Fields. Operators that are equal up to their fields are merged if at least a quarter
  * of their nodes are in mixed places. A place is mixed if several of these operators

@@ -4,9 +4,9 @@
  *
  * A greedy search can be worse where links are free before a chunk has arrived, because
  * arrivals fall out of step. So schedules are searched with links that are free after the
- * last byte and with links that are busy until the arrival, and all are timed the first
- * way: with the order on every link kept, each move starts as early as its chunk and its
- * links allow, which delays none.
+ * last byte and with links that are busy until the arrival. All are timed the first way.
+ * With the order on every link kept, each move starts as early as its chunk and its links
+ * allow, which delays none.
  */
 #include "base/call.h"
 #include "coll/synth/synth.h"

@@ -7,7 +7,7 @@
  * the chunk has arrived a latency later. Times are whole picoseconds.
  *
  * A reduce-scatter is the all-gather of the graph with all links reversed, backwards in
- * time: each chunk reaches each member once, so its moves are a tree, and the reversed
+ * time. Each chunk reaches each member once, so its moves are a tree, and the reversed
  * tree sums.
  */
 #ifndef COLL_SYNTH_SYNTH_H

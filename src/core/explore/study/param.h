@@ -50,7 +50,7 @@ typedef enum param_kind {
     PARAM_BOOL,
     PARAM_ENUM,      /* stored as an int-sized enum or uint32_t */
     PARAM_BITS,      /* a set of names, "optimizer+gradients" */
-    PARAM_PLAN_KEYS, /* no parameter: stands for those of all keys of plans */
+    PARAM_PLAN_KEYS, /* no parameter: represents those of all keys of plans */
     PARAM_PEAK, /* scales all types and the load rate of the cores; the value is bf16's */
     PARAM_NETWORK,    /* bandwidth between nodes */
     PARAM_NODE_PRICE, /* of a domain, and */

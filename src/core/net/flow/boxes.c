@@ -1,14 +1,14 @@
 /*
  * net/flow/boxes.c - collectives on a list of dimensions, whose algorithms are those of
- * coll/dims.h. The links of a phase follow from its edges: along every line of a
+ * coll/dims.h. The links of a phase follow from its edges. Along every line of a
  * dimension, members send to their next one, to all others, to those at distances 1, 2,
  * 4 ..., or to the switch. A collective uses the links of all its phases as one flow,
  * because chunks are in different phases at the same time. Links are used at their
  * stated bandwidth.
  *
- * A group that is no box of the dimensions runs as a ring in the order of its members,
- * whose steps take as long as the longest, and whose bytes as long as on the busiest
- * link. In an all-to-all all pairs send at the same time.
+ * A group that is no box of the dimensions runs as a ring in the order of its members.
+ * Its steps take as long as the longest, and its bytes as long as on the busiest link. In
+ * an all-to-all all pairs send at the same time.
  */
 #include "coll/dims.h"
 #include "net/flow/model.h"
