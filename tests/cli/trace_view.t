@@ -69,7 +69,7 @@ $ halley trace view r --collapse -o d.svg
 $ halley trace gen random -n 2 --nodes 20000 -o big > /dev/null
 $ halley trace view big --limit 300 -o big.svg
 > big.svg: 20000 nodes, as {*} boxes, {*} edges
-! halley: too many nodes to draw one by one: each box is all of a lane in a stretch of the graph; choose a part with --from, --type or --name, or raise --limit
+! halley: too many nodes to draw one by one: each box is all of a lane in a stretch; choose a part with --from, --type or --name, or raise --limit
 $ grep -c 'Too many to draw one by one' big.svg
 > 1
 

@@ -74,8 +74,8 @@ typedef struct design_options {
          .example = "128256"},
 #define DESIGN_RECIPE                                                                    \
     DESIGN_TEXT("recipe", recipe, 0, "NAME",                                             \
-                "take what is not stated from this recipe of the software (beginning "   \
-                "of its name), from the nearest one, or from none",                      \
+                "take what is not stated from this recipe (beginning of its name), "     \
+                "from the nearest one, or from none",                                    \
                 "auto, the nearest recipe of the stack", "qwen3-30b-a3b/GB300")          \
     DESIGN_TEXT("release", release, 0, "R",                                              \
                 "release of the software whose recipes are used", "the newest",          \

@@ -4,8 +4,9 @@
  * Outputs are the options with `writes` and, for a verb with `writes_last`, the last
  * argument. If one is a folder or the prefix of a set of traces, its files are meant. The
  * existing ones are announced to the call (base/call.h), so that a reader which opens one
- * of them fails, whatever named it: a word of the command, a study, a cluster file, a
- * script. Files are compared by device and inode, so links and other spellings are found.
+ * of them fails. It does not matter what named it: a word of the command, a study, a
+ * cluster file, a script. Files are compared by device and inode, so links and other
+ * spellings are found.
  */
 #ifndef REQUEST_FILES_H
 #define REQUEST_FILES_H

@@ -7,7 +7,7 @@
 
 /* Open the launch file that -m names; *out is NULL if it names something else. Free it
  * with halley_launch_free. */
-/* The stack of the launch file that is the model or the plan, reported as assumed; *stack
+/* The stack of the launch file that is the model or the plan, reported as assumed. *stack
  * does not change if there is none, or if the device is none of its vendors'. `launch` is
  * the model's file or NULL. */
 halley_status design_launch_stack(halley_stack *stack, const request_call *call,

@@ -7,9 +7,10 @@
 #include "request/design.h"
 
 /*
- * Set what the plan does not give from the recipe that the options choose: by default the
- * nearest one of the stack's framework, and none with a launch file, which states its own
- * settings. Every key taken is reported as assumed. *out (may be NULL) gets the recipe.
+ * Set what the plan does not give from the recipe that the options choose. The default is
+ * the nearest one of the stack's framework, and none with a launch file, which states its
+ * own settings. Every key taken is reported as assumed. *out (may be NULL) gets the
+ * recipe.
  */
 halley_status design_take_recipe(halley_plan *plan, halley_recipe *out,
                                  const halley_model *model, const halley_cluster *cluster,

@@ -51,7 +51,7 @@ typedef enum request_kind {
     REQUEST_DOUBLE,    /* a plain number; double */
     REQUEST_QUANTITY,  /* a number with a unit; double in the unit of `unit` */
     REQUEST_CHOICE,    /* one of `choices`; uint32_t, its index */
-    REQUEST_PLAN_KEYS, /* no option: stands for those of all keys of plans (design.h) */
+    REQUEST_PLAN_KEYS, /* no option: represents those of all keys of plans (design.h) */
 } request_kind;
 
 typedef struct request_texts {

@@ -1,5 +1,5 @@
 /* The figures of an exploration, each as a self-contained SVG file with its numbers as
- * CSV beside it. */
+ * CSV next to it. */
 #include "report/explore/explore_plots.h"
 
 #include "base/error.h"

@@ -240,7 +240,7 @@ const request_verb request_verb_cases = {
 
         "Lists the figures and tables of COMET, ASTRA-sim 2.0 and Chakra that halley "
         "repeats: what each shows, the command and the picture it makes. Where one "
-        "number stands for a figure, halley computes it and prints it beside the "
+        "number represents a figure, halley computes it and prints it next to the "
         "published one with their ratio. A verdict is \"reproduced\", \"differs\" or, "
         "where the published number is not known to us, \"not compared\": we had only "
         "the abstracts and captions. Commands that name studies/ run in a copy of "

@@ -235,7 +235,7 @@ static halley_status report_picture(const request_call *call, const char *path,
     if (sum->stretched)
         request_note(call,
                      "too many nodes to draw one by one: each box is all of a lane in a "
-                     "stretch of the graph; choose a part with --from, --type or "
+                     "stretch; choose a part with --from, --type or "
                      "--name, or raise --limit");
     if (o->output.json)
         return write_summary_json(call, path, sum, err);
