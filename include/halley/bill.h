@@ -51,8 +51,8 @@ const char *halley_bill_missing(char *to, size_t size, const halley_cluster *clu
                                 uint32_t missing);
 /* "known", "imputed", "lower-bound"; static. */
 const char *halley_price_state_name(halley_price_state state);
-/* What an owner pays for one NPU for an hour. This is capital over its life with
- * its cost of capital, support, and energy at full load or the rate of a data centre. */
+/* What an owner pays for one NPU for an hour. This is capital over its life with its
+ * cost of capital, support, and energy at full load or the rate of a data centre. */
 double halley_bill_own_usd_h(const halley_bill *bill, const halley_cluster *cluster);
 
 #ifdef __cplusplus

@@ -6,8 +6,7 @@
  * contain anything: triggers, views over endless queries, huge values, inconsistent
  * pages. A connection therefore trusts no schema and limits the cost of a query. It ends
  * a query when the call of the thread (base/call.h) is cancelled. database_check_plain
- * refuses a
- * file that has more than tables and their indexes.
+ * refuses a file that has more than tables and their indexes.
  */
 #ifndef BASE_DATABASE_H
 #define BASE_DATABASE_H

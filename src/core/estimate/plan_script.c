@@ -119,8 +119,8 @@ static bool add_messages(plan_script *to, const maker *m, const workload_op *op,
 }
 
 /* True if a message does not run next to compute on the other side of an item. Such items
- * are the next message of its group, and keys and values on their way, with the attention
- * next to them. */
+ * are the next message of its group and, for messages of tensor parallelism, attention
+ * with keys and values on their way next to it. */
 static bool splits_compute(const plan_item *of, const plan_item *item, double sum_s)
 {
     const workload_group group = of->message.group;
