@@ -44,7 +44,7 @@ units_kind fact_unit_kind(fact_unit unit)
 const char *fact_key(char to[64], const fact *f)
 {
     size_t i = 0;
-    for (; f->key[i] != '\0' && i < 63; i++)
+    for (; i < 63 && f->key[i] != '\0'; i++)
         to[i] = f->key[i] == '-' ? '_' : f->key[i];
     to[i] = '\0';
     return to;

@@ -240,20 +240,21 @@ double step_drag(const step *s)
 
 /* A stage seen by its gradients: n = chunks x layers equal buckets. */
 typedef struct chunk_view {
-    double chunks, layers; /* layers: of a chunk */
-    double away;           /* micro-batches between two chunks */
+    uint64_t chunks, layers; /* layers: of a chunk */
+    double away;             /* micro-batches between two chunks */
     double forward_s, backward_s;
 } chunk_view;
 
 static chunk_view view_chunks(const step *s, const stage_cost *st)
 {
     const halley_plan *plan = s->c.plan;
-    const double v = plan->virtual_stages > 1 && plan->pp > 1 ? plan->virtual_stages : 1;
+    const uint32_t v =
+        plan->virtual_stages > 1 && plan->pp > 1 ? plan->virtual_stages : 1;
     double layers = 0;
     for (int i = 0; i < ESTIMATE_N_KINDS; i++)
         layers += st->kinds[i].n;
     return (chunk_view){.chunks = v,
-                        .layers = fmax(1, round(layers / v)),
+                        .layers = (uint64_t)fmax(1, round(layers / v)),
                         .away = fmin(plan->pp, s->micro_batches),
                         .forward_s = st->forward_s,
                         .backward_s = st->backward_s + step_accumulation_time(s, st)};
@@ -263,13 +264,13 @@ static chunk_view view_chunks(const step *s, const stage_cost *st)
  * passes before it, and its layers one after the other. */
 static double reduce_tail(const chunk_view *w, double reduce_s)
 {
-    assert(w->layers >= 1 && reduce_s >= 0);
-    const double n = w->chunks * w->layers;
+    const double n = (double)w->chunks * (double)w->layers;
     double end_s = -HUGE_VAL;
-    for (double c = w->chunks - 1; c >= 0; c--)
-        for (double k = 1; k <= w->layers; k++) {
-            const double ready_s = -c * w->away * w->backward_s / w->chunks -
-                                   (w->layers - k) * w->backward_s / n;
+    for (uint64_t c = w->chunks; c-- > 0;)
+        for (uint64_t k = 1; k <= w->layers; k++) {
+            const double ready_s =
+                -(double)c * w->away * w->backward_s / (double)w->chunks -
+                (double)(w->layers - k) * w->backward_s / n;
             end_s = fmax(end_s, ready_s) + reduce_s / n;
         }
     return fmax(0, end_s);
@@ -278,13 +279,13 @@ static double reduce_tail(const chunk_view *w, double reduce_s)
 /* How long the first forward passes wait for weights, which are gathered in order. */
 static double gather_tail(const chunk_view *w, double gather_s)
 {
-    assert(w->layers >= 1 && gather_s >= 0);
-    const double n = w->chunks * w->layers;
+    const double n = (double)w->chunks * (double)w->layers;
     double end_s = 0, tail_s = 0;
-    for (double c = 0; c < w->chunks; c++)
-        for (double k = 0; k < w->layers; k++) {
+    for (uint64_t c = 0; c < w->chunks; c++)
+        for (uint64_t k = 0; k < w->layers; k++) {
             const double needed_s =
-                c * w->away * w->forward_s / w->chunks + k * w->forward_s / n;
+                (double)c * w->away * w->forward_s / (double)w->chunks +
+                (double)k * w->forward_s / n;
             end_s += gather_s / n;
             tail_s = fmax(tail_s, end_s - needed_s);
         }

@@ -74,9 +74,12 @@ static void add_scale_up(halley_bill *b, const halley_cluster *c)
 static double count_tree(double ends, double *tiers)
 {
     double leaves = ends <= RADIX ? 0 : ceil(ends / (RADIX / 2));
+    double reach = RADIX;
     *tiers = 1;
-    for (double reach = RADIX; reach < ends; reach *= RADIX / 2)
+    while (reach < ends) {
+        reach *= RADIX / 2;
         ++*tiers;
+    }
     return (*tiers - 1) * leaves + ceil(ends / RADIX);
 }
 

@@ -40,7 +40,7 @@ static int run_words(const char *const *list)
 {
     char *words[MOST_WORDS + 1];
     int n = 0;
-    for (; list[n] != NULL && n < MOST_WORDS; n++)
+    for (; n < MOST_WORDS && list[n] != NULL; n++)
         words[n] = (char *)(uintptr_t)list[n];
     words[n] = NULL;
     const int code = cli_main(&cli_halley, n, words);

@@ -122,7 +122,7 @@ static halley_status refuse_key(request_reader *r, str key)
             *c = *c == '-' ? '_' : *c;
         known[n_known++] = words[n++];
     }
-    for (size_t i = 0; verb->arg_keys != NULL && verb->arg_keys[i] != NULL && i < 4; i++)
+    for (size_t i = 0; verb->arg_keys != NULL && i < 4 && verb->arg_keys[i] != NULL; i++)
         known[n_known++] = verb->arg_keys[i];
     const char *near = str_nearest(key, known, n_known);
     return refuse_request(r, REQUEST_CODE_USAGE, "%s has no key \"%.*s\"%s%s%s",

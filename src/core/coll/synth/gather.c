@@ -146,16 +146,16 @@ halley_status synth_gather_find(synth_gather *out, const synth_graph *g, double 
 
 /* ---- the bound ---- */
 
-/* What must enter each domain of a level, over the rate of the ports into it. Level 0:
- * each member alone. */
-static bool bound_level(double *most, const synth_graph *g, uint32_t level, double bytes)
+/* What must enter each domain of a level, over the rate of the ports into it. `domain`,
+ * by member; NULL: each member alone. */
+static bool bound_level(double *most, const synth_graph *g, const uint32_t *domain,
+                        double bytes)
 {
     assert(most != NULL && bytes >= 0);
     double *rate = mem_array_zero(g->n, sizeof *rate);
     uint32_t *size = mem_array_zero(g->n, sizeof *size);
     bool *seen = mem_array_zero(g->n_links, sizeof *seen);
     const bool room = rate != NULL && size != NULL && seen != NULL;
-    const uint32_t *domain = level > 0 ? g->domain[level] : NULL;
     for (uint32_t v = 0; room && v < g->n; v++)
         size[domain != NULL ? domain[v] : v]++;
     for (size_t i = 0; room && i < g->edges.n; i++) {
@@ -205,9 +205,9 @@ const char synth_bound_domain[] = "bytes into a group of NPUs that faster links 
 double synth_gather_bound(const char **reason, const synth_graph *g, double bytes)
 {
     double entering = 0, domain = 0, path = 0;
-    (void)bound_level(&entering, g, 0, bytes);
+    (void)bound_level(&entering, g, NULL, bytes);
     for (uint32_t k = 1; k < g->n_levels; k++)
-        (void)bound_level(&domain, g, k, bytes);
+        (void)bound_level(&domain, g, g->domain[k], bytes);
     if (g->n <= MOST_DETOUR_MEMBERS)
         (void)bound_latency(&path, g);
     const double most = fmax(entering, fmax(domain, path));

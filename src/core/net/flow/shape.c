@@ -251,7 +251,7 @@ static uint32_t step_along(grid_walk *w, uint32_t axis)
         if (g->link_to[g->adj_link[k]] == to)
             return (net->node != NULL ? net->first_node_link + w->node * g->n_links : 0) +
                    g->adj_link[k];
-    assert(!"neighbours of a grid have a link");
+    assert(false && "neighbours of a grid have a link");
     return HW_NONE;
 }
 

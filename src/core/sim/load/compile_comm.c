@@ -169,7 +169,8 @@ static halley_status compile_root(sim_node *n, sim_compiler *c, uint32_t index)
 static bool find_price(uint32_t *out, const sim_program *p, const net_price *price)
 {
     for (*out = 0; *out < p->n_prices; ++*out)
-        if (memcmp(&p->prices[*out], price, sizeof *price) == 0)
+        if (p->prices[*out].rate == price->rate &&
+            p->prices[*out].fixed_s == price->fixed_s)
             return true;
     return false;
 }

@@ -26,11 +26,18 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* One of the times of a rank. */
+static double get_time(const halley_job_rank *rank, size_t offset)
+{
+    const void *at = (const char *)rank + offset;
+    return *(const double *)at;
+}
+
 /* The median over the ranks of one of their times. */
 static double median_of(const job *x, size_t offset, double *scratch)
 {
     for (uint32_t r = 0; r < x->n_ranks; r++)
-        scratch[r] = *(const double *)((const char *)&x->j.ranks[r] + offset);
+        scratch[r] = get_time(&x->j.ranks[r], offset);
     qsort(scratch, x->n_ranks, sizeof *scratch, compare_doubles);
     const uint32_t n = x->n_ranks;
     return n % 2 == 1 ? scratch[n / 2] : (scratch[n / 2 - 1] + scratch[n / 2]) / 2;
@@ -46,8 +53,7 @@ static void find_excess(halley_job_straggler *s, const job *x, double *scratch)
                    {"host", offsetof(halley_job_rank, host_s)},
                    {"copies", offsetof(halley_job_rank, copies_s)}};
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        const double own =
-            *(const double *)((const char *)&x->j.ranks[s->rank] + classes[i].offset);
+        const double own = get_time(&x->j.ranks[s->rank], classes[i].offset);
         const double excess = own - median_of(x, classes[i].offset, scratch);
         if (i == 0 || excess > s->excess_s) {
             s->class_name = classes[i].name;
