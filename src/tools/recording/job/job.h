@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "halley/recording_job.h"
 
-enum { JOB_NONE = UINT32_MAX };
+#define JOB_NONE UINT32_MAX
 
 /* One kernel of communication on one rank. */
 typedef struct job_event {

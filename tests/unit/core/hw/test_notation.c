@@ -115,8 +115,8 @@ static void what_is_no_network_is_refused(void **state)
         "Ring(1024)_SW(1024)_SW(1024)",
         "Ring(4)@",
         "Ring(4)_",
-        "Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_"
-        "Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)"};
+        ("Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_"
+         "Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)_Ring(1)")};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         halley_error err = {0};
