@@ -78,6 +78,8 @@ export async function openPage(browser, server, hash = "", options = {}) {
 export async function expectCalm(page, assert) {
   const violations = await page.evaluate(() => window.violations);
   assert.deepEqual([...page.trouble, ...violations], []);
+  const words = await page.evaluate(() => document.body.innerText);
+  assert.doesNotMatch(words, /\[object Object\]/, "an object is shown as text");
 }
 
 export async function hasOverflow(page) {

@@ -21,7 +21,7 @@ interface Named {
 
 export function nested(d: Design, key: string): { [key: string]: number } {
   const value = d.results[key];
-  return typeof value === "object" ? value : {};
+  return typeof value === "object" && !Array.isArray(value) ? value : {};
 }
 
 function numberOf(d: Design, key: string): number {

@@ -336,7 +336,7 @@ class ExploreController implements PageView {
     this.view.show(e, j, this.limits, this.cloud.length > j.rows.length ? this.cloud : [], link);
     fill(this.refused, e.refusals.length === 0 ? el("li", {}, "none") : e.refusals.map((r) => el("li", {}, el("span", {}, r.reason), el("span", { class: "v" }, count(r.designs)))));
     fill(this.prices, (e.prices ?? []).map((p) => el("li", {}, el("strong", {}, p.name), " ", p.words)), e.prices === undefined && el("li", {}, "those of the presets"));
-    fill(this.assumed, (e.assumed ?? []).length > 0 && `Assumed: ${e.assumed!.join(", ")}.`, (e.warnings ?? []).map((w) => el("span", {}, ` ${w}`)));
+    fill(this.assumed, (e.assumed ?? []).length > 0 && `Assumed: ${e.assumed!.map((a) => a.text).join(", ")}.`, (e.warnings ?? []).map((w) => el("span", {}, ` ${w}`)));
   }
 
   private async saveReport(): Promise<void> {
