@@ -42,8 +42,8 @@ static void print_missing(strbuf *to, const fact *f, const void *from)
     str rest = str_from(((const halley_numbers *)from)->missing), name;
     (void)f;
     strbuf_add_char(to, '[');
-    for (const char *before = ""; str_next(&rest, ',', &name); before = ", ") {
-        strbuf_add(to, str_from(before));
+    for (const char *by = ""; rest.n > 0 && str_next(&rest, ',', &name); by = ", ") {
+        strbuf_add(to, str_from(by));
         strbuf_json(to, str_trim(name));
     }
     strbuf_add_char(to, ']');

@@ -29,7 +29,7 @@ static void write_price_state(report_json *j, const halley_candidate *c)
     str rest = str_from(c->missing_prices), name;
     report_json_text(j, "capital_is", str_from(halley_price_state_name(c->price_state)));
     report_json_flat_array(j, "capital_missing");
-    while (str_next(&rest, ',', &name))
+    while (rest.n > 0 && str_next(&rest, ',', &name))
         report_json_text(j, NULL, str_trim(name));
     report_json_end(j);
 }

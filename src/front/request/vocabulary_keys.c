@@ -5,7 +5,7 @@
 /* clang-format off */
 const request_key request_key_rows[] = {
     {"warnings", REQUEST_IS_LIST, NULL, "what the user should know about this result; a list of sentences", "*", NULL, 0},
-    {"assumed", REQUEST_IS_LIST, NULL, "defaults that were used and change the result; a list of sentences", "*", NULL, 0},
+    {"assumed", REQUEST_IS_LIST, NULL, "defaults that were used and change the result; a list of objects", "*", NULL, 0},
     {"import", REQUEST_IS_OBJECT, NULL, "what was read, assumed and ignored of a file of another program", "presets", NULL, 0},
     {"import.kind", REQUEST_IS_TEXT, NULL, "what kind of file it is", "presets", NULL, 0},
     {"import.read", REQUEST_IS_OBJECT, NULL, "keys that were read, with their values", "presets", NULL, REQUEST_KEY_FREE},
