@@ -143,3 +143,16 @@ def test_topology_of_a_file(root, tmp_path):
     assert sorted(drawn.nodes) == sorted(n["id"] for n in graph["nodes"])
     again = hl.Cluster.from_networkx(drawn)
     assert again.show().endpoints == 2
+
+
+def test_what_was_not_stated_is_listed():
+    study = {"name": "s", "model": "llama3-8b", "cluster": "dgx-h100:8",
+             "plan": {"global-batch": 16}, "vary": {"plan.tp": [1, 2]},
+             "objective": {"minimize": "step-time"}}
+    priced = hl.estimate("llama3-8b", "dgx-h100:8", tp=2, global_batch=16, tokens=1e12)
+    explored = hl.explore(study)
+    for result in (priced, explored):
+        for one in result.to_dict()["assumed"]:
+            assert {"key", "value", "origin", "text"} <= set(one) and one["text"]
+    for bill in (priced, explored.best.results):
+        assert bill.capital_is == "known" and bill.capital_missing == []
