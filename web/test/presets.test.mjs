@@ -35,7 +35,7 @@ test("a number opens its source", async () => {
   const page = await openPage(browser, server, "#/presets");
   await shown(page);
   await page.getByRole("button", { name: /^H100-SXM-80GB, Price/ }).first().click();
-  await page.waitForFunction(() => /H100-SXM-80GB, price: \$28,000.*ballpark; vendors publish none/.test(document.querySelector(".source").textContent));
+  await page.waitForFunction(() => /H100-SXM-80GB, price: \$28,000.*quoting Raymond James and SemiAnalysis/.test(document.querySelector(".source").textContent));
   await page.getByRole("button", { name: /^H100-SXM-80GB, Matmul/ }).first().focus();
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /gemm\.efficiency.*aiconfigurator measurements/.test(document.querySelector(".source").textContent));

@@ -48,7 +48,8 @@ async function loadTraces(client: Client, files: readonly File[], signal: AbortS
   const info = await client.request<TraceInfo>({ do: "trace.info", trace: paths }, { signal });
   const recorded = info.metadata.some((m) => m.name === "recording");
   if (!recorded || info.form !== "built in memory") return { traces: paths, groups, n_ranks: info.n_ranks, recorded };
-  const out = `${folderOf(paths[0]!)}/linked${info.n_ranks === 1 ? ".et" : ""}`;
+  /* Requests write among the uploads only over what is there. */
+  const out = info.n_ranks === 1 ? await uploadFile(client, new Blob(["-"]), "linked.et", signal) : `${folderOf(paths[0]!)}/linked`;
   await client.request({ do: "trace.link", recording: paths, out }, { signal });
   return { traces: [out], groups, n_ranks: info.n_ranks, recorded };
 }
