@@ -37,6 +37,8 @@ export const OTHER_OPTIONS: readonly PlanOption[] = [
   option("bf16_layers", "Layers that stay in bf16"),
   option("gradient_bytes", "Bytes of a gradient on the wire", ["2", "4"]),
   option("gradient_memory", "Bytes held per gradient"),
+  option("optimizer", "Optimizer", ["adam", "sgd", "adagrad"]),
+  option("table_optimizer", "Optimizer of embedding tables", ["row-wise-adagrad", "adagrad", "sgd", "adam"]),
   option("optimizer_memory", "Bytes held per parameter by the optimizer"),
   option("zero_group", "Ranks that share the optimizer (0: all)"),
   option("zero_owner", "ZeRO 1 in whole tensors", "flag"),
