@@ -310,7 +310,7 @@ test("accessible and within its width, light and dark, wide and narrow", async (
 // Frames on a busy machine say little: what counts is the processor time that a frame costs.
 test("a timeline of a million boxes is painted in less than 33 ms a frame", async () => {
   const page = await openPage(browser, server, "#/simulate?model=llama3-8b&cluster=dgx-h100&npus=64&tp=8&pp=2&global_batch=128&every=1&rows=all");
-  await page.waitForFunction(() => /1,0\d\d,\d\d\d boxes/.test(document.querySelector(".timeline-said")?.textContent ?? ""), null, { timeout: 120_000 });
+  await page.waitForFunction(() => /[1-9],\d\d\d,\d\d\d boxes/.test(document.querySelector(".timeline-said")?.textContent ?? ""), null, { timeout: 120_000 });
   await page.waitForTimeout(1000);
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -332,7 +332,7 @@ test("a timeline of a million boxes is painted in less than 33 ms a frame", asyn
     const before = await cost();
     const frames = await act(name);
     const each = ((await cost()) - before) / 60;
-    console.log(`  1.07 million boxes, ${name}: ${each.toFixed(1)} ms of processor time a frame; ${frames.toFixed(0)} frames a second on this machine now`);
+    console.log(`  a million boxes, ${name}: ${each.toFixed(1)} ms of processor time a frame; ${frames.toFixed(0)} frames a second on this machine now`);
     judge(each, 33, `${name}, a frame`);
   }
   await expectCalm(page, assert);
