@@ -157,7 +157,7 @@ static halley_status read_fact(void *to, const value *v)
     const fact *f = v->field->fact;
     char *member = (char *)to + f->at;
     uint64_t size = UINT32_MAX;
-    uint32_t word;
+    uint32_t word = 0;
     switch (f->kind) {
     case FACT_CHOICE:
         assert(f->size == sizeof(bool));

@@ -508,7 +508,9 @@ static void add_mesh_part(plan_mesh_dims *dims, uint64_t n, uint32_t hunger,
  * of that group count the digit from `unit` on. */
 static uint64_t find_cut(uint64_t unit, uint64_t n, uint64_t high)
 {
-    return high > unit && high < unit * n && high % unit == 0 && unit * n % high == 0
+    assert(unit > 0);
+    return high > 0 && high > unit && high < unit * n && high % unit == 0 &&
+                   unit * n % high == 0
                ? high / unit
                : 1;
 }

@@ -25,7 +25,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { RADIX = 64, ON_BOARD = 16 };
+enum { RADIX = 64, HALF_RADIX = RADIX / 2, ON_BOARD = 16 };
 static const double hours_per_year = 365.25 * 24, hours_per_month = 365.25 * 2;
 
 static double typical(hw_price_id id)
@@ -73,11 +73,11 @@ static void add_scale_up(halley_bill *b, const halley_cluster *c)
 /* Switches of a tree over `ends` links that is not oversubscribed. */
 static double count_tree(double ends, double *tiers)
 {
-    double leaves = ends <= RADIX ? 0 : ceil(ends / (RADIX / 2));
+    double leaves = ends <= RADIX ? 0 : ceil(ends / HALF_RADIX);
     double reach = RADIX;
     *tiers = 1;
     while (reach < ends) {
-        reach *= RADIX / 2;
+        reach *= HALF_RADIX;
         ++*tiers;
     }
     return (*tiers - 1) * leaves + ceil(ends / RADIX);

@@ -146,7 +146,7 @@ static uint32_t count_run(const uint32_t *at, uint32_t m, uint32_t every)
 {
     uint32_t run = 2;
     const uint32_t gap = at[every] - at[0];
-    while (run * every < m && at[run * every] - at[(run - 1) * every] == gap)
+    for (uint32_t i = 2 * every; i < m && at[i] - at[i - every] == gap; i += every)
         run++;
     return run;
 }
@@ -161,9 +161,11 @@ static bool find_period(uint32_t *period, const uint32_t *at, uint32_t m)
         const uint32_t block = run * every;
         if (m % block != 0)
             return false;
-        for (uint32_t i = block; i < m; i++) /* later blocks repeat the first */
-            if (at[i] - at[i / block * block] != at[i % block] - at[0])
+        for (uint32_t i = block; i < m; i++) { /* later blocks repeat the first */
+            const uint32_t start = i - i % block;
+            if (at[i] - at[start] != at[i % block] - at[0])
                 return false;
+        }
         *period = run * gap;
         every = block;
     }
@@ -281,6 +283,7 @@ static bool cut_digit(axis_positions *p, const hw_box_digit *g,
         const uint64_t end = unit * digits[i].radix;
         if (from >= end || digits[i].radix == 1)
             continue;
+        assert(unit > 0 && from > 0);
         if (from % unit != 0 || end % from != 0)
             return false;
         const uint64_t room = end / from, part = left < room ? left : room;

@@ -303,7 +303,7 @@ void recipe_row_get(halley_recipe *out, const halley_recipes *set, const recipe_
 halley_status halley_device_kind(char vendor[HALLEY_NAME], char generation[HALLEY_NAME],
                                  const char *npu, halley_error *err)
 {
-    conf_file file;
+    conf_file file = {0};
     TRY(parse_embedded(&file, matching_path, err));
     const conf_node *devices = conf_find(file.root, "devices");
     const conf_node *device =

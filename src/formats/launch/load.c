@@ -701,7 +701,7 @@ static halley_status take_model(const workload_foreign *to, halley_launch *launc
 static halley_status read_launch_model(void *out, const format_row *row,
                                        const format_source *from, halley_error *err)
 {
-    halley_launch *launch;
+    halley_launch *launch = NULL;
     (void)row;
     TRY(from->is_on_disk ? halley_launch_load(&launch, from->path, NULL, err)
                          : halley_launch_parse(&launch, from->text.at, from->text.n,

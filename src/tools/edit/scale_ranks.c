@@ -51,6 +51,7 @@ typedef struct mover {
 
 static coordinates place_replica(const mover *m, uint32_t rank, uint32_t replicas)
 {
+    assert(m->stride > 0 && replicas > 0);
     return (coordinates){rank % m->stride, rank / m->stride % replicas,
                          rank / m->stride / replicas};
 }

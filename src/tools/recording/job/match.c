@@ -211,6 +211,7 @@ static bool list_rank(job *x, uint32_t rank, int64_t **times)
 
 static void count_steps(job *x, int64_t *times)
 {
+    const uint32_t middle = x->n_ranks / 2;
     for (size_t i = 0; i < x->j.n_steps; i++) {
         int64_t *const row = times + i * x->n_ranks;
         halley_job_step *const s = &x->j.steps[i];
@@ -218,7 +219,7 @@ static void count_steps(job *x, int64_t *times)
             s->slowest_rank = row[r] > row[s->slowest_rank] ? r : s->slowest_rank;
         s->longest_s = (double)row[s->slowest_rank] * 1e-9;
         mem_sort_i64(row, x->n_ranks);
-        s->median_s = (double)row[x->n_ranks / 2] * 1e-9;
+        s->median_s = (double)row[middle] * 1e-9;
     }
 }
 

@@ -51,8 +51,9 @@ static bool count_queue(kernel_counter *c)
 
 static double find_median_s(int64_t *at, size_t n)
 {
+    const size_t middle = n / 2;
     mem_sort_i64(at, n);
-    return n > 0 ? (double)at[n / 2] * 1e-9 : 0;
+    return n > 0 ? (double)at[middle] * 1e-9 : 0;
 }
 
 static bool count_lengths(kernel_counter *c)
