@@ -216,14 +216,14 @@ static phase_time make_ring(const phase_call *p)
 /* Messages of S/m on the busiest link of a direct exchange. */
 static double count_busiest_pairs(const phase_call *p)
 {
-    const uint64_t m = p->m;
+    const uint64_t m = p->m, half = m / 2;
     if (p->dim->topology == CLUSTER_FULLY_CONNECTED)
         return 1;
     if (p->dim->topology == CLUSTER_SWITCH)
         return (double)m - 1;
     if (is_whole_ring(p)) /* half of the pairs each way, the longest split evenly */
         return (double)(m % 2 == 0 ? m * m : m * m - 1) / 8;
-    return (double)((m / 2) * (m - m / 2)); /* the link in the middle of a line */
+    return (double)(half * (m - half)); /* the link in the middle of a line */
 }
 
 static phase_time make_direct(const phase_call *p, uint32_t window)

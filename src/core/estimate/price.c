@@ -161,12 +161,14 @@ static void set_dims(price_context *c)
             const uint32_t steps = apart > below ? apart / below : 1;
             const uint32_t room =
                 apart > below ? (d->dims[i].n - 1) / steps + 1 : d->dims[i].n;
-            d->extent[i] = room < left ? room : left;
-            while (left % d->extent[i] != 0)
-                d->extent[i]--;
-            d->stride[i] = d->extent[i] > 1 && left == c->n[g] ? steps : 1;
+            uint32_t extent = room < left ? room : left;
+            while (extent > 1 && left % extent != 0)
+                extent--;
+            assert(extent > 0);
+            d->extent[i] = extent;
+            d->stride[i] = extent > 1 && left == c->n[g] ? steps : 1;
             d->sharing[i] = d->stride[i];
-            left /= d->extent[i];
+            left /= extent;
         }
         c->per_node[g] = d->extent[0];
     }

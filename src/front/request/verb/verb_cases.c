@@ -110,7 +110,7 @@ static halley_status make_case_request(strbuf *to, const paper_case *c, halley_e
 static halley_status take_case_number(double *out, const paper_case *c,
                                       const conf_file *reply, halley_error *err)
 {
-    double over, under;
+    double over = 0, under = 1;
     if (c->value.n > 0)
         return read_reply_number(out, reply, c->value, err);
     TRY(read_reply_number(&over, reply, c->over, err));
