@@ -420,7 +420,7 @@ halley_status halley_score_run(halley_score **out, const char *const *files,
         score->sets = s.sets.at;
         *out = score;
     } else {
-        free(score);
+        halley_score_free(score);
         array_fini(&s.sets);
     }
     free(s.predicted);

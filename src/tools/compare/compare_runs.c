@@ -100,7 +100,7 @@ bool compare_runs_add(compare_runs *r, const halley_trace *t)
         shapes[i] = shape_token(t, i, &roles);
         fine = array_push(&r->exact, exact_token(t, i, &roles, shapes[i]));
     }
-    const uint64_t *const own = n > 0 ? r->exact.at + r->exact.n - n : NULL;
+    const uint64_t *const own = fine && n > 0 ? r->exact.at + r->exact.n - n : NULL;
     fine = fine && add_novel(&r->novel, own, n) && add_novel(&r->shape, shapes, n) &&
            array_push(&r->exact_ends, (uint32_t)r->exact.n) &&
            array_push(&r->novel_ends, (uint32_t)r->novel.n) &&

@@ -151,7 +151,7 @@ static halley_status count_distinct(trace_alike *a, halley_error *err)
         uint32_t first = i;
         bool fresh;
         room = map64_put(&seen, h, &first, &fresh);
-        a->n_distinct += fresh;
+        a->n_distinct += room && fresh;
     }
     map64_fini(&seen);
     return room ? HALLEY_OK : error_nomem(err);
