@@ -24,8 +24,8 @@ void hw_direct_sizes(uint32_t *sizes, uint32_t n_dims, uint32_t n)
         uint32_t size = whole_u32(pow(n, 1.0 / left) + 1e-9);
         while (size > 1 && n % size != 0)
             size--;
-        sizes[d] = left == 1 ? n : size;
-        n /= sizes[d];
+        sizes[d] = left == 1 || size < 1 ? n : size;
+        n = sizes[d] > 0 ? n / sizes[d] : 0;
     }
 }
 
